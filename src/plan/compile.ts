@@ -61,7 +61,7 @@ function unplanned({ id }: Section): never {
 }
 
 /** `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */
-export const formatPath = (path: PlanDiagnostic['path']): string =>
+const formatPath = (path: PlanDiagnostic['path']): string =>
   path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
     '',

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { TroubleName } from './troubles.ts';
-import type { ArchiveKind } from './world.ts';
+import type { ArchiveKind } from './deployment.ts';
+import type { FaultName } from './faults.ts';
 
 /** A defect that a change could bring, and the promise that it breaks. */
 export interface Defect {
@@ -11,7 +11,7 @@ export interface Defect {
   /** The line of the table that must not be ok. */
   readonly breaks: string;
   /** The trouble that shows it; all there are when absent. */
-  readonly only?: TroubleName;
+  readonly only?: FaultName;
   readonly archive?: ArchiveKind;
 }
 

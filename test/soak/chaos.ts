@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { RandomSource } from '../../src/sandbox/generator/random.ts';
 import { ON_DEMAND } from './definitions.ts';
-import type { Member } from './member.ts';
-import { caughtMidMail, jumpClocks, type Rig, TROUBLES, type TroubleName } from './troubles.ts';
-import type { Passage } from './way.ts';
-import type { World } from './world.ts';
+import type { Deployment } from './deployment.ts';
+import type { DocketProcess } from './docket-process.ts';
+import { FAULTS, type FaultContext, type FaultName, interceptMailEnd, jumpClocks } from './faults.ts';
+import type { ProxyAction } from './network-proxy.ts';
 
 /** What was done to it, and when: seconds since the beginning. */
 export interface Event {
@@ -29,17 +29,17 @@ export interface Chaos {
 const acknowledgedSchema = z.object({ id: z.string() });
 
 /** Longer than a worker's hold on a run and the look at it: another one has taken it over when it wakes. */
-const TAKEN_OVER_MS = 75_000;
+const TAKEOVER_MS = 75_000;
 
 /**
- * Sets on the world for so long, ms; all that it breaks is whole again when it resolves.
+ * Sets on the deployment for so long, ms; all that it breaks is whole again when it resolves.
  * @param only these troubles, beside clocks that go on; all there are when absent
  */
-export async function rage(
-  world: World,
+export async function runChaos(
+  deployment: Deployment,
   draw: RandomSource,
   ms: number,
-  only?: readonly TroubleName[],
+  only?: readonly FaultName[],
 ): Promise<Chaos> {
   const began = performance.now();
   const events: Event[] = [];
@@ -54,18 +54,18 @@ export async function rage(
     return item;
   };
   const between = (least: number, most: number): number => Math.round(least + draw.uniform() * (most - least));
-  const rig: Rig = { world, note, oneOf, between, chance: (probability) => draw.chance(probability) };
+  const context: FaultContext = { deployment, note, oneOf, between, chance: (probability) => draw.chance(probability) };
 
-  const kill = async (who: Member) => {
+  const kill = async (who: DocketProcess) => {
     note(`kill ${who.name}`);
     await who.kill(between(0, 2_000));
   };
-  const freeze = async (who: Member, forMs: number) => {
+  const freeze = async (who: DocketProcess, forMs: number) => {
     note(`freeze ${who.name} for ${forMs} ms`);
     await who.freeze(forMs);
   };
-  const catchMidMail = (passage: Passage): Promise<Member | undefined> =>
-    caughtMidMail(world, passage, ({ name }) => {
+  const catchMidMail = (passage: ProxyAction): Promise<DocketProcess | undefined> =>
+    interceptMailEnd(deployment, passage, ({ name }) => {
       if (busy.has(name)) return false;
       busy.add(name);
       return true;
@@ -84,23 +84,23 @@ export async function rage(
   };
   const freezeMidMail = async () => {
     const who = await catchMidMail('on');
-    if (who !== undefined) hold([who.name], freeze(who, TAKEN_OVER_MS));
+    if (who !== undefined) hold([who.name], freeze(who, TAKEOVER_MS));
   };
   const reload = async () => {
     version += 1;
     note(`definitions, version ${version}, under way`);
-    await world.define(version);
+    await deployment.define(version);
   };
   const deploy = async () => {
     version += 1;
     note(`deploy version ${version}`);
-    await Promise.all(world.members.map((each) => each.stop()));
-    await world.define(version);
-    for (const each of world.members) each.up();
+    await Promise.all(deployment.members.map((each) => each.stop()));
+    await deployment.define(version);
+    for (const each of deployment.members) each.up();
   };
   /** Asks both admin processes the same at the same time, until somebody has acknowledged it. */
   const ask = async () => {
-    const org = oneOf(world.orgs).id;
+    const org = oneOf(deployment.orgs).id;
     const key = `soak-${requests.length}-${between(0, 1e9)}`;
     const ids: string[] = [];
     note(`ask for ${org}/${ON_DEMAND}`);
@@ -110,7 +110,7 @@ export async function rage(
     // One of a few days, so that some come twice.
     const body = JSON.stringify({ period: { from: `2026-10-${day}`, to: `2026-10-${day}` }, again: true });
     for (let tries = 0; ids.length === 0 && tries < 200; tries += 1) {
-      const answers = world.schedulers.flatMap(({ url }) => [0, 1].map(() => askOnce(url, org, key, body)));
+      const answers = deployment.schedulers.flatMap(({ url }) => [0, 1].map(() => askOnce(url, org, key, body)));
       for (const id of await Promise.all(answers)) if (id !== undefined) ids.push(id);
       if (ids.length === 0) await sleep(500);
     }
@@ -120,7 +120,11 @@ export async function rage(
     try {
       const response = await fetch(`${url}/api/reports/${org}/${ON_DEMAND}/runs`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${world.token}`, 'content-type': 'application/json', 'idempotency-key': key },
+        headers: {
+          authorization: `Bearer ${deployment.token}`,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
         body,
         signal: AbortSignal.timeout(5_000),
       });
@@ -155,14 +159,14 @@ export async function rage(
     hold(needs, act());
     return true;
   };
-  const some = (who: readonly Member[], act: (who: Member) => Promise<void>) => (): boolean => {
+  const some = (who: readonly DocketProcess[], act: (who: DocketProcess) => Promise<void>) => (): boolean => {
     const one = oneOf(who);
     return begin([one.name], () => act(one));
   };
-  const { members } = world;
-  const trouble = (name: TroubleName) => () => begin([TROUBLES[name].needs], () => TROUBLES[name].act(rig));
-  const names = Object.keys(TROUBLES) as TroubleName[];
-  const around = (only ?? names).map((name) => [TROUBLES[name].weight, trouble(name)] as const);
+  const { members } = deployment;
+  const trouble = (name: FaultName) => () => begin([FAULTS[name].needs], () => FAULTS[name].act(context));
+  const names = Object.keys(FAULTS) as FaultName[];
+  const around = (only ?? names).map((name) => [FAULTS[name].weight, trouble(name)] as const);
   const processes = [
     [7, () => begin(['ask'], ask)],
     [3, some(members, kill)],
@@ -170,7 +174,7 @@ export async function rage(
     [3, some(members, (who) => freeze(who, between(500, 6_000)))],
     [2, () => begin(['definitions'], reload)],
   ] as const;
-  const acts: readonly (readonly [weight: number, act: () => boolean])[] =
+  const actions: readonly (readonly [weight: number, act: () => boolean])[] =
     only === undefined ? [...processes, ...around] : around;
   /** What comes at its time, each when the one before is over. */
   const timetable: readonly { readonly firstMs: number; readonly everyMs: number; readonly act: () => boolean }[] = [
@@ -180,7 +184,7 @@ export async function rage(
       act: () => {
         // Forty runs that come due at once, and calls that take their time: when a budget is put to the test.
         trouble('ways')();
-        return begin(['clocks'], () => jumpClocks(rig));
+        return begin(['clocks'], () => jumpClocks(context));
       },
     },
     ...(only === undefined
@@ -206,7 +210,7 @@ export async function rage(
       if (each.act()) turns[index] = (turns[index] ?? 0) + 1;
     }
     // What is due and has to wait gets what it waits for.
-    if (due.length === 0) acts[draw.weightedIndex(acts.map(([weight]) => weight))]?.[1]();
+    if (due.length === 0) actions[draw.weightedIndex(actions.map(([weight]) => weight))]?.[1]();
     await sleep(between(200, 1_200));
   }
   while (under.size > 0) await Promise.all(under);

@@ -25,7 +25,7 @@ export interface MailSink {
 }
 
 /** Every way in which a mail server fails, at every step of a conversation. */
-export const MAIL_TROUBLES: readonly SmtpScript[] = [
+export const MAIL_FAULTS: readonly SmtpScript[] = [
   { greeting: { say: '421 4.3.2 Too many connections' } },
   { greeting: 'RST' },
   { EHLO: 'FIN' },

@@ -23,7 +23,7 @@ export interface Facts {
   /** Runs that one request, asked several times, has opened: each must be one. */
   readonly asked: readonly (readonly string[])[];
   /** What came to a stranger or holds a foreign word or figure, a line each. */
-  readonly strangers: readonly string[];
+  readonly misdelivered: readonly string[];
   /** Metrics calls as they came to the service: key and epoch ms, ascending. */
   readonly calls: readonly { readonly key: string; readonly at: number }[];
   readonly budget: { readonly calls: number; readonly windowMs: number };
@@ -32,7 +32,7 @@ export interface Facts {
   /** Files that came to stand where the archive is mounted, while it was not. */
   readonly unmounted: readonly string[];
   /** What second deployments on this Redis did instead of refusing to start. */
-  readonly letIn: readonly string[];
+  readonly started: readonly string[];
   /** Secrets in logs, Redis, the archive or what was sent, and lines on stderr that only a defect writes. */
   readonly leaks: readonly string[];
   readonly strays: readonly string[];
@@ -42,7 +42,7 @@ export interface Facts {
 }
 
 /** A line of the table. */
-export interface Verdict {
+export interface CheckResult {
   readonly what: string;
   readonly figure: number;
   /** The figure may be this at most, or must be at least this. */
@@ -53,13 +53,13 @@ export interface Verdict {
 }
 
 /** Redis names that belong to no run in particular: schedules, indexes, budgets, catalogs of 40 organizations. */
-const KEYS_BESIDE = 600;
-const KEYS_A_RUN = 7;
+const MAX_SHARED_KEYS = 600;
+const MAX_KEYS_PER_RUN = 7;
 /** Bytes of a process: four runs at a time, and a pool that renders. */
-const PEAK_BYTES = 600 * 1024 * 1024;
+const MAX_PROCESS_BYTES = 600 * 1024 * 1024;
 
 /** Of runs: a worker is killed every five seconds, and three in a row at the same place are taken for the run's doing. */
-const KILLED_SHARE = 0.02;
+const MAX_KILLED_SHARE = 0.02;
 /** What a run may fail of: what a mail server refuses for good or leaves open, and killed workers, which are counted apart. */
 const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
   'deliver.recipient_refused',
@@ -69,9 +69,9 @@ const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 const nameOf = ({ record }: RunFacts): string => `${record.org}/${record.report} ${record.slot}`;
-const sayFailure = (run: RunFacts): string =>
+const formatFailure = (run: RunFacts): string =>
   `${nameOf(run)} run ${run.record.id}: ${run.record.error?.code} ${run.record.error?.message}`;
-const sayRow = ({ org, report, run, target, recipient, state, detail }: DeliveryRow): string =>
+const formatRow = ({ org, report, run, target, recipient, state, detail }: DeliveryRow): string =>
   `${org}/${report} run ${run} ${target} ${recipient}: ${state}${detail === null ? '' : ` (${detail})`}`;
 
 /** Of the same row: what the sinks have of it. Undefined: nobody can count it. */
@@ -100,17 +100,17 @@ export function overBudget({ calls, budget }: Pick<Facts, 'calls' | 'budget'>): 
 }
 
 /** What was promised, counted: the first lines are what must be nothing. */
-export function reconcile(facts: Facts): Verdict[] {
+export function reconcile(facts: Facts): CheckResult[] {
   const { runs } = facts;
   const rows = runs.flatMap((run) => run.rows.map((row) => ({ row, run })));
-  const most = (what: string, shown: readonly string[], limit = 0, figure = shown.length): Verdict => ({
+  const most = (what: string, shown: readonly string[], limit = 0, figure = shown.length): CheckResult => ({
     what,
     figure,
     limit: { most: limit },
     ok: figure <= limit,
     shown: shown.slice(0, 20),
   });
-  const least = (what: string, figure: number, limit: number): Verdict => ({
+  const least = (what: string, figure: number, limit: number): CheckResult => ({
     what,
     figure,
     limit: { least: limit },
@@ -128,7 +128,7 @@ export function reconcile(facts: Facts): Verdict[] {
   const missing = ended
     .filter(({ record }) => record.state === 'done' || record.state === 'partly_delivered')
     .flatMap((run) => {
-      const have = new Set(run.rows.map((row) => meantBy(row)));
+      const have = new Set(run.rows.map((row) => deliveryName(row)));
       return run.meant.filter((one) => !have.has(one)).map((one) => `${nameOf(run)}: no row for ${one}`);
     });
   // What its owner was to hear before it was done after all need not leave any more; nor may it stand as if it were leaving.
@@ -178,16 +178,16 @@ export function reconcile(facts: Facts): Verdict[] {
     ),
     most(
       'deliveries lost: sent by the ledger, and not at the sink',
-      lost.map(({ row }) => sayRow(row)),
+      lost.map(({ row }) => formatRow(row)),
     ),
     most('deliveries lost: meant, and not in the ledger', missing),
     most(
       'deliveries of a run that is done, and not sent',
-      undone.map(({ row }) => sayRow(row)),
+      undone.map(({ row }) => formatRow(row)),
     ),
     most('sent twice', twice),
     most('at the sink, and the ledger does not know', unasked),
-    most('at the wrong organization', facts.strangers),
+    most('at the wrong organization', facts.misdelivered),
     most('figures that are not the service’s', facts.figures.wrong),
     most(
       'windows over the budget at the server',
@@ -205,29 +205,29 @@ export function reconcile(facts: Facts): Verdict[] {
     // All else passes, and sooner than a run gives up.
     most(
       'runs failed by what passes',
-      failed.filter(({ record }) => !FINAL.has(record.error?.code ?? '')).map(sayFailure),
+      failed.filter(({ record }) => !FINAL.has(record.error?.code ?? '')).map(formatFailure),
     ),
     most(
       'runs given up because their workers were killed',
-      failed.filter(({ record }) => record.error?.code === 'run.poison').map(sayFailure),
-      Math.ceil(runs.length * KILLED_SHARE),
+      failed.filter(({ record }) => record.error?.code === 'run.poison').map(formatFailure),
+      Math.ceil(runs.length * MAX_KILLED_SHARE),
     ),
     most(
       'unknown deliveries without a reason',
-      unknown.filter(({ row }) => !row.detail).map(({ row }) => sayRow(row)),
+      unknown.filter(({ row }) => !row.detail).map(({ row }) => formatRow(row)),
     ),
     most('files written where the archive was not mounted', facts.unmounted),
-    most('second deployments that were let in', facts.letIn),
+    most('second deployments that were let in', facts.started),
     most('secrets in logs, Redis, the archive or what was sent', facts.leaks),
     most('stack traces and warnings of a leak on stderr', facts.strays),
     most('jobs left in the queue', [], 0, facts.jobs),
-    most('keys in Redis', [], KEYS_BESIDE + KEYS_A_RUN * runs.length, facts.memory.redisKeys),
-    most('bytes of a process at most', [], PEAK_BYTES, facts.memory.peakBytes),
+    most('keys in Redis', [], MAX_SHARED_KEYS + MAX_KEYS_PER_RUN * runs.length, facts.memory.redisKeys),
+    most('bytes of a process at most', [], MAX_PROCESS_BYTES, facts.memory.peakBytes),
     least('figures compared with the service', facts.figures.compared, 1),
     least('runs done', runs.filter(({ record }) => record.state === 'done').length, Math.ceil(runs.length / 2)),
   ];
 }
 
 /** As `RunFacts.meant` names it. */
-export const meantBy = ({ target, recipient }: Pick<DeliveryRow, 'target' | 'recipient'>): string =>
+export const deliveryName = ({ target, recipient }: Pick<DeliveryRow, 'target' | 'recipient'>): string =>
   recipient.includes('@') ? `mail ${recipient}` : target.endsWith('s3') ? 's3' : 'directory';

@@ -16,8 +16,8 @@ import { faketimeRedisEnv, libfaketime } from '../support/libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
 import { BUDGET, definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs } from './definitions.ts';
+import { type DocketProcess, type Env, member, setClock } from './docket-process.ts';
 import { type MailSink, mailSink } from './mail-sink.ts';
-import { type Env, type Member, member, setClock } from './member.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -26,7 +26,7 @@ const ORGS = 40;
 /** On what the archive of the deployment stands. */
 export type ArchiveKind = 'directory' | 's3';
 
-export interface World {
+export interface Deployment {
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly folder: string;
@@ -40,7 +40,7 @@ export interface World {
   /** Files that came to stand where the archive is mounted, while it was not. */
   readonly strayFiles: string[];
   /** What second deployments did instead of refusing to start. */
-  readonly letIn: string[];
+  readonly started: string[];
   readonly orgs: readonly SoakOrg[];
   readonly redis: RestartableRedis;
   /** Past all ways, for those who look. */
@@ -52,9 +52,9 @@ export interface World {
   readonly serviceNow: number;
   readonly sink: MailSink;
   readonly s3: S3Server;
-  readonly workers: readonly Member[];
-  readonly schedulers: readonly Member[];
-  readonly members: readonly Member[];
+  readonly workers: readonly DocketProcess[];
+  readonly schedulers: readonly DocketProcess[];
+  readonly members: readonly DocketProcess[];
   /** Of the admin route, an operator's. */
   readonly token: string;
   /** Seconds from the machine's clock. */
@@ -63,17 +63,17 @@ export interface World {
   now(): number;
   /** By which every member's clock is set, in turn; one that has a fault of its own keeps it. */
   setClocks(seconds: number): Promise<void>;
-  setClock(of: Member, seconds: number): Promise<void>;
+  setClock(of: DocketProcess, seconds: number): Promise<void>;
   setRedisClock(seconds: number): Promise<void>;
   /** The archive, for those who look when all is over. */
-  shelf(): ArchiveStorage;
+  archive(): ArchiveStorage;
   /** Writes the definitions of this version. */
   define(version: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** @param main the build's `dist/main.js` */
-export async function openWorld(main: string, share: () => number, kind: ArchiveKind): Promise<World> {
+export async function openDeployment(main: string, share: () => number, kind: ArchiveKind): Promise<Deployment> {
   await program('redis-server', 'redis-server');
   const preload = await libfaketime();
   const run = promisify(execFile);
@@ -134,7 +134,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     ...Object.fromEntries(keys),
   };
   const clockOf = (name: string) => join(folder, `clock-${name}`);
-  const hire = async (name: string, role: string): Promise<Member> => {
+  const startProcess = async (name: string, role: string): Promise<DocketProcess> => {
     await setClock(clockOf(name), offset);
     return member({
       name,
@@ -148,13 +148,13 @@ export async function openWorld(main: string, share: () => number, kind: Archive
       mailPort: sink.port,
     });
   };
-  const workers = await Promise.all(['w1', 'w2', 'w3'].map((name) => hire(name, 'worker')));
-  const schedulers = await Promise.all(['s1', 's2'].map((name) => hire(name, 'scheduler,admin')));
+  const workers = await Promise.all(['w1', 'w2', 'w3'].map((name) => startProcess(name, 'worker')));
+  const schedulers = await Promise.all(['s1', 's2'].map((name) => startProcess(name, 'scheduler,admin')));
   const members = [...workers, ...schedulers];
-  const abandon = () => {
-    for (const each of members) each.abandon();
+  const killAll = () => {
+    for (const each of members) each.killNow();
   };
-  process.once('exit', abandon);
+  process.once('exit', killAll);
 
   const requests: SandboxRequest[] = [];
   const collect = () => {
@@ -165,8 +165,8 @@ export async function openWorld(main: string, share: () => number, kind: Archive
   // The sandbox keeps its last 10,000.
   const collecting = setInterval(collect, 500);
 
-  let shelf: ArchiveStorage | undefined;
-  const openShelf = (): ArchiveStorage => {
+  let archive: ArchiveStorage | undefined;
+  const openArchive = (): ArchiveStorage => {
     if (kind === 'directory') return directoryStorage(archiveFolder);
     const place = parseArchiveUrl(bucket);
     if (!('kind' in place) || place.kind !== 's3') throw new Error(`${bucket} names no bucket`);
@@ -184,7 +184,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     stagingFolder,
     diskFaults,
     strayFiles: [],
-    letIn: [],
+    started: [],
     orgs,
     redis,
     client,
@@ -208,9 +208,9 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     },
     setClock: ({ name }, seconds) => setClock(clockOf(name), seconds),
     setRedisClock: (seconds) => setClock(redisClock, seconds),
-    shelf: () => {
-      shelf ??= openShelf();
-      return shelf;
+    archive: () => {
+      archive ??= openArchive();
+      return archive;
     },
     define: async (version) => {
       for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
@@ -224,8 +224,8 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     close: async () => {
       clearInterval(collecting);
       for (const each of members) await each.close();
-      process.off('exit', abandon);
-      shelf?.close();
+      process.off('exit', killAll);
+      archive?.close();
       client.disconnect();
       await sandbox.close();
       await sink.close();

@@ -2,13 +2,13 @@ import { connect, createServer, type Socket } from 'node:net';
 import { z } from 'zod';
 
 /** What is to happen with a piece of bytes that a client sends: it goes on, or it and all after it on its connection is lost. */
-export type Passage = 'on' | 'lost';
+export type ProxyAction = 'on' | 'lost';
 
 /** Which way bytes go: from clients to the server, back, or both. */
 export type Direction = 'requests' | 'replies' | 'both';
 
 /** A way over the network, from clients to one server, that can be cut and slowed. */
-export interface Way {
+export interface NetworkProxy {
   readonly port: number;
   /** From now on nothing passes in this direction, and nobody is told: what is sent waits, as in a network that drops packets. */
   cut(direction?: Direction): void;
@@ -19,16 +19,16 @@ export interface Way {
   /** Each piece that a client sends from now on is so long on its way, ms. Replies are not. */
   slow(ms: number): void;
   /** Told of each piece that a client sends, as it comes; undefined: nobody is. */
-  watch(watcher: ((piece: Buffer) => Passage) | undefined): void;
+  watch(watcher: ((piece: Buffer) => ProxyAction) | undefined): void;
   close(): Promise<void>;
 }
 
-export async function wayTo(port: number, host = '127.0.0.1'): Promise<Way> {
+export async function startProxy(port: number, host = '127.0.0.1'): Promise<NetworkProxy> {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
   let cut: Direction | undefined;
   let delayMs = 0;
-  let watcher: ((piece: Buffer) => Passage) | undefined;
+  let watcher: ((piece: Buffer) => ProxyAction) | undefined;
   const pass = (direction: Direction, act: () => void) => {
     if (cut === 'both' || cut === direction) held.push(act);
     else act();

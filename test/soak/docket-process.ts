@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/demo/local-redis.ts';
-import { type Way, wayTo } from './way.ts';
+import { type NetworkProxy, startProxy } from './network-proxy.ts';
 
 export type Env = Readonly<Record<string, string>>;
 
 /** How a member ended: by whose will, and how. */
-export interface Ending {
+export interface ProcessExit {
   readonly why: 'killed' | 'asked' | 'itself';
   /** Null where a signal ended it. */
   readonly code: number | null;
@@ -20,13 +20,13 @@ export interface Ending {
 }
 
 /** A `docket start` that somebody looks after: it is started again when it ends. Its clock and its ways are its own. */
-export interface Member {
+export interface DocketProcess {
   readonly name: string;
   readonly url: string;
-  readonly redis: Way;
-  readonly api: Way;
-  readonly mail: Way;
-  readonly endings: readonly Ending[];
+  readonly redis: NetworkProxy;
+  readonly api: NetworkProxy;
+  readonly mail: NetworkProxy;
+  readonly endings: readonly ProcessExit[];
   /** Bytes of memory it had at most, of all its lives. */
   peak(): number;
   /** Lines on its stderr that only a defect writes: of a stack trace, or Node's warning of a leak. */
@@ -40,10 +40,10 @@ export interface Member {
   ready(): Promise<boolean>;
   close(): Promise<void>;
   /** For a soak that is broken off: it leaves nobody behind. */
-  abandon(): void;
+  killNow(): void;
 }
 
-export interface MemberOptions {
+export interface DocketProcessOptions {
   readonly name: string;
   readonly role: string;
   /** `dist/main.js` of the build. */
@@ -61,24 +61,24 @@ export interface MemberOptions {
 export const SMTP_PASSWORD = 'canary-secret-of-the-soak';
 
 /** How long a process may take to stop when it is asked, ms; the grace it gives its runs is shorter. */
-const STOP_MS = 30_000;
+const STOP_TIMEOUT_MS = 30_000;
 
 const DEFECT = /^\s+at |^Uncaught|^node:internal|MaxListenersExceeded|PromiseRejection/;
 
-export async function member(options: MemberOptions): Promise<Member> {
+export async function member(options: DocketProcessOptions): Promise<DocketProcess> {
   const { name, role, main, folder, env, clock } = options;
   const [redis, api, mail] = await Promise.all([
-    wayTo(options.redisPort),
-    wayTo(options.apiPort),
-    wayTo(options.mailPort),
+    startProxy(options.redisPort),
+    startProxy(options.apiPort),
+    startProxy(options.mailPort),
   ]);
   const log = createWriteStream(join(folder, 'log', `${name}.log`), { flags: 'a' });
-  const endings: Ending[] = [];
+  const endings: ProcessExit[] = [];
   const strays: string[] = [];
   const adminPort = await freePort();
   let child: ChildProcess | undefined;
   let wanted = false;
-  let why: Ending['why'] = 'itself';
+  let why: ProcessExit['why'] = 'itself';
   let peak = 0;
 
   const start = () => {
@@ -121,13 +121,13 @@ export async function member(options: MemberOptions): Promise<Member> {
     peak = Math.max(peak, Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024);
   }, 1_000);
 
-  const end = async (signal: NodeJS.Signals, reason: Ending['why']): Promise<void> => {
+  const end = async (signal: NodeJS.Signals, reason: ProcessExit['why']): Promise<void> => {
     const going = child;
     if (going === undefined) return;
     why = reason;
     const gone = once(going, 'close');
     going.kill(signal);
-    const late = AbortSignal.timeout(STOP_MS);
+    const late = AbortSignal.timeout(STOP_TIMEOUT_MS);
     late.addEventListener('abort', () => going.kill('SIGKILL'));
     await gone;
   };
@@ -168,7 +168,7 @@ export async function member(options: MemberOptions): Promise<Member> {
         },
         () => false,
       ),
-    abandon: () => void child?.kill('SIGKILL'),
+    killNow: () => void child?.kill('SIGKILL'),
     close: async () => {
       wanted = false;
       clearInterval(remember);
