@@ -2,15 +2,16 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ArchiveKind } from './deployment.ts';
 import type { FaultName } from './faults.ts';
+import type { CheckName } from './reconcile.ts';
 
-/** A defect that a change could bring, and the promise that it breaks. */
+/** A defect of a build, and the check that must fail. */
 export interface Defect {
   readonly name: string;
-  /** What of the build is otherwise: file under `dist`, text, and what stands there instead. */
+  /** File under `dist`, a text in it, and its replacement. */
   readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
-  /** The line of the table that must not be ok. */
-  readonly breaks: string;
-  /** The trouble that shows it; all there are when absent. */
+
+  readonly breaks: CheckName;
+  /** The fault that reveals it; absent: all faults. */
   readonly only?: FaultName;
   readonly archive?: ArchiveKind;
 }
@@ -49,7 +50,7 @@ export const DEFECTS: readonly Defect[] = [
         "redis.call('PING')",
       ],
     ],
-    breaks: 'windows over the budget at the server',
+    breaks: 'rate-limit windows exceeded at the server',
   },
   {
     name: 'one organization is given the answer to another one’s question',
@@ -60,7 +61,7 @@ export const DEFECTS: readonly Defect[] = [
         'canonicalJson([request])',
       ],
     ],
-    breaks: 'figures that are not the service’s',
+    breaks: 'figures that differ from the service',
   },
   {
     name: 'the budget goes by the wall clock of Redis',
@@ -71,13 +72,13 @@ export const DEFECTS: readonly Defect[] = [
         'local now = math.max(last, wallTime)',
       ],
     ],
-    breaks: 'windows over the budget at the server',
+    breaks: 'rate-limit windows exceeded at the server',
     only: 'redis clock',
   },
   {
     name: 'a disk that is full for a moment fails the run',
     edits: [UNWRITABLE_IS_FINAL],
-    breaks: 'runs failed by what passes',
+    breaks: 'runs failed by a transient error',
     only: 'disk',
   },
   {
@@ -89,13 +90,13 @@ export const DEFECTS: readonly Defect[] = [
         "return void new DocketError('archive.marker_missing'",
       ],
     ],
-    breaks: 'files written where the archive was not mounted',
+    breaks: 'files written to the unmounted archive folder',
     only: 'unmounted',
   },
   {
     name: 'what a peer repeats is kept as it is',
     edits: [['base/secrets/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
-    breaks: 'secrets in logs, Redis, the archive or what was sent',
+    breaks: 'secrets in logs, Redis, the archive or deliveries',
     only: 'echo',
   },
   {
@@ -108,13 +109,13 @@ export const DEFECTS: readonly Defect[] = [
         "return void new DocketError('deployment.mass_removal'",
       ],
     ],
-    breaks: 'second deployments that were let in',
+    breaks: 'second deployments that started',
     only: 'second deployment',
   },
   {
     name: 'a job that is in no list counts as waiting',
     edits: [['queue/jobs/run-queue.js', '  return true\nend', '  return false\nend']],
-    breaks: 'runs that have not ended',
+    breaks: 'unfinished runs',
     only: 'jobs lost',
   },
   {
@@ -132,13 +133,13 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'an archive that cannot be written for a moment fails the run',
     edits: [UNWRITABLE_IS_FINAL],
-    breaks: 'runs failed by what passes',
+    breaks: 'runs failed by a transient error',
     only: 'store',
     archive: 's3',
   },
 ];
 
-/** A copy of the build with this defect; its packages are found from where it stands. */
+/** A copy of the build with this defect, below `node_modules`, so that it finds its packages. */
 export async function brokenBuild({ edits }: Defect): Promise<{ readonly main: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(resolve('node_modules/.docket-broken-'));
   for (const name of ['dist', 'templates', 'package.json']) await cp(name, join(folder, name), { recursive: true });

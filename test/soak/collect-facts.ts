@@ -34,10 +34,10 @@ import {
 import type { Deployment } from './deployment.ts';
 import type { Facts, RunFacts } from './reconcile.ts';
 
-/** What Docket's own record says, read past all that breaks. */
+/** Reads Docket's records directly from Redis. */
 export interface RecordReader {
   runs(): Promise<readonly RunRecord[]>;
-  /** Jobs that BullMQ has in hand, in line or asleep. */
+  /** Active, waiting and delayed jobs of BullMQ. */
   jobs(): Promise<number>;
   facts(requests: readonly Request[], from: number, to: number): Promise<Facts>;
   close(): Promise<void>;
@@ -74,7 +74,7 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
           record,
           rows: await ledger.list(record.id),
           archive: archivedRun?.faults ?? null,
-          meant: expectedDeliveries(org, record.report),
+          expected: expectedDeliveries(org, record.report),
           mails: mails.get(record.id) ?? new Map(),
           places: archivedRun === undefined ? {} : await deliveredFiles(deployment, org, record, archivedRun.manifest),
         });
@@ -109,7 +109,7 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
   };
 }
 
-/** In what people, files and Redis were given; mails and a store's objects are looked at as files. */
+/** Secrets in logs, deliveries, the archive and Redis; mails and S3 objects are scanned as files. */
 async function findLeaks(deployment: Deployment): Promise<Leak[]> {
   const copies = join(deployment.folder, 'copies');
   await mkdir(copies);
@@ -140,7 +140,7 @@ function expectedDeliveries(org: SoakOrg, report: string): string[] {
   ];
 }
 
-/** Counted from the definition's words, with nothing of Docket's. */
+/** Expected runs, computed without Docket's code. */
 function dueRuns(
   { orgs }: Deployment,
   known: ReadonlyMap<string, RunRecord>,
@@ -164,7 +164,7 @@ const foreign = (text: string, { canary }: SoakOrg): string[] => [
   ...new Set([...text.matchAll(/Canary\d\dx/g)].map(([found]) => found).filter((found) => found !== canary)),
 ];
 
-/** How often each mailbox got each run. Looks for foreign words in each message on its way. */
+/** Number of messages by run and mailbox. Searches each message for canaries of other organizations. */
 async function mailsByRun(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Map<string, number>>> {
   const byRun = new Map<string, Map<string, number>>();
   for (const { run, to, raw } of deployment.sink.arrived()) {
@@ -183,8 +183,8 @@ async function mailsByRun(deployment: Deployment, misdelivered: string[]): Promi
     for (const address of to) {
       came.set(address, (came.get(address) ?? 0) + 1);
       const org = deployment.orgs.find(({ id }) => address.endsWith(`@${id}.example`));
-      const found = org === undefined ? ['nobody of ours'] : foreign(content, org);
-      if (org !== undefined && !content.includes(org.canary)) found.push('nothing of its own');
+      const found = org === undefined ? ['an unknown recipient'] : foreign(content, org);
+      if (org !== undefined && !content.includes(org.canary)) found.push('no canary of its own');
       if (found.length > 0) misdelivered.push(`a mail of run ${run} to ${address}: ${found.join(', ')}`);
     }
   }
@@ -237,16 +237,15 @@ async function deliveredFiles(
   if (report === ON_DEMAND) return {};
   const directory: string[] = [];
   const s3: string[] = [];
-  // The pack of everything in one file is for whoever asks the archive.
+  // The zip file is not delivered.
   for (const { name, sha256 } of files.filter(({ format }) => format !== 'zip')) {
     if (usesFolder(org.kind)) {
       const bytes = await readFile(join(deployment.folder, 'out', org.id, id, name)).catch(() => undefined);
-      if (bytes === undefined || hex(bytes) !== sha256) directory.push(`${name} is not in its folder as it was sealed`);
+      if (bytes === undefined || hex(bytes) !== sha256) directory.push(`${name} in its folder is missing or differs`);
     }
     if (usesS3(org.kind)) {
       const object = deployment.s3.objects.get(`${org.id}/${id}/${name}`);
-      if (object === undefined || hex(object.bytes) !== sha256)
-        s3.push(`${name} is not in its bucket as it was sealed`);
+      if (object === undefined || hex(object.bytes) !== sha256) s3.push(`${name} in its bucket is missing or differs`);
     }
   }
   return {
@@ -255,7 +254,7 @@ async function deliveredFiles(
   };
 }
 
-/** Each sealed figure beside what another, undisturbed service of the same data says to a question put by hand. */
+/** Compares each published value with a second instance of the service that has the same data and no faults. */
 async function figuresOf(
   deployment: Deployment,
   archived: ReadonlyMap<string, Archived>,
@@ -281,7 +280,7 @@ async function figuresOf(
     answers.set(asked, right);
     const file = manifest.files.find((one) => one.name.endsWith(' figures.csv'))?.name;
     const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);
-    // Behind the figures the file says whether the period was still running.
+    // The last column shows whether the period was running.
     const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
     compared += METRICS.length;
     if (row.join() !== right.join()) wrong.push(`${name}: ${row.join(', ')} instead of ${right.join(', ')}`);

@@ -23,30 +23,30 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ORGS = 40;
 
-/** On what the archive of the deployment stands. */
+/** Storage of the deployment's archive. */
 export type ArchiveKind = 'directory' | 's3';
 
 export interface Deployment {
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly folder: string;
-  /** What every member has in its environment. */
+  /** Environment of every process. */
   readonly env: Env;
   readonly kind: ArchiveKind;
   readonly archiveFolder: string;
   readonly stagingFolder: string;
-  /** What the disks of all members refuse, as `test/support/disk-faults.mjs` reads it. */
+  /** File with the disk faults of all processes, for `test/support/disk-faults.mjs`. */
   readonly diskFaults: string;
-  /** Files that came to stand where the archive is mounted, while it was not. */
+  /** Files written to the archive folder while it was not mounted. */
   readonly strayFiles: string[];
-  /** What second deployments did instead of refusing to start. */
+  /** Second deployments that did not refuse to start, with what they did. */
   readonly started: string[];
   readonly orgs: readonly SoakOrg[];
   readonly redis: RestartableRedis;
-  /** Past all ways, for those who look. */
+  /** A direct connection, without proxy. */
   readonly client: Redis;
   readonly sandbox: Sandbox;
-  /** Every request that came to the service. */
+  /** All requests to the service. */
   readonly requests: readonly SandboxRequest[];
   /** The end of the service's history, epoch ms. */
   readonly serviceNow: number;
@@ -55,17 +55,17 @@ export interface Deployment {
   readonly workers: readonly DocketProcess[];
   readonly schedulers: readonly DocketProcess[];
   readonly members: readonly DocketProcess[];
-  /** Of the admin route, an operator's. */
+  /** An operator's admin token. */
   readonly token: string;
   /** Seconds from the machine's clock. */
   readonly clock: { offset: number };
-  /** Epoch ms by the clocks of the members. */
+  /** Epoch ms by the clocks of the processes. */
   now(): number;
-  /** By which every member's clock is set, in turn; one that has a fault of its own keeps it. */
+  /** Sets the clocks of all processes, one after the other. */
   setClocks(seconds: number): Promise<void>;
   setClock(of: DocketProcess, seconds: number): Promise<void>;
   setRedisClock(seconds: number): Promise<void>;
-  /** The archive, for those who look when all is over. */
+  /** The archive, for reading after the soak. */
   archive(): ArchiveStorage;
   /** Writes the definitions of this version. */
   define(version: number): Promise<void>;
@@ -80,7 +80,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   const folder = await mkdtemp(join(tmpdir(), 'docket-soak-'));
   for (const name of ['log', 'out']) await mkdir(join(folder, name));
 
-  // Half an hour past a slot, so that each jump of the clocks passes over one and ends between two.
+  // Half an hour after a slot, so that each clock jump crosses one slot and ends between two.
   const began = Date.now();
   const grid = EVERY_HOURS * HOUR_MS;
   const offset = Math.round((Math.ceil(began / grid) * grid + HOUR_MS / 2 - began) / 1000);
@@ -95,9 +95,9 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
   const sandbox = await startSandbox({ now: serviceNow, windowMs: BUDGET.window * 1000, cacheSeconds: 0 });
   const sink = await mailSink(share);
   const s3 = await s3Server();
-  // As a store has it: runs are listed by the thousand here.
+  // As real stores do: runs are listed by the thousand here.
   s3.page = 1_000;
-  // Signatures are dated by the clocks of those who sign.
+  // Signatures use the clocks of the processes.
   const clock = { offset };
   s3.now = () => Date.now() + clock.offset * 1000;
 
@@ -162,14 +162,14 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
     const last = requests.at(-1);
     requests.push(...seen.slice(last === undefined ? 0 : seen.lastIndexOf(last) + 1));
   };
-  // The sandbox keeps its last 10,000.
+  // The sandbox keeps its last 10,000 requests.
   const collecting = setInterval(collect, 500);
 
   let archive: ArchiveStorage | undefined;
   const openArchive = (): ArchiveStorage => {
     if (kind === 'directory') return directoryStorage(archiveFolder);
     const place = parseArchiveUrl(bucket);
-    if (!('kind' in place) || place.kind !== 's3') throw new Error(`${bucket} names no bucket`);
+    if (!('kind' in place) || place.kind !== 's3') throw new Error(`no bucket in ${bucket}`);
     s3.now = Date.now;
     return s3Storage(place, secretSource(env));
   };
@@ -216,7 +216,7 @@ export async function openDeployment(main: string, share: () => number, kind: Ar
       for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
         const path = join(folder, 'jobs', name);
         await mkdir(dirname(path), { recursive: true });
-        // Whole or not at all, as a deployment puts it: a process that starts just now reads it.
+        // Atomic: a starting process may read it now.
         await writeFile(`${path}.new`, text);
         await rename(`${path}.new`, path);
       }

@@ -10,16 +10,16 @@ import { type NetworkProxy, startProxy } from './network-proxy.ts';
 
 export type Env = Readonly<Record<string, string>>;
 
-/** How a member ended: by whose will, and how. */
+/** How a process ended. */
 export interface ProcessExit {
   readonly why: 'killed' | 'asked' | 'itself';
-  /** Null where a signal ended it. */
+  /** Null after a signal. */
   readonly code: number | null;
-  /** What it said last. */
+  /** Its last line on stderr. */
   readonly last: string;
 }
 
-/** A `docket start` that somebody looks after: it is started again when it ends. Its clock and its ways are its own. */
+/** A supervised `docket start`: restarted when it exits. It has its own clock and network proxies. */
 export interface DocketProcess {
   readonly name: string;
   readonly url: string;
@@ -27,19 +27,19 @@ export interface DocketProcess {
   readonly api: NetworkProxy;
   readonly mail: NetworkProxy;
   readonly endings: readonly ProcessExit[];
-  /** Bytes of memory it had at most, of all its lives. */
+  /** Peak memory over all restarts, bytes. */
   peak(): number;
-  /** Lines on its stderr that only a defect writes: of a stack trace, or Node's warning of a leak. */
+  /** Lines on stderr that show a defect: stack traces, and Node's leak warnings. */
   readonly strays: readonly string[];
   up(): void;
-  /** SIGKILL. Whoever looks after it starts it again after so long, ms. */
+  /** SIGKILL, then a restart after `awayMs`. */
   kill(awayMs: number): Promise<void>;
-  /** SIGTERM, and it stays down until `up`. */
+  /** SIGTERM; stays down until `up`. */
   stop(): Promise<void>;
   freeze(ms: number): Promise<void>;
   ready(): Promise<boolean>;
   close(): Promise<void>;
-  /** For a soak that is broken off: it leaves nobody behind. */
+  /** SIGKILL without waiting, for an aborted soak. */
   killNow(): void;
 }
 
@@ -50,17 +50,17 @@ export interface DocketProcessOptions {
   readonly main: string;
   readonly folder: string;
   readonly env: Env;
-  /** The file that libfaketime reads its offset from, and libfaketime itself. */
+  /** File with the clock's offset for libfaketime, and the path of libfaketime. */
   readonly clock: { readonly file: string; readonly preload: string };
   readonly redisPort: number;
   readonly apiPort: number;
   readonly mailPort: number;
 }
 
-/** Of the mail server: one that the scan for secrets knows, in each form. */
+/** Password for the mail server; the secret scan searches for it in all forms. */
 export const SMTP_PASSWORD = 'canary-secret-of-the-soak';
 
-/** How long a process may take to stop when it is asked, ms; the grace it gives its runs is shorter. */
+/** Limit for a stop after SIGTERM, ms; longer than the grace period of runs. */
 const STOP_TIMEOUT_MS = 30_000;
 
 const DEFECT = /^\s+at |^Uncaught|^node:internal|MaxListenersExceeded|PromiseRejection/;
@@ -110,7 +110,7 @@ export async function member(options: DocketProcessOptions): Promise<DocketProce
     started.once('close', (code) => {
       child = undefined;
       endings.push({ why, code, last });
-      // As a supervisor does.
+
       if (why === 'itself') setTimeout(start, 1_000);
     });
   };
@@ -179,6 +179,6 @@ export async function member(options: DocketProcessOptions): Promise<DocketProce
   };
 }
 
-/** What libfaketime reads: so many seconds from the machine's clock, with a fraction or without. */
+/** Sets the offset from the machine's clock, in seconds, for libfaketime. */
 export const setClock = (file: string, seconds: number): Promise<void> =>
   writeFile(file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}`);

@@ -12,25 +12,25 @@ import { MAIL_FAULTS } from './mail-sink.ts';
 import type { ProxyAction } from './network-proxy.ts';
 import { secondDeployment } from './second-deployment.ts';
 
-/** What a trouble is made with: chance, all of one seed, and a list of what happened. */
+/** For injecting faults: the deployment, seeded random numbers, and a log. */
 export interface FaultContext {
   readonly deployment: Deployment;
   readonly note: (what: string) => void;
   readonly oneOf: <Item>(items: readonly Item[]) => Item;
-  /** A whole number. */
-  readonly between: (least: number, most: number) => number;
+  /** A random integer. */
+  readonly between: (min: number, max: number) => number;
   readonly chance: (probability: number) => boolean;
 }
 
-/** Something that goes wrong around the processes, and is whole again when it resolves. */
+/** A fault outside of the processes. `act` resolves when it is repaired. */
 export interface FaultScenario {
   readonly weight: number;
-  /** What no other trouble may have in hand meanwhile. */
+  /** A resource that only one fault may use at a time. */
   readonly needs: string;
   readonly act: (context: FaultContext) => Promise<void>;
 }
 
-/** Everything that an API does wrong (specification §7 and §8, and what lies between a service and us). */
+/** Failures of the API (specification §7 and §8) and of the network. */
 const API_FAULTS: readonly (readonly Fault[])[] = [
   [{ kind: 'latency', value: 1_500, probability: 0.5 }],
   [{ kind: 'status', value: 503, probability: 0.5 }],
@@ -50,7 +50,7 @@ const S3_FAULTS: readonly S3Fault[] = [
 ];
 
 async function slowNetwork({ deployment, note, between }: FaultContext): Promise<void> {
-  note('slow ways to the service');
+  note('slow network to the service');
   for (let turn = 0; turn < 10; turn += 1) {
     for (const { api } of deployment.workers) api.slow(between(0, 2_500));
     await sleep(900);
@@ -58,53 +58,53 @@ async function slowNetwork({ deployment, note, between }: FaultContext): Promise
   for (const { api } of deployment.workers) api.slow(0);
 }
 
-/** A network that loses everything, or one direction alone: what is asked arrives, and nobody hears the answer, or the other way. */
+/** A network partition, in both directions or in one. */
 async function partition({ deployment, note, oneOf, between, chance }: FaultContext): Promise<void> {
   const who = oneOf(deployment.members);
-  const way = oneOf(['redis', 'api', 'mail'] as const);
+  const peer = oneOf(['redis', 'api', 'mail'] as const);
   const direction = oneOf(['both', 'requests', 'replies'] as const);
   const forMs = between(1_000, 8_000);
-  note(`cut ${who.name} off ${way} (${direction}) for ${forMs} ms`);
-  who[way].cut(direction);
+  note(`partition ${who.name} from ${peer} (${direction}) for ${forMs} ms`);
+  who[peer].cut(direction);
   await sleep(forMs);
-  // What is broken off now is lost for good: an answer, too.
-  if (chance(0.5)) who[way].reset();
-  who[way].heal();
+  // A reset loses the bytes held back, replies included.
+  if (chance(0.5)) who[peer].reset();
+  who[peer].heal();
 }
 
-/** The final dot leaves by itself, once the body has. */
+/** Sent on its own after the body. */
 const END_OF_MAIL = Buffer.from('.\r\n');
 const MAIL_TIMEOUT_MS = 8_000;
 
 /**
- * The next worker that is about to end a mail, which then goes on or is lost; undefined when none is in time. `caught` is
- * called before the dot goes on, and says whether this worker is the one.
+ * Waits for a worker that ends a mail, and forwards or drops the final dot. Undefined on timeout. `accept` is called before
+ * that, and decides whether to take this worker.
  */
 export function interceptMailEnd(
   { workers }: Pick<Deployment, 'workers'>,
-  passage: ProxyAction,
-  caught: (who: DocketProcess) => boolean,
+  action: ProxyAction,
+  accept: (who: DocketProcess) => boolean,
 ): Promise<DocketProcess | undefined> {
   return new Promise((resolve) => {
-    const over = (who?: DocketProcess) => {
+    const finish = (who?: DocketProcess) => {
       clearTimeout(timeout);
       for (const { mail } of workers) mail.watch(undefined);
       resolve(who);
     };
-    const timeout = setTimeout(over, MAIL_TIMEOUT_MS);
+    const timeout = setTimeout(finish, MAIL_TIMEOUT_MS);
     for (const who of workers) {
-      who.mail.watch((piece) => {
-        if (!piece.equals(END_OF_MAIL) || !caught(who)) return 'on';
-        over(who);
-        return passage;
+      who.mail.watch((bytes) => {
+        if (!bytes.equals(END_OF_MAIL) || !accept(who)) return 'forward';
+        finish(who);
+        return action;
       });
     }
   });
 }
 
-/** The mail server's replies get lost once a message is ended: it has arrived, and its worker never hears of it. */
+/** Loses the mail server's replies after the end of a message: it was received, but its worker does not learn it. */
 async function loseReplies({ deployment, note, between }: FaultContext): Promise<void> {
-  await interceptMailEnd(deployment, 'on', () => {
+  await interceptMailEnd(deployment, 'forward', () => {
     note('replies of the mail server lost');
     for (const { mail } of deployment.workers) mail.cut('replies');
     return true;
@@ -138,24 +138,24 @@ async function failApi({ deployment, note, oneOf, between }: FaultContext): Prom
   deployment.sandbox.setFaults([]);
 }
 
-/** Both peers repeat in their refusals what they were given to sign in with, in every form that servers write. */
+/** Both peers repeat credentials in their error replies, in all usual forms. */
 async function echo({ deployment, note, between }: FaultContext): Promise<void> {
   note('peers that repeat credentials');
   deployment.sandbox.setFaults([{ kind: 'echo', probability: 0.5 }]);
-  deployment.sink.trouble = {
+  deployment.sink.faults = {
     probability: 0.5,
     scripts: [{ MAIL: { echo: '451 4.3.0' } }, { RCPT: { echo: '450 4.2.1' } }],
   };
   await sleep(between(2_000, 5_000));
   deployment.sandbox.setFaults([]);
-  deployment.sink.trouble = undefined;
+  deployment.sink.faults = undefined;
 }
 
 async function failMail({ deployment, note, between }: FaultContext): Promise<void> {
-  note('mail server: trouble');
-  deployment.sink.trouble = { probability: 0.4, scripts: MAIL_FAULTS };
+  note('mail server fails');
+  deployment.sink.faults = { probability: 0.4, scripts: MAIL_FAULTS };
   await sleep(between(2_000, 6_000));
-  deployment.sink.trouble = undefined;
+  deployment.sink.faults = undefined;
 }
 
 async function failS3({ deployment, note, oneOf, between, chance }: FaultContext): Promise<void> {
@@ -183,7 +183,7 @@ async function skewClock({ deployment, note, oneOf }: FaultContext): Promise<voi
   await deployment.setClock(who, deployment.clock.offset);
 }
 
-/** By less than BullMQ's hold on a job, and by far more, forwards and back again. */
+/** By less than BullMQ's lock duration, and by far more, ahead and back. */
 async function stepRedisClock({ deployment, note, oneOf, between }: FaultContext): Promise<void> {
   const by = oneOf([-3_600, -7, -1, 1, 7, 3_600]);
   note(`clock of Redis ${by} s off`);
@@ -192,19 +192,19 @@ async function stepRedisClock({ deployment, note, oneOf, between }: FaultContext
   await deployment.setRedisClock(0);
 }
 
-/** As chrony slews: 8 % fast, then as slow until it is right again. */
+/** As chrony slews: 8 % fast, then slow until it is right again. */
 async function driftRedisClock({ deployment, note, oneOf }: FaultContext): Promise<void> {
-  const way = oneOf([1, -1]);
-  note(`clock of Redis drifts ${way > 0 ? 'ahead' : 'behind'}`);
+  const sign = oneOf([1, -1]);
+  note(`clock of Redis drifts ${sign > 0 ? 'ahead' : 'behind'}`);
   const STEPS = 50;
   for (let turn = 1; turn <= 2 * STEPS; turn += 1) {
-    await deployment.setRedisClock(way * 0.008 * (STEPS - Math.abs(turn - STEPS)));
+    await deployment.setRedisClock(sign * 0.008 * (STEPS - Math.abs(turn - STEPS)));
     await sleep(100);
   }
 }
 
 async function failDisk({ deployment, note, oneOf, between }: FaultContext): Promise<void> {
-  // Where files are made, and where some are delivered.
+  // Where files are rendered, and where some are delivered.
   const made = deployment.kind === 's3' ? deployment.stagingFolder : deployment.archiveFolder;
   const place = oneOf([made, join(deployment.folder, 'out')]);
   const code = oneOf(['ENOSPC', 'EROFS']);
@@ -214,10 +214,10 @@ async function failDisk({ deployment, note, oneOf, between }: FaultContext): Pro
   await writeFile(deployment.diskFaults, '');
 }
 
-/** What stood open at that moment may still be written. */
+/** Files open at that moment may still be written. */
 const OPEN_MS = 2_000;
 
-/** An empty folder stands where the archive was, as when its disk is not mounted. What is written there is collected. */
+/** Replaces the archive by an empty folder, as if its disk were not mounted. Collects files written there. */
 async function unmountArchive({ deployment, note, between }: FaultContext): Promise<void> {
   if (deployment.kind === 's3') return;
   note('archive not mounted');
@@ -241,7 +241,7 @@ async function unmountArchive({ deployment, note, between }: FaultContext): Prom
   }
 }
 
-/** Half of what stands in BullMQ's lists is in none any more; the jobs themselves stay. */
+/** Removes half of the jobs from BullMQ's lists, but not the jobs themselves. */
 async function loseJobs({ deployment, note, chance }: FaultContext): Promise<void> {
   const name = (list: string) => `${redisKeys(DEFAULT_KEY_PREFIX).bull}:${RUN_QUEUE_NAME}:${list}`;
   let lost = 0;
@@ -258,7 +258,7 @@ async function loseJobs({ deployment, note, chance }: FaultContext): Promise<voi
   note(`${lost} jobs lost from their lists`);
 }
 
-/** Another deployment, with its own jobs and archive, is started on this Redis by mistake. */
+/** Starts another deployment, with its own jobs and archive, on this Redis. */
 async function startSecondDeployment({ deployment, note }: FaultContext): Promise<void> {
   note('a second deployment on this Redis');
   const started = await secondDeployment(deployment);
@@ -266,7 +266,7 @@ async function startSecondDeployment({ deployment, note }: FaultContext): Promis
 }
 
 export const FAULTS = {
-  ways: { weight: 1, needs: 'ways', act: slowNetwork },
+  latency: { weight: 1, needs: 'latency', act: slowNetwork },
   partition: { weight: 2, needs: 'partition', act: partition },
   'replies lost': { weight: 1, needs: 'mid-mail', act: loseReplies },
   'redis killed': { weight: 1, needs: 'redis', act: killRedis },
@@ -286,8 +286,8 @@ export const FAULTS = {
 } as const satisfies Readonly<Record<string, FaultScenario>>;
 export type FaultName = keyof typeof FAULTS;
 
-/** Forty runs that come due at once. */
+/** Forty runs come due at once. */
 export async function jumpClocks({ deployment, note }: FaultContext): Promise<void> {
-  note(`clocks ${EVERY_HOURS} hours on`);
+  note(`clocks ${EVERY_HOURS} hours ahead`);
   await deployment.setClocks(deployment.clock.offset + EVERY_HOURS * 3_600);
 }

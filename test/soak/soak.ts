@@ -15,16 +15,16 @@ export interface SoakReport {
   readonly ok: boolean;
   readonly seed: number;
   readonly minutes: number;
-  /** What was run against: Node, and the days by the clocks of the processes. */
+  /** Version of Node, and the time range by the clocks of the processes. */
   readonly node: string;
   readonly from: string;
   readonly to: string;
   readonly seconds: { readonly chaos: number; readonly drain: number; readonly reconcile: number };
   readonly counts: Readonly<{ [what: string]: number }>;
   readonly verdicts: readonly CheckResult[];
-  /** Deliveries that somebody has to decide of, with the reason. */
+  /** Deliveries that wait for a decision, with the reason. */
   readonly unknown: readonly string[];
-  /** Runs that did not reach everybody, with the reason. */
+  /** Runs that are not `done`, with the reason. */
   readonly unfinished: readonly string[];
   readonly events: readonly Event[];
   readonly endings: readonly {
@@ -43,16 +43,16 @@ export interface SoakOptions {
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly archive?: ArchiveKind;
-  /** These troubles alone, beside clocks that go on; all there are when absent. */
+  /** These faults only, besides advancing clocks; absent: all. */
   readonly only?: readonly FaultName[];
-  /** How long what is left may take once everything is whole again, ms. */
+  /** Limit for the remaining runs after all faults are repaired, ms. */
   readonly drainMs?: number;
 }
 
-/** @param say told how it goes on, for a person who waits */
+/** @param onProgress called with progress messages */
 export async function soak(
   { minutes, seed, main, archive = 'directory', only, drainMs = DRAIN_MS }: SoakOptions,
-  say: (line: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<SoakReport> {
   const draw = randomSource(seed, 0x50a4);
   const deployment = await openDeployment(main, draw.fork(1).uniform, archive);
@@ -62,19 +62,19 @@ export async function soak(
     const from = deployment.now();
     for (const each of deployment.members) each.up();
     await allReady(deployment);
-    say(
-      `${deployment.members.length} processes, ${deployment.orgs.length} organizations, seed ${seed}: ${minutes} min of trouble`,
+    onProgress(
+      `${deployment.members.length} processes, ${deployment.orgs.length} organizations, seed ${seed}: ${minutes} min of faults`,
     );
     const began = performance.now();
     const { events, requests } = await runChaos(deployment, draw.fork(2), minutes * 60_000, only);
     const calm = performance.now();
-    say('Everything is whole again; what is left goes on');
+    onProgress('All faults are repaired; finishing the remaining runs');
     for (const each of deployment.members) each.up();
-    await drain(deployment, record, drainMs, say);
+    await drain(deployment, record, drainMs, onProgress);
     const to = deployment.now();
     for (const each of deployment.members) await each.stop();
     const drained = performance.now();
-    say('Reconciling the ledger with the archive and what arrived');
+    onProgress('Reconciling the ledger with the archive and the deliveries');
     const facts = await record.facts(requests, from, to);
     const verdicts = reconcile(facts);
     const seconds = (ms: number) => Math.round(ms / 1000);
@@ -113,12 +113,12 @@ async function allReady({ members }: Deployment): Promise<void> {
   for (const each of members) while (!(await each.ready())) await sleep(250);
 }
 
-/** Until every run has ended and every slot is open; the clocks go on by quarters of an hour, so that what sleeps wakes. */
+/** Waits until every run has ended and every slot is open. Advances the clocks by quarters of an hour to wake snoozed runs. */
 async function drain(
   deployment: Deployment,
   record: RecordReader,
   drainMs: number,
-  say: (line: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<void> {
   const until = performance.now() + drainMs;
   const grid = EVERY_HOURS * 3_600_000;
@@ -127,9 +127,9 @@ async function drain(
     const open = runs.filter(({ state }) => !TERMINAL_STATES.has(state));
     const newest = Math.max(...runs.filter(({ report }) => report === SCHEDULED).map(({ slot }) => Date.parse(slot)));
     const jobs = await record.jobs();
-    if (turn % 5 === 0) say(`  ${runs.length} runs, ${open.length} of them go on`);
+    if (turn % 5 === 0) onProgress(`  ${runs.length} runs, ${open.length} unfinished`);
     if (open.length === 0 && jobs === 0 && newest === Math.floor(deployment.now() / grid) * grid) {
-      // What is owed beside the runs, such as a notice, has its turn within a few looks.
+      // Pending notices are sent within a few polls.
       await sleep(3_000);
       return;
     }
@@ -152,23 +152,23 @@ function countsOf(facts: Facts, deployment: Deployment, events: readonly Event[]
     ...prefixed('runs', tally(facts.runs.map(({ record: { state } }) => state))),
     ...prefixed('deliveries', tally(rows.map(({ state }) => state))),
     'metrics calls': facts.calls.length,
-    'metrics calls of a key in a window at most': overBudget(facts).most,
+    'maximum metrics calls of a key in a window': overBudget(facts).most,
     '429s': deployment.requests.filter(({ status }) => status === 429).length,
     'figures compared': facts.figures.compared,
-    'starts of runs': facts.runs.reduce((sum, { record: { starts } }) => sum + starts, 0),
-    disturbances: events.length,
+    'run starts': facts.runs.reduce((sum, { record: { starts } }) => sum + starts, 0),
+    'injected faults': events.length,
     'processes killed': deployment.members.flatMap(({ endings }) => endings).filter(({ why }) => why === 'killed')
       .length,
-    'processes that ended by themselves': deployment.members
+    'processes that exited by themselves': deployment.members
       .flatMap(({ endings }) => endings)
       .filter(({ why }) => why === 'itself').length,
     'keys in Redis': facts.memory.redisKeys,
     'bytes in Redis': facts.memory.redisBytes,
-    'bytes of a process': facts.memory.peakBytes,
+    'peak memory of a process, bytes': facts.memory.peakBytes,
   };
 }
 
-/** The table, for people. */
+/** The report as text. */
 export function formatReport({
   verdicts,
   counts,
@@ -186,17 +186,17 @@ export function formatReport({
     ...(good ? [] : shown.map((line) => `         ${line}`)),
   ]);
   return [
-    `${from} to ${to} by the clocks of the processes; ${seconds.chaos} s of trouble, ${seconds.drain} s to drain, ${seconds.reconcile} s to reconcile`,
+    `${from} to ${to} by the clocks of the processes; ${seconds.chaos} s of faults, ${seconds.drain} s to drain, ${seconds.reconcile} s to reconcile`,
     ...figures,
     '',
     ...judged,
     '',
     `${unknown.length} deliveries wait for a decision${unknown.length === 0 ? '' : ':'}`,
     ...unknown.map((line) => `  ${line}`),
-    `${unfinished.length} runs did not reach everybody${unfinished.length === 0 ? '' : ', and their owners were told:'}`,
+    `${unfinished.length} runs are not done${unfinished.length === 0 ? '' : '; their owners were notified:'}`,
     ...unfinished.map((line) => `  ${line}`),
     '',
-    ok ? `Nothing was lost, nothing was sent twice. Seed ${seed}.` : `A promise was broken. Again with --seed ${seed}.`,
+    ok ? `All checks passed. Seed ${seed}.` : `A check failed. Repeat with --seed ${seed}.`,
   ].join('\n');
 }
 
@@ -223,6 +223,6 @@ export async function command(args: readonly string[], build: string): Promise<n
   const report = await soak({ minutes, seed, archive, main: values.main }, (line) => console.error(line));
   await writeFile(values.report, `${JSON.stringify(report, null, 2)}\n`);
   console.log(formatReport(report));
-  console.log(`All of it is in ${values.report}.`);
+  console.log(`Full report: ${values.report}`);
   return report.ok ? 0 : 1;
 }
