@@ -1,7 +1,8 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { TroubleName } from './troubles.ts';
-import type { ArchiveKind } from './world.ts';
+import type { ArchiveKind } from './deployment.ts';
+import type { FaultName } from './faults.ts';
+import type { CheckName } from './reconcile.ts';
 
 /** A defect that a change could bring. */
 export interface Defect {
@@ -9,14 +10,14 @@ export interface Defect {
   /** File under `dist`, a text in it, and its replacement. */
   readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
   /** The line of the soak's table that must fail. */
-  readonly breaks: string;
+  readonly breaks: CheckName;
 }
 
 /** A build with defects that break different lines, so that one soak shows each of them. */
 export interface BrokenBuild {
   readonly defects: readonly Defect[];
   /** The troubles that show the defects; all there are when absent. They need different things, so that they overlap. */
-  readonly only?: readonly TroubleName[];
+  readonly only?: readonly FaultName[];
   readonly archive?: ArchiveKind;
 }
 
@@ -35,12 +36,12 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       {
         name: 'a job that is in no list counts as waiting',
         edits: [['queue/jobs/run-queue.js', '  return true\nend', '  return false\nend']],
-        breaks: 'runs that have not ended',
+        breaks: 'unfinished runs',
       },
       {
         name: 'an archive that cannot be written for a moment fails the run',
         edits: [UNWRITABLE_IS_FINAL],
-        breaks: 'runs failed by what passes',
+        breaks: 'runs failed by a transient error',
       },
     ],
   },
@@ -61,7 +62,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
             "return void new DocketError('deployment.mass_removal'",
           ],
         ],
-        breaks: 'second deployments that were let in',
+        breaks: 'second deployments that started',
       },
       {
         name: 'a message whose reply was lost is sent again',
@@ -77,7 +78,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       {
         name: 'what a peer repeats is kept as it is',
         edits: [['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(told) : told;', 'return text;']],
-        breaks: 'secrets in logs, Redis, the archive or what was sent',
+        breaks: 'secrets in logs, Redis, the archive or deliveries',
       },
       {
         name: 'the archive is written without a look at its marker',
@@ -88,7 +89,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
             "return void new DocketError('archive.marker_missing'",
           ],
         ],
-        breaks: 'files written where the archive was not mounted',
+        breaks: 'files written to the unmounted archive folder',
       },
     ],
   },
@@ -116,7 +117,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
             "redis.call('PING')",
           ],
         ],
-        breaks: 'windows over the budget at the server',
+        breaks: 'rate-limit windows exceeded at the server',
       },
       {
         name: 'one organization is given the answer to another one’s question',
@@ -127,7 +128,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
             'canonicalJson([request])',
           ],
         ],
-        breaks: 'figures that are not the service’s',
+        breaks: 'figures that differ from the service',
       },
     ],
   },
@@ -139,16 +140,16 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         edits: [
           [
             'fetch/rate-limit/budget-8.lua',
-            'local now = math.max(last, math.min(reached, proven))',
-            'local now = math.max(last, reached)',
+            'local now = math.max(last, math.min(wallTime, provenTime))',
+            'local now = math.max(last, wallTime)',
           ],
         ],
-        breaks: 'windows over the budget at the server',
+        breaks: 'rate-limit windows exceeded at the server',
       },
       {
         name: 'a disk that is full for a moment fails the run',
         edits: [UNWRITABLE_IS_FINAL],
-        breaks: 'runs failed by what passes',
+        breaks: 'runs failed by a transient error',
       },
     ],
   },

@@ -92,7 +92,7 @@ test('files are compared by what links lead to', async () => {
   await symlink(join(root, 'secrets/globex'), join(root, 'secrets/mine'));
   await symlink(join(root, 'elsewhere'), join(root, 'secrets/out'));
   const globex = org('globex', { api_key: { file: join(root, 'secrets/globex') } });
-  const policy = { ...OPEN, folders: [join(root, 'secrets')] };
+  const policy = { ...OPEN, allowedFolders: [join(root, 'secrets')] };
   expect(await decide({ file: join(root, 'secrets/mine') }, org('acme'), [globex], policy)).toBe(OTHERS);
   expect(await decide({ file: join(root, 'secrets/acme') }, org('acme'), [globex], policy)).toBe('allowed');
   expect(await decide({ file: join(root, 'secrets/../elsewhere') }, org('acme'), [globex], policy)).toBe(OUTSIDE);
@@ -101,7 +101,7 @@ test('files are compared by what links lead to', async () => {
 
 test("the deployment's own files, and its credentials of the archive unless org.yaml names them, are refused", async () => {
   const root = await folderFor(onTestFinished);
-  const policy = { ...OPEN, ownFiles: [join(root, 'archive')], archiveRefs: [{ env: 'MINIO_SECRET' }] };
+  const policy = { ...OPEN, deploymentFiles: [join(root, 'archive')], archiveRefs: [{ env: 'MINIO_SECRET' }] };
   expect(await decide({ file: join(root, 'archive/globex/report.csv') }, org('acme'), [], policy)).toBe(DEPLOYMENT);
   expect(await decide({ env: 'MINIO_SECRET' }, org('acme'), [], policy)).toBe(DEPLOYMENT);
   const shares = org('acme', { secrets: { env: ['MINIO_SECRET'], files: [] } });

@@ -10,7 +10,7 @@ import { readImageInfo } from '../../../src/definitions/load/logo.ts';
 import { formatPeriod, parsePeriod, resolvePeriod } from '../../../src/definitions/periods/period.ts';
 import { NAMED_PERIODS } from '../../../src/definitions/periods/period-spec.ts';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
-import { cronFault, parseCron } from '../../../src/definitions/schedules/cron.ts';
+import { cronError, parseCron } from '../../../src/definitions/schedules/cron.ts';
 import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
 import { deadlineSchema, formatDurationLiteral, maxAgeSchema } from '../../../src/definitions/schema/durations.ts';
 import { parseHostKey } from '../../../src/definitions/schema/host-key.ts';
@@ -94,7 +94,7 @@ describe('a cron expression', () => {
       let compared = 0;
       fc.assert(
         fc.property(fc.oneof(grammar, mutatedText(CRONS, CRON_WORDS), hostileText()), (text) => {
-          const fault = cronFault(text);
+          const fault = cronError(text);
           if (fault !== undefined) return void expect(fault).not.toMatch(/undefined|\n\s+at /);
           valid += 1;
           const cron = parseCron(text);
