@@ -1,6 +1,7 @@
 import type { HealthCheck } from '../admin/app.ts';
 import { DocketError, isStorageOutage, toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import { noTrace, type SpanAttributes, type Trace } from '../base/trace.ts';
@@ -19,7 +20,6 @@ import { deleteResponses, redisResponseStore } from '../fetch/cache/redis-respon
 import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { definitionStore, type FrozenDefinition } from '../queue/definitions/definition-store.ts';
 import { activePauses, executeUnlessPaused } from '../queue/jobs/pause-enforcement.ts';
-import { startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
 import { type Execute, startWorker } from '../queue/jobs/worker.ts';
 import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { failAbandoned } from '../queue/runs/inline-run.ts';

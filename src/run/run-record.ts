@@ -32,6 +32,12 @@ export const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'] as const;
 /** What a run does one after the other. Waiting for a token belongs to the stage that waits. */
 export type Stage = (typeof STAGES)[number];
 
+/** Who decides about a run or a delivery, and why; kept with the decision. */
+export interface DecisionAuthor {
+  readonly by: string;
+  readonly reason: string;
+}
+
 /** What a person decided of a run: why one that had ended goes on, or why one ended before its time. */
 export interface RunDecision {
   /**

@@ -30,7 +30,7 @@ export const DEFECTS: readonly Defect[] = [
         'local state, epoch = ARGV[5], tonumber(ARGV[6])',
         "local state, epoch = 'pending', tonumber(redis.call('HGET', rows, id .. ':epoch') or '0')",
       ],
-      ['deliver/ledger/ledger-open-1.lua', 'if takes then', 'if true then'],
+      ['deliver/ledger/ledger-open-1.lua', 'if superseded then', 'if true then'],
     ],
     breaks: 'sent twice',
   },
@@ -113,7 +113,7 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'a job that is in no list counts as waiting',
-    edits: [['queue/jobs/run-queue.js', '  return true\nend', '  return false\nend']],
+    edits: [['queue/jobs/is-orphaned.lua', '  return true\nend', '  return false\nend']],
     breaks: 'runs that have not ended',
     only: 'jobs lost',
   },

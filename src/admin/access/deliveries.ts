@@ -1,6 +1,7 @@
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
-import { type RunIdLookup, resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
+import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access } from './access.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';

@@ -1,6 +1,6 @@
 import { toDocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access, FileEntry, HeldRun, RunFile } from './access.ts';
 import { notFoundError } from './permissions.ts';

@@ -6,7 +6,6 @@ import { passwordsIn } from '../../base/secrets/redactor.ts';
 import { settlesWithin } from '../../base/timeout.ts';
 import type { Trace } from '../../base/trace.ts';
 import { version } from '../../base/version.ts';
-import { queueTelemetry } from '../../queue/bullmq.ts';
 import type { AppContext } from '../run-ports.ts';
 import { otelTrace } from './otel-trace.ts';
 import { filterSpans, type SpanExporter } from './span-filter.ts';
@@ -36,7 +35,7 @@ export async function openTracing(around: AppContext): Promise<Tracing | undefin
     import('@opentelemetry/sdk-trace-node'),
     import('@opentelemetry/resources'),
     openExporter(wanted),
-    queueTelemetry(),
+    import('../../queue/bullmq.ts').then(({ queueTelemetry }) => queueTelemetry()),
   ]);
   const named = { 'service.name': 'docket', 'service.version': version() };
   // What is named in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES stands above ours.

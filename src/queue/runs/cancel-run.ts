@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { isInlineRun, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
-import type { DecisionAuthor } from '../../services/deliveries/decisions.ts';
+import { type DecisionAuthor, isInlineRun, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 import type { RunQueue } from '../jobs/run-queue.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 

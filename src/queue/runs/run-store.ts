@@ -16,8 +16,7 @@ import {
   type RunStore,
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
-import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
-import { findIdsByPrefix } from './run-ids.ts';
+import { findIdsByPrefix, type RunIdLookup } from './run-ids.ts';
 import { listRunIds, newestFirst } from './run-index.ts';
 import {
   INITIAL_RUN_FIELDS,

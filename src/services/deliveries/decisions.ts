@@ -16,6 +16,7 @@ import { cancelRun } from '../../queue/runs/cancel-run.ts';
 import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import {
+  type DecisionAuthor,
   type RunDecision,
   type RunOrder,
   type RunRecord,
@@ -27,12 +28,6 @@ import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
 export type { DeliveryFilter, DeliveryPage } from './query-deliveries.ts';
-
-/** Who decides, and why: kept with the decision. */
-export interface DecisionAuthor {
-  readonly by: string;
-  readonly reason: string;
-}
 
 /** What a person may decide about deliveries and runs that have ended. */
 export interface DecisionService {

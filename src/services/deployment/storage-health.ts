@@ -6,10 +6,10 @@ import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../base/files/disk-failure.ts';
 import { writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
+import { startPeriodicTasks } from '../../base/periodic.ts';
 import type { Scope } from '../../base/scope.ts';
 import { settlesWithin } from '../../base/timeout.ts';
 import type { OpenArchive } from '../../compose/archive.ts';
-import { startPeriodicTasks } from '../../queue/jobs/requeue-orphans.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { assertWritable } from '../../redis/server-check.ts';
 

@@ -1,6 +1,7 @@
 import { DocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { DecisionService } from '../deliveries/decisions.ts';
+import type { DeliveryFilter, DeliveryPage } from '../deliveries/query-deliveries.ts';
 
 /** Digits of a run's or a delivery's id. */
 const ID_LENGTH = 32;
@@ -12,13 +13,6 @@ const RUN_PREFIX_LENGTH = 16;
 export const MAX_CANDIDATES = 10;
 /** Runs of others that are looked at before the search is given up. */
 const MAX_SCANNED_RUNS = 1_000;
-
-/** Where runs are found by the beginning of their ids. */
-export interface RunIdLookup {
-  get(id: string): Promise<RunRecord | undefined>;
-  /** In the order of the ids, some at a time. @param after the last one that is known */
-  findIdsByPrefix(prefix: string, after?: string): Promise<readonly string[]>;
-}
 
 /** Whether a text has the form of a whole id of runs and deliveries. */
 export const isFullId = (text: string): boolean => new RegExp(`^[0-9a-f]{${ID_LENGTH}}$`).test(text);
@@ -55,7 +49,10 @@ export interface IdCandidate {
  */
 export async function resolveDeliveryId(
   text: string,
-  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: Pick<DecisionService, 'page'> },
+  {
+    runs,
+    deliveries,
+  }: { readonly runs: RunIdLookup; readonly deliveries: { page(filter: DeliveryFilter): Promise<DeliveryPage> } },
   orgs: readonly string[] | '*',
 ): Promise<string | undefined> {
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;

@@ -5,12 +5,11 @@ import type { FrozenDefinition } from '../../../src/queue/definitions/definition
 import {
   activePauses,
   executeUnlessPaused,
-  findActivePause,
   type PauseEnforcementPorts,
 } from '../../../src/queue/jobs/pause-enforcement.ts';
 import { DEFAULT_CATCH_UP_WINDOW_MS } from '../../../src/queue/schedules/catch-up.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
-import { type Pause, type Pauses, redisPauses } from '../../../src/queue/schedules/pauses.ts';
+import { findPause, type Pause, type Pauses, redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
 import type { RunEvent } from '../../../src/run/run-events.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
@@ -144,11 +143,11 @@ describe('a person’s pause', () => {
     await pauses.put(byHand('weekly'));
     keys.set('acme', NEW);
     const now = await activePauses({ pauses, keyOf, log });
-    expect(findActivePause(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
-    expect(findActivePause(now, 'acme', 'daily')).toBeUndefined();
-    expect(findActivePause(now, 'other', 'weekly')).toBeUndefined();
+    expect(findPause(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
+    expect(findPause(now, 'acme', 'daily')).toBeUndefined();
+    expect(findPause(now, 'other', 'weekly')).toBeUndefined();
     await pauses.put(byHand());
-    expect(findActivePause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
+    expect(findPause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
   });
 
   it('outlives the refusal that it stands beside', async () => {
