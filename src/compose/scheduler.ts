@@ -71,7 +71,10 @@ export async function openScheduler(
   const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
   const inForce = createActiveReports({
     ...(adopts === undefined
-      ? { admitRemoval: (removal: RemovalSummary) => assertNoMassRemoval(removal, { processes, heartbeats, clock }) }
+      ? {
+          assertRemovalAllowed: (removal: RemovalSummary) =>
+            assertNoMassRemoval(removal, { processes, heartbeats, clock }),
+        }
       : {}),
     jobs: jobs.current,
     versions: redisActiveVersions(redis, { prefix }),

@@ -1,5 +1,6 @@
 import type { JobsOptions, Queue } from 'bullmq';
 import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
@@ -145,10 +146,8 @@ export async function findOrphanedJobs(
   ids: readonly string[],
 ): Promise<readonly string[]> {
   const orphaned: string[] = [];
-  for (let from = 0; from < ids.length; from += BATCH_SIZE) {
-    orphaned.push(
-      ...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue], ids.slice(from, from + BATCH_SIZE))),
-    );
+  for (const batch of batchesOf(ids, BATCH_SIZE)) {
+    orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue], batch)));
   }
   return orphaned;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Worker } from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
+import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { MINUTE_MS } from '../../base/time.ts';
@@ -130,9 +131,9 @@ export function jobSchedulers(
     const expired = new Set<string>();
     let repaired = 0;
     let registered = 0;
-    for (let from = 0; from < due.length; from += BATCH_SIZE) {
+    for (const names of batchesOf(due, BATCH_SIZE)) {
       firstSlots.clear();
-      const batch = due.slice(from, from + BATCH_SIZE).flatMap((name) => {
+      const batch = names.flatMap((name) => {
         const { timetable, pattern } = wanted.get(name) ?? {};
         const at = timetable === undefined ? undefined : nextReportSlots(timetable, now, 1)[0]?.at;
         if (pattern === undefined || at === undefined) {
@@ -153,8 +154,7 @@ export function jobSchedulers(
     const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter(
       (name) => !wanted.has(name) || expired.has(name),
     );
-    for (let from = 0; from < orphans.length; from += BATCH_SIZE) {
-      const batch = orphans.slice(from, from + BATCH_SIZE);
+    for (const batch of batchesOf(orphans, BATCH_SIZE)) {
       await Promise.all(batch.map((name) => queue.removeJobScheduler(name)));
       await redis.hdel(keys.schedules, ...batch);
     }
