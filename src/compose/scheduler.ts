@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { AppContext } from '../base/context.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
@@ -7,12 +8,13 @@ import { createActiveReports } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
-import { createOrphanRequeuer, startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
+import { createOrphanRequeuer } from '../queue/jobs/requeue-orphans.ts';
 import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
 import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
+import { createDueSlotCache } from '../queue/schedules/due-slots.ts';
 import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
-import { createDueSlotCache, openDueSlots, type SlotEvent } from '../queue/schedules/open-due-slots.ts';
+import { openDueSlots, type SlotEvent } from '../queue/schedules/open-due-slots.ts';
 import { redisScheduleCursors } from '../queue/schedules/schedule-cursors.ts';
 import { redisSchedulerHeartbeats } from '../queue/schedules/scheduler-heartbeat.ts';
 import { RETENTION_DAYS } from '../redis/keys.ts';
@@ -70,7 +72,10 @@ export async function openScheduler(
   const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
   const inForce = createActiveReports({
     ...(adopts === undefined
-      ? { admitRemoval: (removal: RemovalSummary) => assertNoMassRemoval(removal, { processes, heartbeats, clock }) }
+      ? {
+          assertRemovalAllowed: (removal: RemovalSummary) =>
+            assertNoMassRemoval(removal, { processes, heartbeats, clock }),
+        }
       : {}),
     jobs: jobs.current,
     versions: redisActiveVersions(redis, { prefix }),

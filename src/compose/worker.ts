@@ -1,5 +1,6 @@
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import { HOUR_MS, SECOND_MS } from '../base/time.ts';
@@ -16,7 +17,6 @@ import { deleteResponses, redisResponseStore } from '../fetch/cache/redis-respon
 import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
 import { definitionStore } from '../queue/definitions/definition-store.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
-import { startPeriodicTasks } from '../queue/jobs/requeue-orphans.ts';
 import { startWorker } from '../queue/jobs/worker.ts';
 import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { failAbandoned } from '../queue/runs/inline-run.ts';

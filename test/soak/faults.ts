@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RUN_QUEUE_NAME } from '../../src/queue/jobs/run-queue.ts';
+import { RUN_QUEUE_NAME } from '../../src/queue/bullmq.ts';
 import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
 import type { Fault } from '../../src/sandbox/sandbox.ts';
 import type { Fault as S3Fault } from '../support/s3-server.ts';

@@ -5,11 +5,11 @@ import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../base/files/disk-failure.ts';
 import { writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
+import { startPeriodicTasks } from '../../base/periodic.ts';
 import type { Scope } from '../../base/scope.ts';
 import { settlesWithin } from '../../base/timeout.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
-import { startPeriodicTasks } from '../../queue/jobs/requeue-orphans.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { assertWritable } from '../../redis/server-check.ts';
 
