@@ -285,12 +285,12 @@ test('an archive that does not answer keeps nobody from starting, and is compare
   const bench = await aRedis();
   const archive = await ARCHIVES[1]![1](onTestFinished);
   await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
-  const away = { ...archive.shelf, notes: { ...archive.shelf.metadata, read: unreachable(archive.shelf) } };
+  const away = { ...archive.shelf, metadata: { ...archive.shelf.metadata, get: unreachable(archive.shelf) } };
   const process = aProcess(bench, away);
   await process.start();
   expect(process.log.lines.map(({ level }) => level)).toEqual(['error']);
   await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable' });
-  away.notes.read = archive.shelf.metadata.get;
+  away.metadata.get = archive.shelf.metadata.get;
   await expect(process.id()).rejects.toMatchObject({ code: 'deployment.conflict' });
 });
 

@@ -125,7 +125,7 @@ describe('a trigger', () => {
     const own = await openQueueHarness();
     const clock = manualClock(Date.now());
     const definitions = definitionStore(own.producer, { prefix: own.prefix, keepDays: 30 });
-    const dying = { ...own.queue, add: () => Promise.reject(new Error('killed')) };
+    const dying = { ...own.queue, enqueue: () => Promise.reject(new Error('killed')) };
     const request = onDemand(reportDefinition());
     const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };
     await expect(triggerRun(request, { ...ports, queue: dying })).rejects.toThrow('killed');
