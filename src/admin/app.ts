@@ -26,15 +26,14 @@ import { addPage } from './page/page.tsx';
 import { problem, problemOf } from './problem.ts';
 import { parseRequestBody, validationHook } from './request-validation.ts';
 
-/** What the admin route asks of the rest. */
 export interface AdminPorts extends ProbePorts {
   readonly auth: PageAuth;
-  /** What somebody may see and do; asks nothing yet. */
+  /** Creates the access of a principal. */
   readonly access: (principal: Principal) => Access;
   readonly streams: StreamLimiter;
-  /** Bull Board, where somebody wants it. */
+  /** Bull Board, if enabled. */
   readonly board?: BullBoard | undefined;
-  /** Of Docket, for the document. */
+  /** Version of Docket, for the OpenAPI document. */
   readonly version: string;
 }
 
@@ -64,14 +63,13 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
     },
   });
 
-/** What a process has beside the probes. */
 export interface AppParts {
-  /** Before anybody is asked for a token. */
+  /** Routes without a token. */
   readonly open?: (app: AdminApp) => void;
   readonly api?: (app: AdminApp) => void;
 }
 
-/** `/healthz`, `/readyz` and `/metrics`, and whatever the parts add. */
+/** `/healthz`, `/readyz` and `/metrics`, and the routes of `parts`. */
 export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}): AdminApp {
   const { log } = ports;
   const app: AdminApp = new OpenAPIHono<Env>({ defaultHook: validationHook });
@@ -100,7 +98,7 @@ export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}):
         ? problem('request.too_large')
         : problem('request.malformed', { detail: 'The body is not JSON.' });
     }
-    // Whoever goes away before the body is there gets no answer, and is nobody's defect.
+    // The client has closed the connection before the body was complete: not an error.
     if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
     if (error.code === 'request.not_found') return notFoundResponse(context);

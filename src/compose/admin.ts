@@ -39,10 +39,10 @@ import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 
 /**
- * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role
- * `admin`. Throws `config.invalid` when it cannot listen or the tokens cannot be read.
+ * The HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role `admin`.
+ * Throws `config.invalid` when it cannot listen or read the tokens.
  *
- * @param metrics those that observe this process
+ * @param metrics the metrics of this process
  */
 export async function composeAdmin(
   context: AppContext,
@@ -83,7 +83,7 @@ export async function composeAdmin(
     });
     const traced = tracedRequests(app, context.trace);
     const server = scope.use(await listenAdmin(traced, listening), (opened) => opened.close());
-    // Before the server: it would wait for them.
+    // Close the streams before the server, which waits for them.
     scope.use(streams, (opened) => opened.close());
     return { ...server, close: () => scope.close() };
   } catch (error) {
@@ -92,7 +92,6 @@ export async function composeAdmin(
   }
 }
 
-/** Who is let in. */
 async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
@@ -105,7 +104,7 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   };
 }
 
-/** What stands behind all that somebody may see and do. */
+/** The ports behind `Access`. */
 function openAccessPorts(
   context: AppContext,
   jobs: DefinitionSource,
@@ -125,7 +124,7 @@ function openAccessPorts(
     { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
     scope,
   );
-  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }), (opened) =>
+  const validation = scope.use(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }), (opened) =>
     opened.close(),
   );
   return {
@@ -164,29 +163,29 @@ function openAccessPorts(
     findSlots: reportSlotFinder(),
     budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
     explainer,
-    checkText: posted.validate,
+    checkText: validation.validate,
     clock,
   };
 }
 
-/** What the metrics say of this process. @param keeps whether it writes into the archive */
+/** Process labels and disk of the metrics. @param keeps whether the process writes to the archive */
 export function processInfo(
   { config, clock }: Pick<AppContext, 'config' | 'clock'>,
   { keeps }: { readonly keeps: boolean },
 ): ProcessInfo {
-  const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
+  const location = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const facts = { version: version(), clock };
-  if (!keeps || place.kind !== 'directory') return facts;
+  if (!keeps || location.kind !== 'directory') return facts;
   return {
     ...facts,
     disk: async () => {
-      const { bavail, blocks, bsize } = await statfs(place.folder);
+      const { bavail, blocks, bsize } = await statfs(location.folder);
       return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
     },
   };
 }
 
-/** Whose series start at 0: every organization, with the kinds of targets of its reports. */
+/** The series that start at 0: every organization with the kinds of targets of its reports. */
 export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>): readonly ExpectedSeries[] {
   const kinds = new Map([...orgs.keys()].map((org) => [org, new Set<string>()]));
   for (const { org, deliveries } of reports.values()) {
@@ -198,8 +197,8 @@ export function expectedSeries({ orgs, reports }: Pick<Definitions, 'orgs' | 're
 }
 
 /**
- * Requests that may change something as spans, in the caller's trace where it has one (`traceparent`). Looks are none: a
- * page that watches would be most of all traces.
+ * Traces requests that may change something, in the caller's trace if there is a `traceparent`. Reads are not traced: a
+ * polling page would dominate the traces.
  */
 export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
   if (trace === undefined) return app;
@@ -209,10 +208,10 @@ export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | unde
       if (method === 'GET' || method === 'HEAD') return app.fetch(request, ...rest);
       const parent = headers.get('traceparent') ?? undefined;
       const span = { name: method, kind: 'server', method, path: new URL(url).pathname, parent } as const;
-      return trace.span(span, async (tell) => {
+      return trace.span(span, async (setAttributes) => {
         const response = await app.fetch(request, ...rest);
         const { status } = response;
-        tell({ status, ...(status < 500 ? {} : { error: String(status) }) });
+        setAttributes({ status, ...(status < 500 ? {} : { error: String(status) }) });
         return response;
       });
     },

@@ -26,25 +26,22 @@ import {
   firstFound,
 } from '../services/runs/already-delivered.ts';
 
-/** The archive that `DOCKET_ARCHIVE` names, and what it stands on. */
+/** The archive of `DOCKET_ARCHIVE` and its storage. */
 export interface OpenArchive {
   readonly archive: Archive;
   readonly storage: ArchiveStorage;
-  /** Absent where no key is named: nothing is signed, and nothing compared with a chain. */
+  /** Absent without a signing key: nothing is signed or verified. */
   readonly signing?: RunChain;
 }
 
-/**
- * Between two reads of the marker of a bucket, ms: a request each, and a bucket cannot be unmounted. That of a directory
- * is read each time.
- */
+/** Ms between two reads of the marker of a bucket: each is a request. The marker of a directory is read each time. */
 const BUCKET_MARKER_TTL_MS = 5_000;
 
 /**
- * Nothing is asked of it yet.
+ * Opens the archive without accessing it.
  *
- * @param scope lets go of a store's connections
- * @param identity whose archive it has to be whenever it is written to; absent for those who only read it
+ * @param scope closes its connections
+ * @param identity the deployment that each write requires; absent for readers
  */
 export function openArchive(
   context: Omit<AppContext, 'log'>,
@@ -52,15 +49,19 @@ export function openArchive(
   identity?: Pick<DeploymentIdentity, 'id'>,
 ): OpenArchive {
   const { config, env, clock } = context;
-  const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
+  const location = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const secrets = secretSource(env, context);
-  const bare = place.kind === 'directory' ? directoryStorage(place.folder) : s3Storage(place, secrets);
-  scope.use(bare, (opened) => opened.close());
-  const maxAgeMs = place.kind === 'directory' ? 0 : BUCKET_MARKER_TTL_MS;
+  const unchecked = location.kind === 'directory' ? directoryStorage(location.folder) : s3Storage(location, secrets);
+  scope.use(unchecked, (opened) => opened.close());
+  const maxAgeMs = location.kind === 'directory' ? 0 : BUCKET_MARKER_TTL_MS;
   const storage =
     identity === undefined
-      ? bare
-      : markerCheckedStorage(bare, createMarkerCheck(bare, identity.id, { now: clock.now, maxAgeMs }), clock.now);
+      ? unchecked
+      : markerCheckedStorage(
+          unchecked,
+          createMarkerCheck(unchecked, identity.id, { now: clock.now, maxAgeMs }),
+          clock.now,
+        );
   const ref = config.DOCKET_SIGNING_KEY;
   if (ref === undefined) return { storage, archive: createArchive(storage, clock) };
   const readKey = async () => parseSigningKey(await secrets(ref), 'DOCKET_SIGNING_KEY');
@@ -68,11 +69,7 @@ export function openArchive(
   return { storage, archive: createArchive(storage, clock, signing), signing };
 }
 
-/**
- * The identity of the deployment of this Redis and the archive that `DOCKET_ARCHIVE` names. Nothing is asked yet.
- *
- * @param writes whether the process writes into the archive
- */
+/** The identity of the deployment of this Redis and the archive of `DOCKET_ARCHIVE`. Accesses neither yet. */
 export const openIdentity = (
   context: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
@@ -91,14 +88,14 @@ export const identityPorts = (
 });
 
 /**
- * Tries a bucket when a worker starts. One that does not answer keeps nobody from starting: runs wait for it. Throws
+ * Probes a bucket at the start of a worker. An unreachable one does not prevent the start: runs wait for it. Throws
  * `config.secret_missing`.
  */
-export async function checkBucket(shelf: ArchiveStorage, log: Log): Promise<void> {
-  if (!shelf.location.startsWith('s3:')) return;
+export async function checkBucket(storage: ArchiveStorage, log: Log): Promise<void> {
+  if (!storage.location.startsWith('s3:')) return;
   try {
-    const { ok, detail } = await shelf.probe();
-    if (!ok) log.warn('The archive does not keep what stands there', { why: detail });
+    const { ok, detail } = await storage.probe();
+    if (!ok) log.warn('The archive does not protect its objects', { why: detail });
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (error.code === 'config.secret_missing') throw error;
@@ -106,7 +103,7 @@ export async function checkBucket(shelf: ArchiveStorage, log: Log): Promise<void
   }
 }
 
-/** Gives the archive to a command, and closes it behind it. */
+/** Opens the archive for a command, and closes it afterwards. */
 export async function withArchive<T>(
   context: Omit<AppContext, 'log'>,
   work: (opened: OpenArchive) => Promise<T>,
@@ -120,9 +117,8 @@ export async function withArchive<T>(
 }
 
 /**
- * Finds what was delivered already: as Redis knows it and, where that knows of nothing, the archive. So a Redis that was emptied,
- * or has let a record expire, does not make anybody receive a report twice. Undefined where `DOCKET_REPEAT=allow` says that
- * nobody is asked. Asks nothing yet; the scope closes the archive.
+ * Searches Redis, then the archive, for an earlier delivery: an emptied Redis or an expired record must not cause a second
+ * one. Undefined with `DOCKET_REPEAT=allow`. The scope closes the archive.
  */
 export function composeFindDelivered(
   context: AppContext,

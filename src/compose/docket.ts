@@ -23,32 +23,31 @@ import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
 
-/** What a process may do; any number of processes may do each, against one Redis. */
+/** Roles of a process. Any number of processes may have each role. */
 export const ROLES = ['worker', 'scheduler', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
   /** All when absent. */
   readonly roles?: ReadonlySet<Role>;
-  /** Joins Redis, archive and definitions that do not belong together, on purpose. */
+  /** Joins Redis, archive and definitions of different deployments. */
   readonly adopt?: Adopter;
 }
 
-/** A process's roles, at work. */
 export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
-  /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
+  /** The checks of `/readyz`: Redis, definitions, roles and storage. Never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
-  /** What the metrics tell of all processes; throws `redis.unreachable`. */
+  /** Throws `redis.unreachable`. */
   readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
-  /** Lets runs in hand end for a while, hands over the rest, closes everything. */
+  /** Lets running runs finish for a while, requeues the rest, closes everything. */
   close(): Promise<void>;
 }
 
 /**
- * Opens what the process's roles need against one Redis; the role `admin` needs the store alone, and `composeAdmin` its
- * route. On a failed start everything that was opened is closed.
+ * Opens the roles of a process. The role `admin` needs only the store; `composeAdmin` opens its server. A failed start
+ * closes everything.
  * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
 export async function composeDocket(context: AppContext, settings: DocketSettings): Promise<RunningDocket> {
@@ -95,7 +94,7 @@ async function openRoles(context: AppContext, settings: DocketSettings, scope: S
   };
 }
 
-/** Compares Redis with the archive before anything is done with either. A scheduler alone may have no archive. */
+/** Compares Redis with the archive before either is used. A scheduler may have no archive. */
 async function startIdentity(
   context: AppContext,
   { adopt }: Pick<DocketSettings, 'adopt'>,
@@ -112,13 +111,13 @@ async function startIdentity(
   return identity;
 }
 
-/** Said only while it fails. */
+/** Present only while it fails. */
 const identityCheck = (identity: DeploymentIdentity): readonly HealthCheck[] => {
   const conflict = identity.conflict();
   return conflict === undefined ? [] : [{ name: 'identity', ok: false, detail: conflict.message }];
 };
 
-/** Says again and again, until the scope closes, which of the process's roles are at work: others count them. */
+/** Registers the healthy roles of the process periodically, until the scope closes. */
 function startHeartbeat(
   { clock, log }: AppContext,
   {
@@ -134,25 +133,25 @@ function startHeartbeat(
   scope: Scope,
 ): void {
   const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  const presence = redisProcessRegistry(redis, { prefix, self });
-  // That Redis is away is said by whoever has work there; a process that is not heard of is what is meant then.
-  const whileAway = (thrown: unknown) => {
+  const registry = redisProcessRegistry(redis, { prefix, self });
+  // An outage is reported elsewhere, and a missing heartbeat is the correct result of it.
+  const ignoreOutage = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };
-  const tell = async () => {
-    const found = checks.flatMap((check) => check());
-    const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
-    await presence.heartbeat(atWork).catch(whileAway);
+  const sendHeartbeat = async () => {
+    const results = checks.flatMap((check) => check());
+    const healthyRoles = [...roles].filter((role) => results.find(({ name }) => name === role)?.ok ?? true);
+    await registry.heartbeat(healthyRoles).catch(ignoreOutage);
   };
-  const telling = startPeriodicTasks({
-    steps: [tell, confirmIdentity(identity)],
+  const heartbeats = startPeriodicTasks({
+    steps: [sendHeartbeat, confirmIdentity(identity)],
     clock,
     log,
     everyMs: PROCESS_HEARTBEAT_INTERVAL_MS,
   });
-  scope.use(telling, async (opened) => {
+  scope.use(heartbeats, async (opened) => {
     await opened.close();
-    await presence.leave().catch(whileAway);
+    await registry.leave().catch(ignoreOutage);
   });
 }
 

@@ -24,17 +24,17 @@ import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/ru
 import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
 import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
 
-/** A run of a command that delivers, and what is kept of it. */
+/** The ports of an inline run that delivers. */
 export interface DeliveringRun extends InlineContext {
-  /** The workers' Redis; undefined where none is named. */
+  /** The workers' Redis; undefined without `REDIS_URL`. */
   readonly redis: RedisClient | undefined;
-  /** Where the run is sealed. */
+  /** Where the run is published. */
   readonly archive: Archive;
-  /** Before a call is spent: throws `archive.unwritable` where the ledger of a run without Redis could not be kept. */
+  /** Call it before the first request. Throws `archive.unwritable` where the ledger of a run without Redis cannot be written. */
   readonly assertLedgerWritable: () => Promise<void>;
-  /** Undefined where nobody is refused. */
+  /** Undefined: repeated deliveries are allowed. */
   readonly findDelivered: FindEarlierDelivery | undefined;
-  /** Makes the run; with a Redis it is on record meanwhile and afterwards. */
+  /** Executes the run; with Redis it has a record. */
   readonly execute: (
     frozen: FrozenDefinition,
     context: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
@@ -45,28 +45,28 @@ export interface DeliveringRun extends InlineContext {
 type DeliveringParts = Omit<DeliveringRun, keyof InlineContext> & { readonly stores: DeliveryStores };
 
 /**
- * Ports of an inline run that delivers. With a `REDIS_URL` in the environment it has the ledger, archive and records of the
- * workers; `out` gets a copy of what the archive gets. Without one, `out` alone holds its files, and a ledger in the archive's
- * folder says what was sent. Throws as `composeInline`.
+ * The ports of an inline run that delivers. With `REDIS_URL` in the environment it uses the ledger, archive and records of
+ * the workers, and `out` gets a copy of the archived files. Otherwise only `out` gets the files, and a ledger in the archive
+ * records what was sent. Throws as `composeInline`.
  */
 export async function composeDeliveringRun(
   app: AppContext,
   order: RunOrder,
   { out, orgs }: { readonly out: Archive; readonly orgs?: ActiveOrgs | undefined },
 ): Promise<DeliveringRun> {
-  const kept: { made?: DeliveringParts } = {};
+  const created: { parts?: DeliveringParts } = {};
   const inline = await composeInline(app, out, {
     orgs,
     stores: (redis, scope) => {
-      const made =
+      const parts =
         redis === undefined ? withoutRedis(app, order, out, scope) : withRedis(app, order, out, redis, scope);
-      kept.made = made;
-      return made.stores;
+      created.parts = parts;
+      return parts.stores;
     },
   });
-  const { made } = kept;
-  if (made === undefined) throw new Error('composeInline asked for no stores');
-  const { stores: _, ...rest } = made;
+  const { parts } = created;
+  if (parts === undefined) throw new Error('composeInline has not created the stores');
+  const { stores: _, ...rest } = parts;
   return { ...inline, ...rest };
 }
 
@@ -98,17 +98,17 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
 
 function withoutRedis(app: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
   const { storage } = openArchive(app, scope);
-  const { storage: ledgerShelf } = openArchive(app, scope, archiveOnlyIdentity(storage, app.clock));
+  const { storage: ledgerStorage } = openArchive(app, scope, archiveOnlyIdentity(storage, app.clock));
   return {
     redis: undefined,
     archive: out,
-    stores: { archive: out, ledger: fileLedger(ledgerShelf, order) },
+    stores: { archive: out, ledger: fileLedger(ledgerStorage, order) },
     assertLedgerWritable: async () => {
       const { ok, detail } = await storage.probe();
       if (ok) return;
       throw new DocketError('archive.unwritable', `The archive cannot be written: ${detail}.`, {
-        expected: 'a folder or bucket for the ledger of what is sent',
-        next: 'Set DOCKET_ARCHIVE to one that can be written, or give --no-deliver.',
+        expected: 'a folder or bucket for the ledger',
+        next: 'Set DOCKET_ARCHIVE to a writable one, or use --no-deliver.',
       });
     },
     findDelivered: app.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, app.log),

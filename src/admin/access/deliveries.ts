@@ -1,7 +1,7 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
+import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
-import { resolveDelivery } from '../../services/deliveries/resolve-delivery.ts';
 import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access } from './access.ts';

@@ -12,7 +12,7 @@ export interface FilesPorts {
   readonly runs: RunIdLookup;
 }
 
-/** The files that runs have made. */
+/** The archived files of runs. */
 export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Access, 'files' | 'file' | 'preview'> {
   const run = (id: string) => getVisibleRun(ports, principal, id);
   return {
@@ -33,21 +33,21 @@ export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Acces
 }
 
 export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {
-  /** Throws `archive.*`. Undefined: its files are not in the archive. */
+  /** Undefined: its files are not in the archive. Throws `archive.*`. */
   readonly heldRun: (run: RunRecord) => Promise<Omit<HeldRun, 'error'> | undefined>;
 }
 
-/** Held runs, for whoever decides whether they are released. */
+/** Previews of the release of held runs. */
 export const heldRunAccess = (ports: HeldRunPorts, principal: Principal): Pick<Access, 'heldRun'> => ({
   heldRun: async (id) => {
     const run = await getVisibleRun(ports, principal, id);
     if (run.state !== 'held') return null;
     try {
-      const pack = await ports.heldRun(run);
-      return { missing: null, recipients: null, ...pack, error: null };
+      const preview = await ports.heldRun(run);
+      return { missing: null, recipients: null, ...preview, error: null };
     } catch (thrown) {
       const error = toDocketError(thrown);
-      // An archive that does not answer must not keep the run itself from being seen.
+      // An unreachable archive must not hide the run.
       if (!error.code.startsWith('archive.')) throw error;
       return { missing: null, recipients: null, error: error.toJSON() };
     }

@@ -17,10 +17,10 @@ export interface ReportsPorts extends CurrentReportPorts {
   readonly clock: Clock;
 }
 
-/** Slots that the detail of a report shows. */
+/** Slots in the detail of a report. */
 const SHOWN_SLOTS = 5;
 
-/** Organizations and reports as they are defined now. */
+/** The current organizations and reports. */
 export function reportsAccess(
   ports: ReportsPorts,
   principal: Principal,
@@ -72,7 +72,7 @@ export function reportsAccess(
         const of = orgOf(name);
         return name > after && canSee(principal, of) && (org === undefined || of === org);
       });
-      // One read for the newest run of each: that is why there are pages.
+      // One read per report for its newest run: hence the pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
         names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), pauses)),
@@ -112,17 +112,17 @@ export function reportsAccess(
   };
 }
 
-/** Of `org/report`, or of the organization's own name. */
+/** The organization of `org/report`, or the name itself. */
 const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';
 
-/** `org/report`, in order: those in force, and those whose file has faults. */
+/** Sorted names `org/report` of active reports and of invalid files. */
 function reportNames({ reports, sources }: Definitions): readonly string[] {
   const names = new Set(reports.keys());
   for (const name of sources.keys()) if (name.includes('/')) names.add(name);
   return [...names].sort();
 }
 
-/** In order. */
+/** Sorted names of organizations. */
 function organizationNames(jobs: Definitions): readonly string[] {
   const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map(orgOf);
   return [...new Set(named)].filter((org) => ID_PATTERN.test(org) && isOrganization(jobs, org)).sort();

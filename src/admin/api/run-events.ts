@@ -23,7 +23,7 @@ export const progressSchema = z
     stage: z.enum(PROGRESS_STAGES),
     calls: z.object({ done: z.int(), of: z.int().describe('0 before there is a plan.') }),
     tokens: z.int().nullable().describe('Left on the key after the last call.'),
-    ahead: z.int().nullable().describe('Calls ahead in the line of its key, while it waits for a token.'),
+    ahead: z.int().nullable().describe('Calls ahead of it while it waits for a token.'),
     expected_finish: z.iso.datetime().nullable().describe('When the last call is expected to be answered.'),
     at: z.iso.datetime(),
   })
@@ -50,7 +50,7 @@ const route = createRoute({
   method: 'get',
   path: '/api/runs/{id}/events',
   tags: ['Runs'],
-  summary: 'How a run goes on, as a stream of events',
+  summary: 'Stream the progress of a run',
   description: [
     'Server-sent events. `run`: the run (`Run`), at once and whenever it changed. `progress`: what its worker is at (`Progress`, or null), at once and at most once a second. `end`: `{ "state": … }`, when it has ended; the stream closes then.',
     'A comment every 15 s of silence. Come back with `Last-Event-ID` and you are told only what is new; after the end the answer is 204, which stops an `EventSource`. Each token may have ten streams.',

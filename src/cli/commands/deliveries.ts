@@ -138,7 +138,7 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
     import('../context.ts'),
     import('../../compose/decisions.ts'),
     import('../../services/runs/resolve-id.ts'),
-    import('../../services/deliveries/resolve-delivery.ts'),
+    import('../../services/deliveries/audited-decisions.ts'),
     import('../context.ts'),
     import('../../admin/api/schemas.ts'),
     import('../terminal/print.ts'),

@@ -8,19 +8,18 @@ import { type RedisClient, redisName } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
 import { dataLossDetector } from '../../redis/data-loss.ts';
 
-/** Metrics calls and list reads never draw on the same tokens. */
+/** Metrics calls and list reads have separate budgets. */
 export type BudgetKind = 'metrics' | 'reads';
 
-/** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
+/** Creates the budget of a kind of calls. */
 export type BudgetFactory = (of: BudgetKind, limits: BudgetLimits) => Budget;
 
 /**
- * The budgets that all workers of one Redis share. The limits are no part of where the tokens are kept: a deploy that
- * changes them must find what is in flight, or the service sees both budgets in one window.
+ * The budgets that all workers of one Redis share. Their keys do not contain the limits: a deployment that changes these
+ * must see the calls in flight, or the service receives both budgets in one window.
  *
- * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered; that
- * the clock of Redis was stepped; that Redis has lost the calls of a key
- * @param belongsTo the identity that the process compared at its start; see `dataLossDetector`
+ * @param log one of all processes logs throttling after a 429, recovery, steps of the clock of Redis, and lost data
+ * @param belongsTo the id of the deployment, as compared at the start of the process; see `dataLossDetector`
  */
 export function sharedBudgets(
   redis: RedisClient,
@@ -29,9 +28,9 @@ export function sharedBudgets(
   log: Log = silentLog,
   belongsTo?: () => string | undefined,
 ): BudgetFactory {
-  const memories = { metrics: bucketClock(), reads: bucketClock() };
-  const lost = dataLossDetector(redis, prefix, belongsTo);
-  // Whoever only looks has nobody to tell.
+  const clocks = { metrics: bucketClock(), reads: bucketClock() };
+  const dataLoss = dataLossDetector(redis, prefix, belongsTo);
+  // Without a log there is nothing to report to.
   const onClockReading = log === silentLog ? undefined : watchRedisClock(redis, prefix, log);
   return (of, limits) =>
     redisBudget(redis, {
@@ -43,14 +42,14 @@ export function sharedBudgets(
         return limits.windowMs;
       },
       clock,
-      bucketClock: memories[of],
-      dataLoss: lost,
+      bucketClock: clocks[of],
+      dataLoss,
       ...(onClockReading && { onClockReading }),
       onEvent: logBudgetEvents(log, of, limits),
     });
 }
 
-/** Says, in one of all processes, that the wall clock of Redis was stepped. The budgets do not go by it. */
+/** Logs, in one of all processes, that the wall clock of Redis was stepped. The budgets do not depend on it. */
 function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading: WallClockReading) => void {
   const stepOf = clockStepDetector();
   const steps = redisClock(redis, { prefix });
@@ -58,11 +57,11 @@ function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading
     steps.loadBaseline();
     const ms = stepOf(reading);
     if (ms === undefined) return;
-    // What cannot be recorded is said all the same: twice is better than never.
+    // Log it even if it cannot be recorded: a duplicate is better than none.
     const first = steps.record(ms, reading.wall).catch(() => true);
-    void first.then((say) => {
-      if (!say) return;
-      log.warn('The clock of Redis was stepped; the budget of the API keys does not go by it', {
+    void first.then((isFirst) => {
+      if (!isFirst) return;
+      log.warn('The clock of Redis was stepped; budgets do not depend on it', {
         event: 'redis.clock_stepped',
         ms,
         why: `${redisName(redis)}, ${ms > 0 ? 'ahead' : 'back'}; or this machine was suspended`,
@@ -71,7 +70,7 @@ function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading
   };
 }
 
-/** The budgets of one process that asks no Redis: nobody else sees what it spends. */
+/** The budgets of a process without Redis: it shares them with no other process. */
 export const localBudgets =
   (clock: SteadyClock, log: Log): BudgetFactory =>
   (of, limits) =>
@@ -90,34 +89,34 @@ const CALL_NAMES: Record<BudgetKind, string> = { metrics: 'metrics calls', reads
 
 const logBudgetEvents =
   (log: Log, of: BudgetKind, limits: BudgetLimits): OnBudgetEvent =>
-  (news) => {
-    const { key, org } = news;
-    if (news.kind === 'lost') {
-      log.warn('Redis has lost the calls of the API key: none is made until they no longer count', {
+  (event) => {
+    const { key, org } = event;
+    if (event.kind === 'lost') {
+      log.warn('Budget state lost in Redis; calls are held for one window', {
         event: 'budget.lost',
         key,
         org,
-        ms: news.forMs,
+        ms: event.forMs,
         why: CALL_NAMES[of],
       });
       return;
     }
-    if (news.kind === 'recovered') {
-      log.info('The API key goes at its full rate again', {
+    if (event.kind === 'recovered') {
+      log.info('API key is no longer throttled', {
         key,
         org,
         count: limits.calls,
-        ms: news.afterMs,
+        ms: event.afterMs,
         why: CALL_NAMES[of],
       });
       return;
     }
-    const blocked = new Date(news.blockedUntil).toISOString();
-    log.warn('A 429 although the budget was kept: the API key goes slower for a while', {
+    const blocked = new Date(event.blockedUntil).toISOString();
+    log.warn('429 within the budget: the API key is throttled', {
       key,
       org,
-      count: news.limit,
-      until: new Date(news.slowedUntil).toISOString(),
-      why: `${CALL_NAMES[of]}: ${news.limit} of ${limits.calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
+      count: event.limit,
+      until: new Date(event.slowedUntil).toISOString(),
+      why: `${CALL_NAMES[of]}: ${event.limit} of ${limits.calls} tokens, and none before ${blocked}; another client uses the key, or the service applies a lower limit`,
     });
   };

@@ -17,54 +17,54 @@ import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
 import { inspectBudgets } from '../budgets/inspect-budgets.ts';
 
-/** The line of one API key for one kind of calls, and how many tokens it has when it is not slowed. */
+/** The budget of one API key for one kind of calls. */
 export interface BudgetSample {
   readonly of: 'metrics' | 'reads';
+  /** Configured limit. */
   readonly calls: number;
   readonly state: BudgetState;
 }
 
-/** What all processes of a deployment share, as it is now. */
+/** The current state that all processes of a deployment share. */
 export interface MetricsSnapshot {
   readonly budgets: readonly BudgetSample[];
-  /** Fingerprint of the key by organization; null where the key cannot be resolved here. */
+  /** Fingerprint of the API key by organization; null where this process cannot resolve it. */
   readonly keys: ReadonlyMap<string, string | null>;
   readonly queue: QueueCounts;
-  /** Runs on record that have not ended, or wait for somebody. */
+  /** Runs that have not ended or need a decision. */
   readonly runs: readonly OpenRunCount[];
-  /** How many processes are at work, by role. */
+  /** Number of healthy processes by role. */
   readonly processes: ReadonlyMap<string, number>;
-  /** The last look at the due slots; null before the first. */
-  readonly look: SchedulerHeartbeat | null;
-  /** Null where Redis does not say. */
+  /** The last scan for due slots; null before the first. */
+  readonly heartbeat: SchedulerHeartbeat | null;
+  /** Null where Redis does not report it. */
   readonly memory: RedisMemory | null;
-  /** Of the wall clock of Redis. */
+  /** Steps of the wall clock of Redis. */
   readonly clockSteps: ClockSteps;
   readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
-  readonly owedNotices: number;
-  /** Deliveries that may have arrived and may not have: they wait for somebody's decision. */
+  readonly pendingNotices: number;
+  /** Deliveries that may have arrived and need a decision. */
   readonly unknownDeliveries: number;
   readonly reports: number;
-  /** Of files of definitions, which are left out. */
+  /** Diagnostics of skipped definition files. */
   readonly faults: number;
-  /** Reports and organizations that go on as their last good file says. */
+  /** Reports and organizations that use their last good version. */
   readonly kept: number;
 }
 
-/** What is read, and where. */
 export interface MetricsSnapshotPorts {
-  /** A producer's client: whoever scrapes does not wait for a Redis that is away. */
+  /** A producer's client: a scrape must not wait for an unreachable Redis. */
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly queue: Pick<RunQueue, 'counts'>;
   readonly jobs: Definitions;
-  /** Of all workers. */
+  /** The budgets of all workers. */
   readonly budgets: BudgetFactory;
   readonly secrets: SecretSource;
   readonly clock: SteadyClock;
 }
 
-/** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
+/** Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`. */
 export async function readMetricsSnapshot({
   redis,
   prefix,
@@ -75,7 +75,7 @@ export async function readMetricsSnapshot({
   clock,
 }: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
-  const [now, counts, runs, processes, look, memory, clockSteps, pauses, owed, unknown] = await Promise.all([
+  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, pending, unknown] = await Promise.all([
     inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
     queue.counts(),
     countOpenRuns(redis, { prefix, since }),
@@ -98,11 +98,11 @@ export async function readMetricsSnapshot({
     queue: counts,
     runs,
     processes,
-    look,
+    heartbeat,
     memory,
     clockSteps,
     paused: pauses,
-    owedNotices: owed.length,
+    pendingNotices: pending.length,
     unknownDeliveries: unknown,
     reports: jobs.reports.size,
     faults: jobs.diagnostics.length,

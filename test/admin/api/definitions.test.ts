@@ -85,7 +85,7 @@ it('shows what the catalog cannot answer where the text asks it, and says when t
     faults: expect.arrayContaining([expect.objectContaining({ line, text: expect.stringContaining('createt') })]),
   });
   expect(await validate(REPORT, { name: 'broken/weekly' })).toMatchObject({
-    body: { ok: true, unchecked: expect.stringContaining('org.yaml has a fault') },
+    body: { ok: true, unchecked: expect.stringContaining('org.yaml is invalid') },
   });
 });
 

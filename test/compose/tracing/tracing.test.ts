@@ -193,7 +193,7 @@ test('a collector that takes connections and never answers loses spans, is said 
   await close();
   server.close();
   expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
-    ['warn', 'Traces do not reach their collector; runs go on without them'],
+    ['warn', 'Traces do not reach the collector; runs continue without them'],
   ]);
 });
 

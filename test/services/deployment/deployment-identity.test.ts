@@ -33,11 +33,11 @@ async function aRedis(): Promise<QueueHarness> {
 function aProcess(
   bench: QueueHarness,
   shelf: ArchiveStorage,
-  { writes = true, limitMs = 10_000 }: { readonly writes?: boolean; readonly limitMs?: number } = {},
+  { writes = true, timeoutMs = 10_000 }: { readonly writes?: boolean; readonly timeoutMs?: number } = {},
 ) {
   const log = recordingLog();
   const { producer: redis, prefix, runs } = bench;
-  const ports = { redis, prefix, storage: shelf, runs, clock: systemClock, log, writes, limitMs };
+  const ports = { redis, prefix, storage: shelf, runs, clock: systemClock, log, writes, timeoutMs };
   return { ports, log, ...deploymentIdentity(ports) };
 }
 
@@ -301,7 +301,7 @@ test.each([true, false])(
     const path = join(shelf.location, 'docket-archive.json');
     await mkdir(shelf.location, { recursive: true });
     execFileSync('mkfifo', [path]);
-    const process = aProcess(bench, shelf, { writes, limitMs: 20 });
+    const process = aProcess(bench, shelf, { writes, timeoutMs: 20 });
     await process.start();
     expect(process.log.lines).toMatchObject([
       { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },

@@ -41,7 +41,7 @@ async function cancel(text: string, flags: CancelFlags): Promise<void> {
     import('../../context.ts'),
     import('../../options/actor.ts'),
     import('../../options/run-id.ts'),
-    import('../../../services/runs/decide-run.ts'),
+    import('../../../services/deliveries/audited-decisions.ts'),
     import('../../terminal/print.ts'),
   ]);
   const who = await readActor(flags);

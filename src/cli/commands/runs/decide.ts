@@ -59,7 +59,7 @@ async function decide(
     import('../../context.ts'),
     import('../../options/run-id.ts'),
     import('../../../services/deliveries/decision-rules.ts'),
-    import('../../../services/runs/decide-run.ts'),
+    import('../../../services/deliveries/audited-decisions.ts'),
     import('../../terminal/print.ts'),
   ]);
   const who = await readActor(flags);
