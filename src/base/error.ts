@@ -232,3 +232,12 @@ export function formatError(error: DocketError): string {
   if (error.next !== undefined) lines.push(`  do:       ${error.next}`);
   return lines.join('\n');
 }
+
+/** An error as one line of sentences, for the detail of a delivery. */
+export const errorSentence = ({
+  message,
+  expected,
+  got,
+  next,
+}: Pick<DocketError, 'message' | 'expected' | 'got' | 'next'>): string =>
+  [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');

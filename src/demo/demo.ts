@@ -98,7 +98,7 @@ async function runReports(
         env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
         clock: systemClock,
         log: stderrLog(config.LOG_LEVEL, { redact }),
-        learn: registerSecret,
+        registerSecret,
         workingDirectory: staging,
       },
       {

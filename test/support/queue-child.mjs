@@ -104,7 +104,7 @@ if (role === 'opens') {
     clock: systemClock,
     log: silentLog,
     concurrency: 2,
-    maxLost: 2,
+    maxCrashes: 2,
     lock: { durationMs: 600, stalledIntervalMs: 300 },
   });
   let stopping = false;

@@ -83,3 +83,6 @@ export async function replaceFiles(
   }
   await syncPath(folder);
 }
+
+/** Size of a file that tests whether a folder is writable: a full disk still accepts an empty file. */
+export const PROBE_BYTES = 64 * 1024;

@@ -1,6 +1,5 @@
 /**
- * A civil day as a number: days since 1970-01-01. Arithmetic on it knows neither zones nor hours, which is what days of a
- * calendar are.
+ * A civil day as days since 1970-01-01, independent of zones.
  */
 export type CivilDay = number;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationSchema } from '../schema/durations.ts';
 import { zoneSchema } from '../schema/primitives.ts';
-import { cronFault, runsOnAnyDay } from './cron.ts';
+import { cronError, runsOnAnyDay } from './cron.ts';
 
 export const CATCH_UP = ['skip', 'latest', 'all'] as const;
 const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
@@ -14,7 +14,7 @@ export const MAX_CATCH_UP_WINDOW_S = 31 * DAY_S;
 const MAX_BUSINESS_DAYS = 31;
 
 const cronSchema = z.string().superRefine((cron, context) => {
-  const message = cronFault(cron);
+  const message = cronError(cron);
   if (message === undefined) return;
   context.addIssue({ code: 'custom', message, params: { next: 'correct it, e.g. "0 8 * * MON" for Mondays at 8:00' } });
 });

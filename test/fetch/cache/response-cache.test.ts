@@ -312,5 +312,5 @@ test('a claim in Redis that a step back of its clock made longer ends within a m
   const shared = bench.open(manualClock(START));
   expect((await shared.claim('q', wishOf('a'), 60 * MINUTE)).kind).toBe('claimed');
   const found = await shared.lookup('q', wishOf('b'));
-  expect(found.kind === 'in_flight' && found.ttlMs <= MINUTE).toBe(true);
+  expect(found.kind === 'in_flight' && found.forMs <= MINUTE).toBe(true);
 });
