@@ -15,8 +15,8 @@ import { redisRunStore } from '../../dist/queue/runs/run-store.js';
 import { openDueSlots } from '../../dist/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../../dist/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../../dist/redis/connection.js';
+import { reportFileSchema } from '../../dist/services/definitions/built-in-kinds.js';
 import { triggerRun } from '../../dist/services/runs/trigger-run.js';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);
