@@ -1,7 +1,6 @@
 import { IANAZone } from 'luxon';
-import { DAY_MS } from './civil-day.ts';
+import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 
-const HOUR_MS = 3_600_000;
 /** What is local now was or will be UTC's within these: zones are from UTC-12 to UTC+14. */
 const MAX_OFFSET_MS = 14 * HOUR_MS;
 const MAX_NEGATIVE_OFFSET_MS = 12 * HOUR_MS;
