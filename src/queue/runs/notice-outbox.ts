@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
 import type { ErrorJson } from '../../base/error.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { withRedisErrors } from '../../redis/connection.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { RedisClient } from '../../redis/script.ts';

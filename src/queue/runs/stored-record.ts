@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
 import { DocketError, ERRORS, type ErrorCode, type ErrorJson } from '../../base/error.ts';
+import { epochMsSchema } from '../../base/time.ts';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
 import {
   type Cancellation,
