@@ -47,14 +47,20 @@ const REQUESTS: readonly (readonly [as: string, method: string, path: string, in
 async function problemText(response: Response): Promise<string> {
   const { type, status, code, ...rest } = (await response.json()) as Record<string, unknown>;
   expect({ type, status }).toEqual({ type: `urn:docket:problem:${String(code)}`, status: response.status });
-  return [`${status} ${code}`, ...Object.entries(rest).map(([name, value]) => `  ${name}: ${textOf(value)}`)].join('\n');
+  return [`${status} ${code}`, ...Object.entries(rest).map(([name, value]) => `  ${name}: ${textOf(value)}`)].join(
+    '\n',
+  );
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 test('problem documents of the HTTP API', async () => {
   const ports: Partial<AccessPorts> = {
-    runs: { get: async (id) => (id === RUN.id ? RUN : undefined), list: async () => [RUN], findIdsByPrefix: async () => [] },
+    runs: {
+      get: async (id) => (id === RUN.id ? RUN : undefined),
+      list: async () => [RUN],
+      findIdsByPrefix: async () => [],
+    },
     decisions: {
       ...NO_DECISIONS,
       retry: () => Promise.reject(new Error('a defect')),
@@ -76,7 +82,9 @@ test('problem documents of the HTTP API', async () => {
       method,
       headers: { host: 'localhost', ...authorization, ...type, ...(headers as Record<string, string>) },
     });
-    const role = TOKENS.find(({ sha256 }) => [operator, viewer, expired].find((one) => one.token === token)?.sha256 === sha256);
+    const role = TOKENS.find(
+      ({ sha256 }) => [operator, viewer, expired].find((one) => one.token === token)?.sha256 === sha256,
+    );
     parts.push(`${method} ${path} (${role?.name ?? (token || 'no token')})\n${await problemText(response)}`);
   }
   const misdirected = await app.request('/', { headers: { host: 'docket.evil.example' } });
