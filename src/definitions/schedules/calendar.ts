@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../base/time.ts';
 import { lineSchema } from '../schema/primitives.ts';
-import { type CivilDay, DAY_MS, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './civil-day.ts';
+import { type CivilDay, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './civil-day.ts';
 import { HOLIDAY_YEARS, publicHolidays } from './holidays.ts';
 
 const MAX_DATES = 1000;

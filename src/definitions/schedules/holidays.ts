@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type Holidays from 'date-holidays';
-import { type CivilDay, DAY_MS, parseCivilDay } from './civil-day.ts';
+import { DAY_MS, HOUR_MS } from '../../base/time.ts';
+import { type CivilDay, parseCivilDay } from './civil-day.ts';
 
 /** The years for which the library has all calendars: Islamic ones end in 2077, Hebrew ones begin in 1970. */
 export const HOLIDAY_YEARS = { first: 1970, last: 2076 } as const;
@@ -27,7 +28,7 @@ const openRegion = ({ country, region }: HolidayRegion): Holidays => {
 };
 
 /** A day with a DST change counts as a whole day; a half day does not. */
-const DST_TOLERANCE_MS = 2 * 3_600_000;
+const DST_TOLERANCE_MS = 2 * HOUR_MS;
 
 // A year takes the library up to 100 ms.
 const holidayCache = new Map<string, ReadonlySet<CivilDay>>();

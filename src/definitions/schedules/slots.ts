@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { MINUTE_MS } from '../../base/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import { zoneSchema } from '../schema/primitives.ts';
 import { businessDayShift } from './business-day-shift.ts';
 import { type Calendar, calendarSchema } from './calendar.ts';
-import { DAY_MS } from './civil-day.ts';
 import { parseCron } from './cron.ts';
 import { localToInstants, zoneOffsets } from './local-time.ts';
 import { type Schedule, scheduleSchema } from './schedule.ts';

@@ -2,6 +2,7 @@ import type { SteadyClock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
+import { HOUR_MS } from '../../base/time.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -49,7 +50,7 @@ interface CatalogStore {
   release(name: string): Promise<void>;
 }
 
-const CATALOG_TTL_MS = 3_600_000;
+const CATALOG_TTL_MS = HOUR_MS;
 /**
  * Before a definition is rejected, a catalog older than this is fetched again: it may lack recent changes, such as a new
  * group. So an invalid definition costs at most one token a minute.
