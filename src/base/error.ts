@@ -160,7 +160,10 @@ export class DocketError extends Error {
 
 /** The message of anything thrown. An `Error` without one, such as an `AggregateError`, gives its code or its name. */
 export const errorMessage = (thrown: unknown): string =>
-  thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? thrown.name) : String(thrown);
+  thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? nameOf(thrown)) : String(thrown);
+
+/** Libraries set `name` to values other than strings. */
+const nameOf = ({ name }: { readonly name: unknown }): string => (typeof name === 'string' ? name : 'Error');
 
 export interface ErrorJson {
   code: ErrorCode;
