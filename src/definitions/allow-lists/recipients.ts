@@ -1,14 +1,14 @@
 import { domainToASCII } from 'node:url';
 
-/** Who may receive: `recipients` of an org.yaml. */
+/** `recipients` of an org.yaml. */
 export interface RecipientAllowList {
   readonly addresses: readonly string[];
   readonly domains: readonly string[];
 }
 
-/** RFC 5321 §4.1.2, the dot-string alone: no quotes, comments, routes or source addresses, and ASCII only. */
+/** RFC 5321 §4.1.2, dot-strings only: no quotes, comments or routes, ASCII only. */
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
-/** Old source routes inside a local part (`user%host@relay`, `host!user@relay`): some relays still forward such mail. */
+/** Source routes in a local part (`user%host@relay`, `host!user@relay`): some relays still forward such mail. */
 const SOURCE_ROUTE = /[%!]/;
 const UNICODE_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
@@ -16,9 +16,9 @@ const MAX_LOCAL_LENGTH = 64;
 const MAX_DOMAIN_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
-/** A domain as it goes onto the wire: lower case, IDN as ASCII. Undefined when it is not one (addresses of hosts too). */
+/** A domain in canonical form: lower case, IDN as ASCII. Undefined for anything else, including IP addresses. */
 export function canonicalDomain(domain: string): string | undefined {
-  // `domainToASCII` is a URL parser's: it would also take a port, a path or a percent escape for part of a host.
+  // `domainToASCII` parses URLs: it would accept a port, a path or a percent escape.
   if (!UNICODE_DOMAIN.test(domain)) return undefined;
   const ascii = domainToASCII(domain);
   const labels = ascii.split('.');
@@ -29,8 +29,8 @@ export function canonicalDomain(domain: string): string | undefined {
 }
 
 /**
- * An address as it goes onto the wire: an ASCII local part, kept as written, and a canonical domain. Undefined for
- * everything else, so that what passes here can hold no line break, no second address and no display name.
+ * An address in canonical form: the ASCII local part as written, and a canonical domain. Undefined for anything else, so
+ * that the result contains no line break, second address or display name.
  */
 export function canonicalAddress(address: string): string | undefined {
   const at = address.lastIndexOf('@');
@@ -40,13 +40,13 @@ export function canonicalAddress(address: string): string | undefined {
   return domain === undefined ? undefined : `${local}@${domain}`;
 }
 
-/** Two spellings of one mailbox have one key: no server in use tells upper from lower case. */
+/** The same for all spellings of a mailbox: servers in use ignore case. */
 export const addressKey = (address: string): string | undefined => canonicalAddress(address)?.toLowerCase();
 
 /**
  * Why this address may not get the organization's reports, as the end of a sentence; undefined when it may.
  * A domain of the list allows exactly that domain: `acme.example` allows neither `sub.acme.example` nor
- * `notacme.example`, nor an address of it that names a route. An entry of the list that is not a domain or an address allows nothing.
+ * `notacme.example`, nor an address with a source route. Entries that are neither domain nor address allow nothing.
  */
 export function recipientRefusal(address: string, allowed: RecipientAllowList): string | undefined {
   const key = addressKey(address);

@@ -22,21 +22,21 @@ export const secretsSchema = z
     "The only secrets that the organization's reports may refer to. Absent: all but Docket's own, those of other organizations and files outside DOCKET_SECRET_FOLDERS.",
   );
 
-/** What the deployment says of the secrets that reports refer to. */
+/** Deployment-wide rules for secrets of reports. */
 export interface SecretPolicy {
-  /** The only folders that files may be in; any when there is none. */
+  /** The only folders that secret files may be in; empty: any folder. */
   readonly allowedFolders: readonly string[];
-  /** What only the deployment itself refers to. Refused always: no version allowed it, and no `org.yaml` shares it. */
+  /** Secrets that only the deployment itself may read, whatever an `org.yaml` lists. */
   readonly deploymentRefs: readonly SecretRef[];
-  /** The credentials of the archive, which an organization's `org.yaml` may share with its reports. */
+  /** The credentials of the archive. An `org.yaml` may share them with its reports. */
   readonly archiveRefs: readonly SecretRef[];
-  /** Files, and folders with all that is in them, that are the deployment's. */
+  /** Files and folders of the deployment. */
   readonly deploymentFiles: readonly string[];
-  /** true: what versions before allowed is refused, instead of warned of. */
+  /** true: references that earlier versions allowed are refused; false: they cause a warning. */
   readonly enforce: boolean;
 }
 
-/** Why a report may not refer to a secret. Without `enforced` it is only warned of. */
+/** Why a report may not refer to a secret. Not `enforced`: it causes a warning only. */
 export interface SecretRefusal {
   readonly message: string;
   readonly expected: string;
@@ -53,7 +53,7 @@ export interface SecretOwner {
   readonly secrets?: z.infer<typeof secretsSchema> | undefined;
 }
 
-/** Every reference in a value, and where it stands. */
+/** Every reference in a value, with its path. */
 export function secretRefsIn(
   value: unknown,
   path: ValuePath = [],
@@ -68,49 +68,49 @@ export function secretRefsIn(
 }
 
 /**
- * Decides which secrets reports may refer to, for one look at all organizations: paths are followed once.
- * @param orgs those of all definitions
+ * Decides which secrets reports may refer to. Resolves each path once, so create one per check.
+ * @param orgs the organizations of all definitions
  */
 export function secretAuthorizer(
   orgs: readonly SecretOwner[],
   policy: SecretPolicy,
 ): (ref: SecretRef, org: SecretOwner) => Promise<SecretRefusal | undefined> {
-  const paths = new Map<string, Promise<string>>();
+  const canonicalPaths = new Map<string, Promise<string>>();
   const canonical = (path: string): Promise<string> => {
-    const known = paths.get(path) ?? canonicalPath(path);
-    paths.set(path, known);
+    const known = canonicalPaths.get(path) ?? canonicalPath(path);
+    canonicalPaths.set(path, known);
     return known;
   };
-  const isIn = async (file: string, places: readonly string[]): Promise<boolean> => {
-    for (const place of places) if (isSubpath(await canonical(file), await canonical(place))) return true;
+  const isInside = async (file: string, paths: readonly string[]): Promise<boolean> => {
+    for (const path of paths) if (isSubpath(await canonical(file), await canonical(path))) return true;
     return false;
   };
-  const lists = async ({ env, files }: NonNullable<SecretOwner['secrets']>, ref: SecretRef): Promise<boolean> => {
-    if ('file' in ref) return isIn(ref.file, files);
+  const isListed = async ({ env, files }: NonNullable<SecretOwner['secrets']>, ref: SecretRef): Promise<boolean> => {
+    if ('file' in ref) return isInside(ref.file, files);
     return env.some((name) => (name.endsWith('*') ? ref.env.startsWith(name.slice(0, -1)) : ref.env === name));
   };
-  const named = indexSecrets(orgs);
-  /** The organizations whose `org.yaml` names it. */
+  const index = indexSecrets(orgs);
+  /** The organizations whose `org.yaml` refers to the secret or lists it. */
   const ownersOf = async (ref: SecretRef): Promise<ReadonlySet<string>> => {
-    const owners = new Set('env' in ref ? named.byVariable.get(ref.env) : []);
+    const owners = new Set('env' in ref ? index.byVariable.get(ref.env) : []);
     if ('file' in ref) {
-      for (const { file, id } of named.files) {
+      for (const { file, id } of index.files) {
         if ((await canonical(file)) === (await canonical(ref.file))) owners.add(id);
       }
     }
-    for (const { id, secrets } of named.lists) if (await lists(secrets, ref)) owners.add(id);
+    for (const { id, secrets } of index.lists) if (await isListed(secrets, ref)) owners.add(id);
     return owners;
   };
-  const isAmong = async (ref: SecretRef, refs: readonly SecretRef[]): Promise<boolean> => {
-    if ('env' in ref) return refs.some((own) => 'env' in own && own.env === ref.env);
-    return isIn(
+  const includesRef = async (ref: SecretRef, refs: readonly SecretRef[]): Promise<boolean> => {
+    if ('env' in ref) return refs.some((other) => 'env' in other && other.env === ref.env);
+    return isInside(
       ref.file,
-      refs.flatMap((own) => ('file' in own ? [own.file] : [])),
+      refs.flatMap((other) => ('file' in other ? [other.file] : [])),
     );
   };
-  const isDeployments = async (ref: SecretRef, owners: ReadonlySet<string>, org: SecretOwner): Promise<boolean> =>
-    ('env' in ref ? isReservedVariable(ref.env) : await isIn(ref.file, policy.deploymentFiles)) ||
-    (!owners.has(org.id) && (await isAmong(ref, policy.archiveRefs)));
+  const belongsToDeployment = async (ref: SecretRef, owners: ReadonlySet<string>, org: SecretOwner): Promise<boolean> =>
+    ('env' in ref ? isReservedVariable(ref.env) : await isInside(ref.file, policy.deploymentFiles)) ||
+    (!owners.has(org.id) && (await includesRef(ref, policy.archiveRefs)));
 
   return async (ref, org) => {
     const { allowedFolders, enforce } = policy;
@@ -119,18 +119,19 @@ export function secretAuthorizer(
       got: 'env' in ref ? ref.env : ref.file,
       enforced,
     });
-    // The process's own environment is a file there, with every secret in it.
-    if ('file' in ref && (await isIn(ref.file, ['/proc']))) return refuse('deployment');
-    if (await isAmong(ref, policy.deploymentRefs)) return refuse('deployment');
-    if (org.secrets !== undefined && !(await lists(org.secrets, ref))) return refuse('unlisted');
-    if ('file' in ref && allowedFolders.length > 0 && !(await isIn(ref.file, allowedFolders))) return refuse('outside');
+    // `/proc/self/environ` has the environment of the process with every secret.
+    if ('file' in ref && (await isInside(ref.file, ['/proc']))) return refuse('deployment');
+    if (await includesRef(ref, policy.deploymentRefs)) return refuse('deployment');
+    if (org.secrets !== undefined && !(await isListed(org.secrets, ref))) return refuse('unlisted');
+    if ('file' in ref && allowedFolders.length > 0 && !(await isInside(ref.file, allowedFolders)))
+      return refuse('outside');
     const owners = await ownersOf(ref);
-    if (await isDeployments(ref, owners, org)) return refuse('deployment', enforce);
+    if (await belongsToDeployment(ref, owners, org)) return refuse('deployment', enforce);
     return owners.size === 0 || owners.has(org.id) ? undefined : refuse('others', enforce);
   };
 }
 
-/** What each `org.yaml` names, in the forms that a reference is looked for in. */
+/** The references and lists of all `org.yaml`, for look-ups. */
 function indexSecrets(orgs: readonly SecretOwner[]) {
   const byVariable = new Map<string, Set<string>>();
   const files: { readonly file: string; readonly id: string }[] = [];

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -6,8 +6,9 @@ import { isErrno } from '../../../base/errno.ts';
 import { DocketError, errorMessage, isStorageOutage } from '../../../base/error.ts';
 import { describeDiskFailure } from '../../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../../base/files/disk-failure.ts';
-import { createFolder, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
+import { createFolder, PROBE_BYTES, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
 import { renderPath } from '../../../base/files/safe-path.ts';
+import { sha256 } from '../../../base/sha256.ts';
 import type { TemplateVariables } from '../../../base/text/template.ts';
 import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
@@ -81,9 +82,6 @@ export const directoryTarget = defineTarget({
   probe: ({ path }, context) => probeDirectory(path, context),
 });
 
-/** Large enough that a full disk refuses it: an empty file is still created there. */
-const PROBE_BYTES = 64 * 1024;
-
 /** Writes a file to the folder, or to its nearest ancestor if it does not exist yet. */
 function probeDirectory(template: string, { variables, guard, workingDirectory }: ProbeContext): TargetProbe {
   return {
@@ -122,10 +120,9 @@ export function targetFolder(path: string, workingDirectory: string): string {
 }
 
 /** Compares the file at `path`. An unreadable one is `other`. Throws the errors of a failing disk. */
-async function compareFile(path: string, { sha256 }: Artifact): Promise<'absent' | 'same' | 'other'> {
+async function compareFile(path: string, artifact: Artifact): Promise<'absent' | 'same' | 'other'> {
   try {
-    const digest = createHash('sha256').update(await readFile(path));
-    return digest.digest('hex') === sha256 ? 'same' : 'other';
+    return sha256(await readFile(path)) === artifact.sha256 ? 'same' : 'other';
   } catch (error) {
     if (findDiskFailure(error) !== undefined) throw error;
     return isErrno(error, 'ENOENT') ? 'absent' : 'other';

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
+import { sha256OfStream } from '../../../base/sha256.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import type { AddressPolicy } from '../../address-guard.ts';
 import { connectS3, objectHeaders, putFile } from '../../s3/s3-client.ts';
@@ -55,9 +55,7 @@ export async function openS3(
 
   const digestOf = async (key: string): Promise<string> => {
     const { Body } = await client.send(new sdk.GetObjectCommand(locationOf(key)));
-    const hash = createHash('sha256');
-    if (Body instanceof Readable) for await (const chunk of Body) hash.update(chunk);
-    return hash.digest('hex');
+    return sha256OfStream(Body instanceof Readable ? Body : Readable.from([]));
   };
 
   return {

@@ -23,7 +23,7 @@ import {
 import { keyDiagnostics, type S3Spec, s3Schema } from './s3-schema.ts';
 import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 
-/** Opens the bucket of a delivery; a fake one in tests. */
+/** Opens the bucket of a delivery. */
 export type OpenS3 = (spec: S3Spec, run: string, secrets: SecretSource) => Promise<S3Store>;
 
 const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/${key}`;
@@ -188,7 +188,7 @@ export function putObjects(
   run: string,
   objects: readonly S3Object[],
   secrets: SecretSource,
-  open: OpenS3 = openS3,
+  open: OpenS3,
 ): SendFn {
   return async (signal, fence = noFence) => {
     let store: S3Store;
@@ -268,7 +268,7 @@ export async function hasAllObjects(
   run: string,
   objects: readonly S3Object[],
   secrets: SecretSource,
-  open: OpenS3 = openS3,
+  open: OpenS3,
 ): Promise<boolean> {
   const store = await open(spec, run, secrets);
   try {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import { DocketError, errorMessage } from '../../../base/error.ts';
+import { DocketError, errorMessage, errorSentence } from '../../../base/error.ts';
 import { parseRetryAfter } from '../../../base/net/retry-after.ts';
 import type { Redact } from '../../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
@@ -175,7 +175,7 @@ function urlRedactor({ url: given }: WebhookSpec, url: URL, { redactor }: Secret
 function preparationResult(error: unknown): AttemptResult {
   if (!(error instanceof DocketError)) return { state: 'pending', detail: String(error), targetDown: true };
   const { message, got, next } = error;
-  const detail = [message, got && `Got ${got}.`, next].filter(Boolean).join(' ');
+  const detail = errorSentence({ message, got, next, expected: undefined });
   return isTargetRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
 }
 
