@@ -94,14 +94,16 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'what a peer repeats is kept as it is',
-    edits: [['base/secrets/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
+    edits: [
+      ['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;'],
+    ],
     breaks: 'secrets in logs, Redis, the archive or what was sent',
     only: 'echo',
   },
   {
     name: 'a second deployment starts on the Redis of the first',
     edits: [
-      ['services/deployment/deployment-identity.js', 'throw conflictOf(ports, known, marker);', 'return known.id;'],
+      ['services/deployment/deployment-identity.js', 'throw conflictError(ports, known, marker);', 'return known.id;'],
       [
         'queue/definitions/mass-removal.js',
         "throw new DocketError('deployment.mass_removal'",
