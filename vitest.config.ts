@@ -10,6 +10,9 @@ const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
 
+/** Lets Docket's worker threads run from the source. */
+const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
+
 // What goes where: docs/testing.md.
 export default defineConfig({
   test: {
@@ -34,7 +37,7 @@ export default defineConfig({
           provide: { fuzzShare: 0.1 },
           pool: 'threads',
           isolate: false,
-          execArgv: ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href],
+          execArgv: THREADS,
           // No test measures time: these limits end what hangs.
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -48,6 +51,7 @@ export default defineConfig({
           name: 'integration',
           include: [INTEGRATION, FUZZ],
           exclude: [E2E],
+          execArgv: THREADS,
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -66,7 +70,7 @@ export default defineConfig({
           hookTimeout: 600_000,
           // Each starts whole programs, and waits for them half of the time.
           maxWorkers: '100%',
-          maxConcurrency: 18,
+          maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },
       },

@@ -159,7 +159,7 @@ async function bare(options) {
 
 const archive = directoryArchive(join(folder, 'archive'));
 const inRedis = () => redisLedger(redis, { prefix: 'bench:', ttlDays: 1 });
-const unkept = { ...archive, keepMessage: none, keepAttempt: none, keepReceipts: none };
+const unkept = { ...archive, putMessage: none, putAttempt: none, putReceipts: none };
 
 /** A case of its own for each part of what ours does; the peers do none of them. */
 const ALL = `${recipients} messages`;
@@ -168,7 +168,7 @@ const CASES = [
   [
     'docket',
     'no attempts in the archive',
-    () => ours({ ledger: inRedis(), archive: { ...archive, keepAttempt: none } }),
+    () => ours({ ledger: inRedis(), archive: { ...archive, putAttempt: none } }),
   ],
   ['docket', 'nothing in the archive', () => ours({ ledger: inRedis(), archive: unkept })],
   ['docket', 'nothing in the archive, ledger in memory', () => ours({ ledger: memoryLedger(), archive: unkept })],

@@ -10,6 +10,7 @@ import { systemClock } from '../dist/base/clock.js';
 import { silentLog } from '../dist/base/log.js';
 import { NO_LAST_KNOWN_GOOD } from '../dist/definitions/load/last-known-good.js';
 import { orgFileSchema } from '../dist/definitions/schema/org-settings.js';
+import { TARGETS } from '../dist/deliver/targets/registry.js';
 import { createActiveReports } from '../dist/queue/definitions/active-reports.js';
 import { redisActiveVersions } from '../dist/queue/definitions/active-versions.js';
 import { definitionStore } from '../dist/queue/definitions/definition-store.js';
@@ -70,6 +71,7 @@ async function ours(count, cronOf) {
   try {
     const jobs = jobsOf(count, cronOf);
     const inForce = createActiveReports({
+      targets: TARGETS,
       jobs: () => jobs,
       versions: redisActiveVersions(redis, { prefix: PREFIX }),
       definitions: definitionStore(redis, { prefix: PREFIX, keepDays: 90, reportSchema: reportFileSchema }),

@@ -1,9 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
-import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
-import type { Log } from '../base/log.ts';
 import type { Access } from './access/access.ts';
 import { addAuditRoutes } from './api/audit.ts';
 import { addBudgetRoutes } from './api/budgets.ts';
@@ -12,53 +10,32 @@ import { addDeliveryRoutes } from './api/deliveries.ts';
 import { addFileRoutes } from './api/files.ts';
 import { addOpenApiDocument } from './api/openapi-document.ts';
 import { addPauseRoutes } from './api/pauses.ts';
-import { addHealthRoutes, addMetricsRoute } from './api/probes.ts';
+import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
 import { addReportRoutes } from './api/reports.ts';
 import { addRunEventRoutes } from './api/run-events.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
 import type { StreamLimiter } from './api/stream-limiter.ts';
-import { type Auth, type PageAuth, requireToken } from './auth/authenticate.ts';
+import { type PageAuth, requireToken } from './auth/authenticate.ts';
 import { limitFormSize, resolveClient } from './auth/client.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
 import type { BullBoard } from './bull-board.ts';
 import { type AdminApp, type Env, notFoundResponse } from './hono-env.ts';
-import type { Exposition } from './metrics/process-metrics.ts';
 import { addPage } from './page/page.tsx';
 import { problem, problemOf } from './problem.ts';
 import { parseRequestBody, validationHook } from './request-validation.ts';
 
-/** One thing that must work for the route to be of use. `detail` is shown to anybody. */
-export interface HealthCheck {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail?: string;
-}
-
-/** What every process answers from, whatever its roles. */
-export interface ProbePorts {
-  readonly auth: Auth;
-  /** What `/readyz` asks; never rejects, and answers soon. */
-  readonly health: () => Promise<readonly HealthCheck[]>;
-  readonly metrics: () => Promise<Exposition>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** What the admin route asks of the rest. */
 export interface AdminPorts extends ProbePorts {
   readonly auth: PageAuth;
-  /** What somebody may see and do; asks nothing yet. */
+  /** Creates the access of a principal. */
   readonly access: (principal: Principal) => Access;
   readonly streams: StreamLimiter;
-  /** Bull Board, where somebody wants it. */
+  /** Bull Board, if enabled. */
   readonly board?: BullBoard | undefined;
-  /** Of Docket, for the document. */
+  /** Version of Docket, for the OpenAPI document. */
   readonly version: string;
 }
-
-export type { AdminApp as Admin } from './hono-env.ts';
 
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
 export const createAdminApp = (ports: AdminPorts): AdminApp =>
@@ -86,14 +63,13 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
     },
   });
 
-/** What a process has beside the probes. */
 export interface AppParts {
-  /** Before anybody is asked for a token. */
+  /** Routes without a token. */
   readonly open?: (app: AdminApp) => void;
   readonly api?: (app: AdminApp) => void;
 }
 
-/** `/healthz`, `/readyz` and `/metrics`, and whatever the parts add. */
+/** `/healthz`, `/readyz` and `/metrics`, and the routes of `parts`. */
 export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}): AdminApp {
   const { log } = ports;
   const app: AdminApp = new OpenAPIHono<Env>({ defaultHook: validationHook });
@@ -122,7 +98,7 @@ export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}):
         ? problem('request.too_large')
         : problem('request.malformed', { detail: 'The body is not JSON.' });
     }
-    // Whoever goes away before the body is there gets no answer, and is nobody's defect.
+    // The client has closed the connection before the body was complete: not an error.
     if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
     if (error.code === 'request.not_found') return notFoundResponse(context);

@@ -4,15 +4,14 @@ import { DocketError } from '../base/error.ts';
 import { openBullBoardQueues } from '../queue/bull-board.ts';
 import type { RedisClient } from '../redis/client.ts';
 
-/** Where Bull Board is served. */
 export const BULL_BOARD_PATH = '/queues';
-/** What of it answers with data, to its own script. */
+/** Its data, for its own script. */
 export const BULL_BOARD_API_PATH = `${BULL_BOARD_PATH}/api/`;
 
-/** The very versions that are tested; each of their packages wants the others' own version. */
+/** The tested versions; the packages require each other's exact version. */
 const INSTALL_COMMAND = 'npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1';
 
-/** Bull Board over our queues, to be looked at: who may is decided in front of it. */
+/** Bull Board over Docket's queues, read-only. Authorization happens in front of it. */
 export interface BullBoard {
   readonly app: Hono;
   close(): Promise<void>;
@@ -26,20 +25,20 @@ const loadPackages = async () => {
   ]);
   return { createBullBoard, BullMQAdapter, HonoAdapter };
 };
-/** Bull Board's packages, which nobody needs who does not ask for it. */
+/** Bull Board's packages: optional dependencies. */
 export type BullBoardPackages = Awaited<ReturnType<typeof loadPackages>>;
 
 /**
  * Throws `config.invalid` where the packages are not installed.
  *
- * @param redis a producer's client; it stays its owner's to close
+ * @param redis a producer's client; the caller closes it
  */
 export async function openBullBoard(
   redis: RedisClient,
   { prefix, load = loadPackages }: { readonly prefix: string; readonly load?: () => Promise<BullBoardPackages> },
 ): Promise<BullBoard> {
   const { createBullBoard, BullMQAdapter, HonoAdapter } = await load().catch((cause: unknown) => {
-    throw new DocketError('config.invalid', 'Bull Board is wanted, and cannot be loaded.', {
+    throw new DocketError('config.invalid', 'Bull Board is enabled but cannot be loaded.', {
       where: 'DOCKET_ADMIN_BULL_BOARD',
       expected: 'the packages @bull-board/api and @bull-board/hono beside Docket',
       got: cause instanceof Error ? (cause.message.split('\n')[0] ?? cause.name) : String(cause),
@@ -57,20 +56,20 @@ export async function openBullBoard(
         boardTitle: 'Docket · queues',
         miscLinks: [{ text: 'Docket', url: '/' }],
         hideDocsLink: true,
-        // Our workers keep no such counts, and `/metrics` has them.
+        // The workers do not record BullMQ metrics; use `/metrics`.
         showMetrics: false,
-        // A CLIENT LIST each few seconds, which a Redis user of few rights may not ask; `/readyz` counts the workers.
+        // It needs CLIENT LIST, which a restricted Redis user may not call.
         showWorkers: false,
       },
     },
   });
-  // Its own would answer with what was thrown.
+  // Its own handler would reveal the error.
   served.setErrorHandler((thrown) => {
     if (thrown instanceof URIError) return { status: 400, body: { error: { key: 'ERRORS.INVALID_QUERY_PARAM' } } };
     throw queues.toRedisError(thrown);
   });
   const app = served.registerPlugin();
-  // Otherwise Hono would answer here, before the admin route can.
+  // Otherwise Hono would handle the error here, before the admin app.
   app.onError((thrown) => {
     throw thrown;
   });

@@ -5,27 +5,27 @@ import type { z } from 'zod';
 import { type Env, notFoundResponse } from './hono-env.ts';
 import { type ProblemDetail, problem } from './problem.ts';
 
-/** Bytes of a body. */
+/** Maximum size of a JSON body. */
 const MAX_BODY_BYTES = 64 * 1024;
-/** Bytes of a definition. */
+/** Maximum size of a definition. */
 const MAX_DEFINITION_BODY_BYTES = 256 * 1024;
 
-/** Where the body is a definition's text. */
+/** Paths whose body is the text of a definition. */
 const DEFINITION_BODY_PATH = /^\/api\/reports\/[^/]+\/[^/]+\/validate$/;
 const DEFINITION_MEDIA_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/plain'];
 
-/** Where and what each fault is, without the values: they may be anything. */
+/** Position and text of each error, without the values, which may be secret. */
 export const validationErrors = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
   error.issues.map(({ code, path, message }) => ({
     pointer: path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
-    // The names of members that are not known here are the client's own text.
-    detail: code === 'unrecognized_keys' ? 'nothing but what is declared' : message,
+    // The names of unknown members are text of the client.
+    detail: code === 'unrecognized_keys' ? 'no unknown members' : message,
   }));
 
-/** What a request that its schemas refuse is told: the same for every route. */
+/** The response to an invalid request, the same for every route. */
 export const validationHook: Hook<unknown, Env, string, Response | undefined> = (result, context) => {
   if (result.success) return undefined;
-  // A path that cannot name anything names nothing.
+  // An invalid path parameter matches nothing.
   if (result.target === 'param') return notFoundResponse(context);
   if (result.target === 'header') {
     return problem('request.malformed', { detail: result.error.issues[0]?.message ?? '' });
@@ -34,20 +34,19 @@ export const validationHook: Hook<unknown, Env, string, Response | undefined> = 
 };
 
 /**
- * Reads the body of every request that may have one, no further than the limit, and hands it on as JSON – an empty body is
- * an empty object, whatever it says it is – or as the text of a definition. Requests that only ask are not touched, so that
- * streams are not either.
+ * Reads the body up to the limit, and passes it on as JSON or as the text of a definition. An empty body is an empty object,
+ * whatever its media type. GET and HEAD pass unchanged.
  */
 export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) => {
   const { raw } = context.req;
   if (raw.method === 'GET' || raw.method === 'HEAD') return next();
   const isText = DEFINITION_BODY_PATH.test(context.req.path);
-  const { types, most } = isText
-    ? { types: DEFINITION_MEDIA_TYPES, most: MAX_DEFINITION_BODY_BYTES }
-    : { types: ['application/json'], most: MAX_BODY_BYTES };
-  const bytes = await readBytes(raw, most);
+  const { types, maxBytes } = isText
+    ? { types: DEFINITION_MEDIA_TYPES, maxBytes: MAX_DEFINITION_BODY_BYTES }
+    : { types: ['application/json'], maxBytes: MAX_BODY_BYTES };
+  const bytes = await readBytes(raw, maxBytes);
   if (bytes === undefined) {
-    return problem('request.too_large', { expected: `at most ${most} bytes` }, { Connection: 'close' });
+    return problem('request.too_large', { expected: `at most ${maxBytes} bytes` }, { Connection: 'close' });
   }
   const type = raw.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (bytes.length > 0 && !types.includes(type)) {
@@ -68,22 +67,22 @@ export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) =>
   return next();
 };
 
-/** The body; undefined as soon as it grows past the limit, however its length was announced. */
-async function readBytes(request: Request, most: number): Promise<Buffer | undefined> {
+/** The body; undefined as soon as it exceeds the limit, whatever its Content-Length. */
+async function readBytes(request: Request, maxBytes: number): Promise<Buffer | undefined> {
   const announced = request.headers.get('content-length');
   if (announced !== null) {
-    if (Number(announced) > most) return undefined;
-    // Node hands on no more than was announced: it needs no stream.
+    if (Number(announced) > maxBytes) return undefined;
+    // Node passes on at most Content-Length bytes: no stream is needed.
     const bytes = Buffer.from(await request.arrayBuffer());
-    return bytes.length > most ? undefined : bytes;
+    return bytes.length > maxBytes ? undefined : bytes;
   }
   if (request.body === null) return Buffer.alloc(0);
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of request.body) {
-    size += piece.byteLength;
-    if (size > most) return undefined;
-    pieces.push(piece);
+  for await (const chunk of request.body) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }

@@ -4,34 +4,33 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { type AddressList, NO_ADDRESSES } from '../base/net/address-list.ts';
-import type { Admin } from './app.ts';
 import { addressBlock, addressOf } from './auth/client.ts';
+import type { AdminApp } from './hono-env.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
 
-/** The admin route, listening. */
+/** A listening admin server. */
 export interface AdminServer {
-  /** Where it listens, e.g. `http://127.0.0.1:8787`. */
+  /** E.g. `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, lets those in hand end for two seconds. */
+  /** Accepts no more requests; running ones may finish within two seconds. */
   close(): Promise<void>;
 }
 
-/** Ms for a request to arrive whole, and for its headers. */
+/** Timeouts for a complete request, and for its headers. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** How often it is looked who is late, ms. */
 const CONNECTION_CHECK_INTERVAL_MS = 2_000;
-/** Ms without a byte in either direction: whoever does not read its answer is let go. Streams of events say more often that they live. */
+/** Ms without a byte in either direction. Event streams send keep-alives more often. */
 const IDLE_TIMEOUT_MS = 120_000;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Connections at a time, and of one address that is no trusted proxy: one sender cannot have them all. */
+/** Concurrent connections, in total and per address (not of trusted proxies), so that one sender cannot use them all. */
 const MAX_CONNECTIONS = 1_024;
 const MAX_CONNECTIONS_PER_ADDRESS = 256;
-/** Refused connections are told of at most so often, ms. */
+/** Ms between two log lines about refused connections. */
 const WARN_INTERVAL_MS = 60_000;
 
-/** What Node refuses before there is a request. */
+/** Errors of Node before there is a request. */
 const CLIENT_ERROR_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'request.headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
@@ -39,7 +38,7 @@ const CLIENT_ERROR_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
 
 /** Serves the admin route. Throws `config.invalid` when the address cannot be listened on. Port 0 takes a free one. */
 export async function listenAdmin(
-  app: Pick<Admin, 'fetch'>,
+  app: Pick<AdminApp, 'fetch'>,
   {
     host,
     port,
@@ -49,13 +48,13 @@ export async function listenAdmin(
     readonly host: string;
     readonly port: number;
     readonly log: Log;
-    /** Those in front of it, which speak TLS. */
+    /** Trusted proxies, which terminate TLS. */
     readonly proxies?: AddressList;
   },
 ): Promise<AdminServer> {
   const listener = getRequestListener(app.fetch, {
     hostname: host,
-    // Otherwise it would put its own Request and Response into the whole process.
+    // Otherwise it replaces the global Request and Response.
     overrideGlobalObjects: false,
     errorHandler: (error) => {
       if (error instanceof RequestError) return problem('request.malformed');
@@ -70,7 +69,7 @@ export async function listenAdmin(
       connectionsCheckingInterval: CONNECTION_CHECK_INTERVAL_MS,
     },
     (incoming, outgoing) => {
-      // Fetch's requests cannot be of this method, and an echo of headers is nothing to offer.
+      // Fetch requests do not support TRACE.
       if (incoming.method === 'TRACE') {
         outgoing.writeHead(405, { 'Content-Type': 'application/problem+json', Allow: 'GET, HEAD, POST' });
         return outgoing.end(problemBody('request.method_not_allowed'));
@@ -78,7 +77,7 @@ export async function listenAdmin(
       return void listener(incoming, outgoing);
     },
   );
-  // Their size is limited. A number would drop the last ones, which are those of the proxy.
+  // The size of headers is limited. A count limit would drop the last headers, which the proxy adds.
   server.maxHeadersCount = 0;
   server.timeout = IDLE_TIMEOUT_MS;
   limitConnections(server, { proxies, log });
@@ -98,7 +97,7 @@ export async function listenAdmin(
           where: 'DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT',
           expected: 'an address of this machine and a free port',
           got: cause.code ?? cause.message,
-          next: 'Choose another port, or stop the process that has it.',
+          next: 'Choose another port, or stop the process that uses it.',
           cause,
         }),
       ),
@@ -138,13 +137,13 @@ function limitConnections(
 ): void {
   server.maxConnections = MAX_CONNECTIONS;
   const open = new Map<string, number>();
-  let told = Number.NEGATIVE_INFINITY;
-  const tell = (from: string | undefined): void => {
-    if (performance.now() - told < WARN_INTERVAL_MS) return;
-    told = performance.now();
-    log.warn('Too many connections: further ones are refused', from === undefined ? {} : { from });
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  const warn = (from: string | undefined): void => {
+    if (performance.now() - warnedAt < WARN_INTERVAL_MS) return;
+    warnedAt = performance.now();
+    log.warn('Too many connections: refusing new ones', from === undefined ? {} : { from });
   };
-  server.on('drop', (dropped) => tell(dropped?.remoteAddress));
+  server.on('drop', (dropped) => warn(dropped?.remoteAddress));
   server.on('connection', (socket) => {
     const { remoteAddress } = socket;
     if (remoteAddress === undefined || proxies.has(addressOf(remoteAddress))) return;
@@ -157,7 +156,7 @@ function limitConnections(
       else open.set(sender, left);
     });
     if (count > MAX_CONNECTIONS_PER_ADDRESS) {
-      tell(remoteAddress);
+      warn(remoteAddress);
       socket.destroy();
     }
   });

@@ -35,3 +35,8 @@ export async function forEachWithConcurrency<Item>(
 ): Promise<void> {
   await mapWithConcurrency(items, concurrency, fn);
 }
+
+/** The items in batches of at most `size`. */
+export function* batchesOf<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}

@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config/config.ts';
+import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { supportsColor } from '../base/log-pretty.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
-import type { AppContext } from '../compose/run-ports.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { AuditLog } from '../services/audit-log.ts';
 
@@ -22,7 +22,7 @@ export function createContext(env: NodeJS.ProcessEnv = process.env): AppContext 
     env,
     clock: systemClock,
     log: stderrLog(config.LOG_LEVEL, { redact, pretty }),
-    learn: registerSecret,
+    registerSecret,
     redact,
   };
 }

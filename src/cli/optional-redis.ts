@@ -1,4 +1,4 @@
-import type { AppContext } from '../compose/run-ports.ts';
+import type { AppContext } from '../base/context.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
-import { type AppContext, composeInline, type InlineContext } from '../compose/run-ports.ts';
+import { composeInline, type InlineContext } from '../compose/run-ports.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import type { Archive, PublishedRun } from '../deliver/archive/archive.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import type { AppContext } from '../base/context.ts';
 import { DocketError, errorMessage } from '../base/error.ts';
 import { secretSource } from '../base/secrets/secret.ts';
-import type { AppContext } from '../compose/run-ports.ts';
 import { type PublicKeys, parsePublicKeys, parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
 import type { VerifyInput } from '../deliver/archive/verify/verify-archive.ts';
 
@@ -13,7 +13,7 @@ const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }
  * `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
-  around: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
+  around: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact' | 'clock'>,
   flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
 ): Promise<VerifyInput> {
   const { config, env, clock } = around;

@@ -3,15 +3,17 @@ import { resolve } from 'node:path';
 import { type AccessPorts, createAccess } from '../admin/access/create-access.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
 import { createStreamLimiter } from '../admin/api/stream-limiter.ts';
-import { type Admin, createAdminApp, createProbeApp } from '../admin/app.ts';
+import { createAdminApp, createProbeApp } from '../admin/app.ts';
 import type { Auth } from '../admin/auth/authenticate.ts';
 import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
+import type { AdminApp } from '../admin/hono-env.ts';
 import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
+import type { AppContext } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
@@ -34,19 +36,18 @@ import { startValidationThread } from '../services/definitions/definition-thread
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { openArchive } from './archive.ts';
-import { createPlanExplainer } from './catalogs.ts';
+import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
-import type { AppContext } from './run-ports.ts';
 
 /**
- * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role
- * `admin`. Throws `config.invalid` when it cannot listen or the tokens cannot be read.
+ * The HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role `admin`.
+ * Throws `config.invalid` when it cannot listen or read the tokens.
  *
- * @param metrics those that observe this process
+ * @param metrics the metrics of this process
  */
 export async function composeAdmin(
-  around: AppContext,
+  context: AppContext,
   jobs: DefinitionSource,
   {
     store,
@@ -57,9 +58,9 @@ export async function composeAdmin(
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
-  const { config, clock, log } = around;
+  const { config, clock, log } = context;
   const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const auth = await openAuth(around);
+  const auth = await openAuth(context);
   const probes = { auth, health, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
   const listening = { host, port, log, proxies: auth.proxies };
   if (!api) return listenAdmin(createProbeApp(probes), listening);
@@ -67,7 +68,7 @@ export async function composeAdmin(
   try {
     const { redis, prefix } = store;
     const audit = redisAuditLog(redis, { prefix, clock, log });
-    const ports = openAccessPorts(around, jobs, { store, identity }, audit, scope);
+    const ports = openAccessPorts(context, jobs, { store, identity }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on'
         ? scope.use(await openBullBoard(redis, { prefix }), (opened) => opened.close())
@@ -82,9 +83,9 @@ export async function composeAdmin(
       board,
       version: version(),
     });
-    const traced = tracedRequests(app, around.trace);
+    const traced = tracedRequests(app, context.trace);
     const server = scope.use(await listenAdmin(traced, listening), (opened) => opened.close());
-    // Before the server: it would wait for them.
+    // Close the streams before the server, which waits for them.
     scope.use(streams, (opened) => opened.close());
     return { ...server, close: () => scope.close() };
   } catch (error) {
@@ -93,7 +94,6 @@ export async function composeAdmin(
   }
 }
 
-/** Who is let in. */
 async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
@@ -106,27 +106,27 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   };
 }
 
-/** What stands behind all that somebody may see and do. */
+/** The ports behind `Access`. */
 function openAccessPorts(
-  around: AppContext,
+  context: AppContext,
   jobs: DefinitionSource,
   { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
   audit: AuditLog,
   scope: Scope,
 ): AccessPorts {
-  const { clock, log } = around;
+  const { clock, log } = context;
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
-  const { archive, storage, signing } = openArchive(around, scope, identity);
-  const secrets = secretSource(around.env, around);
+  const { archive, storage, signing } = openArchive(context, scope, identity);
+  const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const explainer = createPlanExplainer(
-    around,
+  const explainer = composePlanExplainer(
+    context,
     { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
     scope,
   );
-  const posted = scope.use(startValidationThread({ clock, catalogOf: explainer.catalogIfHeld }), (opened) =>
+  const validation = scope.use(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }), (opened) =>
     opened.close(),
   );
   return {
@@ -158,37 +158,37 @@ function openAccessPorts(
         secrets,
         clock,
         settingsNow: (org) => jobs.current().orgs.get(org),
-        workingDirectory: around.workingDirectory,
+        workingDirectory: context.workingDirectory,
       }),
     audit,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, inForce: jobs.current().orgs.values(), clock }),
+    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
     explainer,
-    checkText: posted.validate,
+    checkText: validation.validate,
     clock,
   };
 }
 
-/** What the metrics say of this process. @param keeps whether it writes into the archive */
+/** Process labels and disk of the metrics. @param keeps whether the process writes to the archive */
 export function processInfo(
   { config, clock }: Pick<AppContext, 'config' | 'clock'>,
   { keeps }: { readonly keeps: boolean },
   targets = TARGETS,
 ): ProcessInfo {
-  const place = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
+  const location = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const facts = { version: version(), clock, targetKinds: targets.map(({ kind }) => kind) };
-  if (!keeps || place.kind !== 'directory') return facts;
+  if (!keeps || location.kind !== 'directory') return facts;
   return {
     ...facts,
     disk: async () => {
-      const { bavail, blocks, bsize } = await statfs(place.folder);
+      const { bavail, blocks, bsize } = await statfs(location.folder);
       return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
     },
   };
 }
 
-/** Whose series start at 0: every organization, with the kinds of targets of its reports. */
+/** The series that start at 0: every organization with the kinds of targets of its reports. */
 export function expectedSeries(
   { orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>,
   targets = TARGETS,
@@ -203,10 +203,10 @@ export function expectedSeries(
 }
 
 /**
- * Requests that may change something as spans, in the caller's trace where it has one (`traceparent`). Looks are none: a
- * page that watches would be most of all traces.
+ * Traces requests that may change something, in the caller's trace if there is a `traceparent`. Reads are not traced: a
+ * polling page would dominate the traces.
  */
-export function tracedRequests(app: Pick<Admin, 'fetch'>, trace: Trace | undefined): Pick<Admin, 'fetch'> {
+export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
   if (trace === undefined) return app;
   return {
     fetch: (request, ...rest) => {
@@ -214,10 +214,10 @@ export function tracedRequests(app: Pick<Admin, 'fetch'>, trace: Trace | undefin
       if (method === 'GET' || method === 'HEAD') return app.fetch(request, ...rest);
       const parent = headers.get('traceparent') ?? undefined;
       const span = { name: method, kind: 'server', method, path: new URL(url).pathname, parent } as const;
-      return trace.span(span, async (tell) => {
+      return trace.span(span, async (setAttributes) => {
         const response = await app.fetch(request, ...rest);
         const { status } = response;
-        tell({ status, ...(status < 500 ? {} : { error: String(status) }) });
+        setAttributes({ status, ...(status < 500 ? {} : { error: String(status) }) });
         return response;
       });
     },

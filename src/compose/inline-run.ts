@@ -1,3 +1,4 @@
+import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
 import type { Scope } from '../base/scope.ts';
@@ -19,27 +20,22 @@ import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
 import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
-import type { FindEarlierDelivery } from '../services/runs/already-delivered.ts';
-import {
-  archiveOnlyIdentity,
-  composeFindDelivered,
-  findDeliveredInArchive,
-  openArchive,
-  openIdentity,
-} from './archive.ts';
-import { type AppContext, composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
+import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
+import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
+import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
+import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
 
-/** A run of a command that delivers, and what is kept of it. */
+/** The ports of an inline run that delivers. */
 export interface DeliveringRun extends InlineContext {
-  /** The workers' Redis; undefined where none is named. */
+  /** The workers' Redis; undefined without `REDIS_URL`. */
   readonly redis: RedisClient | undefined;
-  /** Where the run is sealed. */
+  /** Where the run is published. */
   readonly archive: Archive;
-  /** Before a call is spent: throws `archive.unwritable` where the ledger of a run without Redis could not be kept. */
+  /** Call it before the first request. Throws `archive.unwritable` where the ledger of a run without Redis cannot be written. */
   readonly assertLedgerWritable: () => Promise<void>;
-  /** Undefined where nobody is refused. */
+  /** Undefined: repeated deliveries are allowed. */
   readonly findDelivered: FindEarlierDelivery | undefined;
-  /** Makes the run; with a Redis it is on record meanwhile and afterwards. */
+  /** Executes the run; with Redis it has a record. */
   readonly execute: (
     frozen: FrozenDefinition,
     context: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
@@ -50,45 +46,39 @@ export interface DeliveringRun extends InlineContext {
 type DeliveringParts = Omit<DeliveringRun, keyof InlineContext> & { readonly stores: DeliveryStores };
 
 /**
- * Ports of an inline run that delivers. With a `REDIS_URL` in the environment it has the ledger, archive and records of the
- * workers; `out` gets a copy of what the archive gets. Without one, `out` alone holds its files, and a ledger in the archive's
- * folder says what was sent. Throws as `composeInline`.
+ * The ports of an inline run that delivers. With `REDIS_URL` in the environment it uses the ledger, archive and records of
+ * the workers, and `out` gets a copy of the archived files. Otherwise only `out` gets the files, and a ledger in the archive
+ * records what was sent. Throws as `composeInline`.
  */
 export async function composeDeliveringRun(
-  around: AppContext,
+  app: AppContext,
   order: RunOrder,
   { out, orgs }: { readonly out: Archive; readonly orgs?: ActiveOrgs | undefined },
 ): Promise<DeliveringRun> {
-  const kept: { made?: DeliveringParts } = {};
-  const inline = await composeInline(around, out, {
+  const created: { parts?: DeliveringParts } = {};
+  const inline = await composeInline(app, out, {
     orgs,
     stores: (redis, scope) => {
-      const made =
-        redis === undefined ? withoutRedis(around, order, out, scope) : withRedis(around, order, out, redis, scope);
-      kept.made = made;
-      return made.stores;
+      const parts =
+        redis === undefined ? withoutRedis(app, order, out, scope) : withRedis(app, order, out, redis, scope);
+      created.parts = parts;
+      return parts.stores;
     },
   });
-  const { made } = kept;
-  if (made === undefined) throw new Error('composeInline asked for no stores');
-  const { stores: _, ...rest } = made;
+  const { parts } = created;
+  if (parts === undefined) throw new Error('composeInline has not created the stores');
+  const { stores: _, ...rest } = parts;
   return { ...inline, ...rest };
 }
 
-function withRedis(
-  around: AppContext,
-  order: RunOrder,
-  out: Archive,
-  redis: RedisClient,
-  scope: Scope,
-): DeliveringParts {
-  const { clock, log } = around;
+function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisClient, scope: Scope): DeliveringParts {
+  const { clock, log } = app;
   const kept = { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS };
   const prefix = `${DEFAULT_KEY_PREFIX}:`;
   const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix }) });
   const ledger = redisLedger(redis, { prefix, ttlDays: RETENTION_DAYS });
-  const identity = openIdentity(around, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
-  const archive = mirroredArchive(openArchive(around, scope, identity).archive, out);
+  const identity = openIdentity(app, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
+  const archive = mirroredArchive(openArchive(app, scope, identity).archive, out);
   const ports = {
     runs,
     definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
@@ -102,27 +92,27 @@ function withRedis(
     archive,
     stores: { archive, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
     assertLedgerWritable: async () => {},
-    findDelivered: composeFindDelivered(around, { runs, ledger }, scope),
+    findDelivered: composeFindDelivered(app, { runs, ledger }, scope),
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),
   };
 }
 
-function withoutRedis(around: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
-  const { storage } = openArchive(around, scope);
-  const { storage: ledgerShelf } = openArchive(around, scope, archiveOnlyIdentity(storage, around.clock));
+function withoutRedis(app: AppContext, order: RunOrder, out: Archive, scope: Scope): DeliveringParts {
+  const { storage } = openArchive(app, scope);
+  const { storage: ledgerStorage } = openArchive(app, scope, archiveOnlyIdentity(storage, app.clock));
   return {
     redis: undefined,
     archive: out,
-    stores: { archive: out, ledger: fileLedger(ledgerShelf, order) },
+    stores: { archive: out, ledger: fileLedger(ledgerStorage, order) },
     assertLedgerWritable: async () => {
       const { ok, detail } = await storage.probe();
       if (ok) return;
       throw new DocketError('archive.unwritable', `The archive cannot be written: ${detail}.`, {
-        expected: 'a folder or bucket for the ledger of what is sent',
-        next: 'Set DOCKET_ARCHIVE to one that can be written, or give --no-deliver.',
+        expected: 'a folder or bucket for the ledger',
+        next: 'Set DOCKET_ARCHIVE to a writable one, or use --no-deliver.',
       });
     },
-    findDelivered: around.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, around.log),
+    findDelivered: app.config.DOCKET_REPEAT === 'allow' ? undefined : findDeliveredInArchive(storage, app.log),
     execute: (_frozen, context, work) => work(context),
   };
 }

@@ -1,15 +1,14 @@
+import type { AppContext } from '../base/context.ts';
 import { DocketError } from '../base/error.ts';
 import { silentLog } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { AppContext } from './run-ports.ts';
 
 /**
- * The Redis that the environment names, until the scope closes; undefined where it names none. The default address is
- * not asked: a run without Redis must not depend on what happens to listen there.
+ * Opens the Redis of `REDIS_URL` until the scope closes; undefined without the variable. It does not try the default
+ * address: a run without Redis must not depend on what happens to listen there.
  *
- * Throws `redis.unreachable` and `redis.unsuitable`, with the way out: with a budget of its own beside the workers of
- * that Redis, a run would break theirs.
+ * Throws `redis.unreachable` and `redis.unsuitable`: a budget of its own beside the workers would exceed their limit.
  */
 export async function openOptionalRedis(
   { config, env, log }: Pick<AppContext, 'config' | 'env' | 'log'>,
@@ -21,7 +20,7 @@ export async function openOptionalRedis(
     import('../redis/server-check.ts'),
   ]);
   try {
-    // A worker's client: a run of minutes outlasts a short absence of the server.
+    // A worker's client: a run must survive a restart of the server.
     const redis = scope.use(await openRedis(config.REDIS_URL, 'worker', log), (opened) => opened.disconnect());
     await assertSuitable(redis, silentLog);
     return redis;
@@ -30,7 +29,7 @@ export async function openOptionalRedis(
     const { code, message, next = '', ...detail } = thrown.toJSON();
     throw new DocketError(code, `${message} It holds the budget of the API key, so nothing was called.`, {
       ...detail,
-      next: `${next} Or unset REDIS_URL: the command then keeps a budget of its own, which no worker knows of.`,
+      next: `${next} Or unset REDIS_URL: the command then uses a budget of its own, which no worker shares.`,
       cause: thrown,
     });
   }

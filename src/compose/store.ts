@@ -1,3 +1,4 @@
+import type { AppContext } from '../base/context.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
@@ -14,39 +15,38 @@ import { assertSuitable } from '../redis/server-check.ts';
 import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { type TriggerRun, triggerRun } from '../services/runs/trigger-run.ts';
 import { composeFindDelivered, openIdentity } from './archive.ts';
-import type { AppContext } from './run-ports.ts';
 
-/** What every role has: the runs that all processes share, and the way to open one. */
+/** The shared state of all processes in Redis. */
 export interface Store {
-  /** Who asks through it is told at once when Redis is away: somebody waits for the answer. */
+  /** Fails fast while Redis is unreachable: a user waits for the answer. */
   readonly redis: RedisClient;
-  /** In front of every Redis key. */
+  /** Prefix of all Redis keys. */
   readonly prefix: string;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
   readonly pauses: Pauses;
   readonly trigger: TriggerRun;
-  /** Throws `redis.unreachable` while Redis does not answer. */
+  /** Throws `redis.unreachable`. */
   readonly ping: () => Promise<void>;
-  /** A client that outlasts a restart of Redis, for what is in hand; closed with the scope. */
+  /** Opens a client that waits while Redis restarts, for running runs; closed with the scope. */
   readonly blockingClient: () => Promise<RedisClient>;
 }
 
 export interface StoreSettings {
-  /** In front of every Redis key; two Dockets with different ones never meet. */
+  /** Prefix of all Redis keys: deployments with different ones are independent. */
   readonly prefix?: string;
-  /** Refuses a Redis that may forget runs and deliveries, instead of warning. */
+  /** Rejects a Redis that may lose data, instead of a warning. */
   readonly requireDurable?: boolean;
 }
 
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
-  around: AppContext,
+  context: AppContext,
   { prefix = DEFAULT_KEY_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
-  const { config, clock, log, trace } = around;
+  const { config, clock, log, trace } = context;
   const client = async (role: ClientRole) =>
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
@@ -56,8 +56,8 @@ export async function openStore(
   const definitions = definitionStore(redis, { ...kept, reportSchema: reportFileSchema });
   const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
-  const delivered = composeFindDelivered(around, { runs, ledger }, scope);
-  const ports = { runs, definitions, queue, findDelivered: delivered, clock, log, trace };
+  const findDelivered = composeFindDelivered(context, { runs, ledger }, scope);
+  const ports = { runs, definitions, queue, findDelivered, clock, log, trace };
   return {
     redis,
     prefix,
@@ -67,32 +67,39 @@ export async function openStore(
     pauses: redisPauses(redis, { prefix }),
     trigger: traceTrigger(trace, (request) => triggerRun(request, ports)),
     ping: async () => {
-      // A key of ours, so that of a Cluster the very master is asked that holds them.
+      // A key with the prefix: in a Cluster this reaches the master that holds Docket's keys.
       await withRedisErrors(redis, () => redis.exists(redisKeys(prefix).unfinished));
     },
     blockingClient: () => client('worker'),
   };
 }
 
-/** Whatever asks for a run, its trace begins or goes on here. */
+/** Starts or continues the trace of a run. */
 const traceTrigger =
   (trace: Trace = noTrace, open: TriggerRun): TriggerRun =>
   (request) => {
     const { org, report } = request.definition;
-    return trace.span({ name: 'trigger', kind: 'producer', org, report, trigger: request.trigger }, async (tell) => {
-      const triggered = await open(request);
-      tell({ run: triggered.record.id, slot: triggered.record.slot, state: triggered.opened ? 'opened' : 'repeated' });
-      return triggered;
-    });
+    return trace.span(
+      { name: 'trigger', kind: 'producer', org, report, trigger: request.trigger },
+      async (setAttributes) => {
+        const triggered = await open(request);
+        setAttributes({
+          run: triggered.record.id,
+          slot: triggered.record.slot,
+          state: triggered.opened ? 'opened' : 'repeated',
+        });
+        return triggered;
+      },
+    );
   };
 
 /**
- * The store for a command that enqueues runs: refused where Redis belongs to another deployment than the archive. A machine
- * without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`, `deployment.conflict`.
+ * The store for a command that enqueues runs. Throws `deployment.conflict` where Redis and the archive belong to different
+ * deployments; a machine without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`.
  */
-export async function openVerifiedStore(around: AppContext, scope: Scope): Promise<Store> {
-  const store = await openStore(around, {}, scope);
+export async function openVerifiedStore(context: AppContext, scope: Scope): Promise<Store> {
+  const store = await openStore(context, {}, scope);
   const { redis, prefix, runs } = store;
-  await openIdentity(around, { redis, prefix, runs, writes: false }, scope).start();
+  await openIdentity(context, { redis, prefix, runs, writes: false }, scope).start();
   return store;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** A civil date, YYYY-MM-DD. It has no zone: the zone always travels beside it. */
 export const civilDateSchema = z.iso.date();
 
-/** A text for readers alone; empty where the service has none. */
+/** Descriptive text; empty if the service has none. */
 const optionalTextSchema = z
   .string()
   .nullish()
@@ -11,8 +11,8 @@ const optionalTextSchema = z
 
 /**
  * A metric the organization has (specification §2.4).
- * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings on purpose: a value that a newer
- * service adds must degrade visibly (shown as it is named), never fail a run. Unknown fields are kept.
+ * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings: a value added by a newer service is shown by its name and must not fail a run. Unknown
+ * fields are kept.
  */
 export const metricSchema = z.looseObject({
   id: z.string(),
@@ -28,19 +28,19 @@ export const metricSchema = z.looseObject({
   granularities: z.array(z.string()),
   /** Ids of the dimensions it can be grouped and filtered by. */
   dimensions: z.array(z.string()),
-  /** False for rates, percentiles and distinct counts: their buckets must not be added up. */
+  /** False for rates, percentiles and distinct counts: their buckets must not be summed. */
   additive_over_time: z.boolean(),
-  /** The first day with data; earlier buckets read zero. Null: the service does not say. */
+  /** The first day with data; earlier buckets read zero. Null: unknown. */
   data_available: z.looseObject({ from: civilDateSchema.nullish() }).nullish(),
   deprecated_at: z.string().nullish(),
   replaced_by: z.string().nullish(),
 });
 export type Metric = z.infer<typeof metricSchema>;
 
-/** The units of specification §2.4; any other is one of a newer service, and shown as it is named. */
+/** The units of specification §2.4; others are of a newer service, and shown by name. */
 export const KNOWN_UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
 
-/** Each value once, as it is first listed: one listed twice would be asked for in two calls and counted twice. */
+/** Each value once: a duplicate would be requested in two calls and counted twice. */
 function withoutRepeatedValues<Listed extends { readonly value: string }>(values: readonly Listed[]): Listed[] {
   const seen = new Set<string>();
   return values.filter(({ value }) => !seen.has(value) && seen.add(value));
@@ -52,20 +52,19 @@ export const dimensionSchema = z.looseObject({
   description: optionalTextSchema,
   type: z.string(),
   /**
-   * The values it took in the organization when the catalog was read, in the order to show them. An answer may have others:
-   * the catalog is kept for an hour, and rows without a value have null.
+   * The organization's values when the catalog was read, in display order. Responses may have others: the catalog is
+   * cached for an hour, and rows without a value have null.
    */
   values: z.array(z.looseObject({ value: z.string(), label: z.string() })).transform(withoutRepeatedValues),
 });
 export type Dimension = z.infer<typeof dimensionSchema>;
 
-/** A metric or dimension whose description Docket cannot read. */
+/** A metric or dimension with an invalid descriptor. */
 const unreadableSchema = z.object({ id: z.string(), why: z.string() });
 export type UnreadableDescriptor = z.infer<typeof unreadableSchema>;
 
 /**
- * The descriptors that can be read, and of each other one its id and the first thing that is odd about it. Of two with
- * one id the first is read: which of them is meant cannot be told.
+ * The valid descriptors, and id and first error of each invalid one. Of two with the same id the first is used.
  */
 function parseDescriptors<Schema extends z.ZodType<{ readonly id: string }>>(
   schema: Schema,
@@ -91,8 +90,8 @@ function parseDescriptors<Schema extends z.ZodType<{ readonly id: string }>>(
 }
 
 /**
- * The metric catalog of one organization (specification §2.4): authoritative for what may be asked. A descriptor that
- * cannot be read is left out and named in `unread`: one metric that nobody reports on must not stop every report.
+ * The metric catalog of one organization (specification §2.4): authoritative for requests. Invalid descriptors are
+ * left out and listed in `unread`, so that a single one does not stop every report.
  */
 export const catalogSchema = z
   .looseObject({
@@ -104,7 +103,7 @@ export const catalogSchema = z
       max_dimensions: z.int().positive(),
       max_rows: z.int().positive(),
     }),
-    /** Not the service's: there when a catalog that was read before is read again. */
+    /** Not from the service: present when a stored catalog is parsed again. */
     unread: z.array(unreadableSchema).optional().catch(undefined),
   })
   .transform(({ unread = [], ...catalog }) => {
@@ -120,10 +119,10 @@ export const catalogSchema = z
   });
 export type Catalog = z.infer<typeof catalogSchema>;
 
-/** A current count is the state now: it takes no granularity, and the period does not touch it (specification §2.4). */
+/** A current count is the present state: it has no granularity, and the period does not apply (specification §2.4). */
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
 
-/** Aggregations of which the parts do not add up, whatever the catalog says: percentiles and distinct counts. */
+/** Aggregations that are never additive, whatever the catalog says: percentiles and distinct counts. */
 const NON_ADDITIVE_AGGREGATION = /^p\d+$|distinct/i;
 
 /** Whether the metric can be a sum at all (specification §2.4): a count that is neither a percentile nor distinct. */
@@ -132,12 +131,12 @@ const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boo
 
 type Additivity = Pick<Metric, 'additive_over_time' | 'unit' | 'aggregation'>;
 
-/** Whether figures of the metric may be added up. The catalog's word is taken for counts alone. */
+/** Whether values of the metric may be summed. The catalog's flag is trusted for counts only. */
 export const isAdditive = (metric: Additivity): boolean => metric.additive_over_time && isSum(metric);
 
 /**
- * The catalog calls a rate, a duration, a percentile or a distinct count additive, which none can be (specification
- * §2.4). Of a unit that we do not know nothing is said.
+ * Whether the catalog marks a rate, a duration, a percentile or a distinct count as additive, which is wrong
+ * (specification §2.4). False for unknown units.
  */
 export const isWronglyAdditive = (metric: Additivity): boolean =>
   metric.additive_over_time && !isSum(metric) && metric.unit !== null && KNOWN_UNITS.has(metric.unit);
@@ -158,8 +157,8 @@ export const DIMENSION_IDS = [
 ] as const;
 
 /**
- * Dimensions of which every row has a value, and which take no values but those that the specification names (§2.2, §2.5,
- * §3). A row may have no value of any other one, as a profile without a group has none.
+ * Dimensions of which every row has a value, and only values of the specification (§2.2, §2.5, §3). For others a row may
+ * have no value, such as a profile without a group.
  */
 export const DIMENSIONS_WITH_FIXED_VALUES: ReadonlySet<string> = new Set([
   'profile.type',

@@ -2,16 +2,16 @@ import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { isMetadataAddress, isMetadataHost, isPrivateAddress, normalizeHost } from '../base/net/private-address.ts';
 
-/** Which addresses a connection may lead to. Metadata services are refused whatever it says. */
+/** The addresses that a connection may have. Metadata services are always refused. */
 export interface AddressPolicy {
   readonly allowPrivate: boolean;
-  /** Told of a private address that is not allowed; it is then connected to all the same. Absent: it is refused. */
+  /** Called for a private address, which is then connected to. Absent: it is refused. */
   readonly onPrivate?: (host: string, address: string) => void;
-  /** The hosts that `allowPrivate` is about; all when absent. */
+  /** The hosts that are restricted to public addresses; all when absent. */
   readonly appliesTo?: (host: string) => boolean;
 }
 
-/** An address that may not be connected to. Nothing has left. */
+/** The address is refused; nothing was sent. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
 }
@@ -19,38 +19,38 @@ export class ForbiddenAddress extends Error {
 const describeAddress = (host: string, address: string): string =>
   host === address ? host : `${host} is ${address}, which`;
 
-/** Why this address may not be connected to; undefined when it may. */
+/** Why an address is refused; undefined when it is allowed. */
 export function addressRefusal(host: string, address: string, policy: AddressPolicy): ForbiddenAddress | undefined {
   if (isMetadataAddress(address) || isMetadataHost(normalizeHost(host))) {
     return new ForbiddenAddress(
-      `${describeAddress(host, address)} is an address of a metadata service, which no report may be sent to; correct the host`,
+      `${describeAddress(host, address)} is an address of a metadata service, which is never allowed; correct the host`,
     );
   }
   if (policy.allowPrivate || policy.appliesTo?.(host) === false || !isPrivateAddress(address)) return undefined;
   if (policy.onPrivate === undefined) {
     return new ForbiddenAddress(
-      `${describeAddress(host, address)} is a private address; write "allow_private: true" into org.yaml if it is right`,
+      `${describeAddress(host, address)} is a private address; set "allow_private: true" in org.yaml if this is intended`,
     );
   }
   policy.onPrivate(host, address);
   return undefined;
 }
 
-/** The same for a host that is an address: there is nothing to look up then, and so no lookup to refuse it. */
+/** As `addressRefusal`, for a host that is an IP address, for which no lookup happens. */
 export const literalRefusal = (host: string, policy: AddressPolicy): ForbiddenAddress | undefined =>
   isIP(host) === 0 ? undefined : addressRefusal(host, host, policy);
 
-/** Looks a name up and hands over what may be connected to: what is compared here is what the connection then takes. */
+/** A DNS lookup that returns only allowed addresses. The connection uses its result, so DNS cannot change in between. */
 export const guardedLookup =
   (policy: AddressPolicy): LookupFunction =>
   (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, '');
       const refusals = addresses.map(({ address }) => addressRefusal(host, address, policy));
-      const open = addresses.filter((_, index) => refusals[index] === undefined);
-      const [first] = open;
+      const allowed = addresses.filter((_, index) => refusals[index] === undefined);
+      const [first] = allowed;
       if (first === undefined) return callback(refusals[0] ?? new Error(`${host} has no address`), '');
-      if (options.all) return callback(null, open);
+      if (options.all) return callback(null, allowed);
       callback(null, first.address, first.family);
     });
   };

@@ -10,30 +10,30 @@ import {
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { AddressPolicy } from './address-guard.ts';
 
-/** What the deployment says of where reports may be delivered to. */
+/** The deployment's policy for destinations. */
 export interface DestinationPolicy {
-  /** An organization without `destinations` may deliver nowhere. */
+  /** Whether an organization needs `destinations` to deliver at all. */
   readonly required: boolean;
   readonly reservedFolders: readonly ReservedFolder[];
-  /** false: an SFTP server or S3 endpoint at a private address that is not allowed is only warned of. */
+  /** false: only warn about an SFTP server or S3 endpoint at a private address that is not allowed. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
 }
 
-export const UNRESTRICTED_POLICY: DestinationPolicy = {
+const UNRESTRICTED_POLICY: DestinationPolicy = {
   required: false,
   reservedFolders: [],
   enforcePrivate: false,
   warn: () => {},
 };
 
-/** Where one organization's reports may be delivered to. Each `require…` throws `deliver.target_refused`. */
+/** The destinations of one organization. Each `assert…` throws `deliver.target_refused`. */
 export interface DestinationGuard {
-  /** @param shown what the refusal names */
-  assertHost(host: string, shown?: string): void;
+  /** @param displayName of the host in the error */
+  assertHost(host: string, displayName?: string): void;
   assertBucket(spec: { readonly bucket: string; readonly endpoint?: string | undefined }): void;
   assertFolder(folder: string, workingDirectory: string): Promise<void>;
-  /** Of connections to this host. */
+  /** For connections to this host. */
   addressPolicy(host: string): AddressPolicy;
 }
 
@@ -41,9 +41,9 @@ export function destinationGuard(
   settings: Pick<OrgSettings, 'id' | 'destinations' | 'allow_private'>,
   policy: DestinationPolicy = UNRESTRICTED_POLICY,
 ): DestinationGuard {
-  const assertHost = (host: string, shown = host): void => {
+  const assertHost = (host: string, displayName = host): void => {
     const refusal = hostRefusal(host, settings, policy);
-    if (refusal !== undefined) throwIfRefused({ ...refusal, got: shown });
+    if (refusal !== undefined) throwIfRefused({ ...refusal, got: displayName });
   };
   return {
     assertHost,
@@ -55,14 +55,14 @@ export function destinationGuard(
       throwIfRefused(await folderRefusal(folder, settings, policy, workingDirectory)),
     addressPolicy: (host) => ({
       allowPrivate: settings.allow_private === true,
-      // The SDK asks other hosts for credentials, which are the deployment's.
-      appliesTo: (asked) => normalizeHost(asked) === normalizeHost(host) || asked.endsWith(`.${normalizeHost(host)}`),
+      // Other hosts are those from which the SDK gets the deployment's credentials.
+      appliesTo: (other) => normalizeHost(other) === normalizeHost(host) || other.endsWith(`.${normalizeHost(host)}`),
       ...(policy.enforcePrivate
         ? {}
         : {
-            onPrivate: (asked: string, address: string) =>
+            onPrivate: (connected: string, address: string) =>
               policy.warn(
-                `A report of ${settings.id} is delivered to ${asked === address ? asked : `${asked} (${address})`}, a private address; write "allow_private: true" into its org.yaml`,
+                `A report of ${settings.id} is delivered to ${connected === address ? connected : `${connected} (${address})`}, a private address; set "allow_private: true" in its org.yaml`,
               ),
           }),
     }),

@@ -1,18 +1,19 @@
 import { z } from 'zod';
+import { DAY_MS, SECOND_MS } from '../base/time.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { beforeSending, withRedisErrors } from '../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
-/** Where figures went: a delivery without its run. */
+/** A delivery without its run. */
 export interface FiguresDestination {
   readonly org: string;
   readonly report: string;
   readonly target: string;
-  /** As `Decision.recipient`. */
+  /** As `SendDecision.recipient`. */
   readonly recipient: string | null;
 }
 
-/** The figures that were last delivered somewhere. */
+/** The figures of a delivery. */
 export interface SentFiguresEntry {
   /** As `Manifest.figures`. */
   readonly figures: string;
@@ -21,34 +22,33 @@ export interface SentFiguresEntry {
   readonly at: number;
 }
 
-/** What a place has, as far as anybody knows. */
 export interface LastSent {
-  /** Undefined: no certain delivery is known. */
+  /** The last certain delivery; undefined: none is known. */
   readonly sent: SentFiguresEntry | undefined;
-  /** A run that may have delivered something else since: then nobody knows what the place has. */
+  /** A run that may have delivered other figures since. */
   readonly uncertainRun: string | undefined;
 }
 
 /**
- * What `send_if: changed` compares with. A run says here that it begins before anything of it may leave, and what became
- * of it afterwards. One that dies in between leaves a doubt, and a doubt sends: a report is left out only where the very
- * same figures are certainly what the place got last. Throws `redis.unreachable`.
+ * The figures that each destination received last, for `send_if: changed`. A run records its start before anything is sent,
+ * and its result afterwards. A run that dies in between stays uncertain, and the next report is sent: a report is left out
+ * only where the destination certainly has the same figures. Throws `redis.unreachable`.
  */
 export interface LastSentFigures {
-  last(place: FiguresDestination): Promise<LastSent>;
-  recordStart(place: FiguresDestination, run: string, at: number): Promise<void>;
-  /** It arrived. Older than what is known already, it changes nothing. */
-  recordSent(place: FiguresDestination, sent: SentFiguresEntry): Promise<void>;
-  /** It surely did not arrive: the place has what it had. */
-  recordNotSent(place: FiguresDestination, run: string): Promise<void>;
-  /** Nobody knows; so it stays until something certainly arrives later. */
-  recordUncertain(place: FiguresDestination, run: string, at: number): Promise<void>;
+  last(destination: FiguresDestination): Promise<LastSent>;
+  recordStart(destination: FiguresDestination, run: string, at: number): Promise<void>;
+  /** It arrived. Does not replace a newer delivery. */
+  recordSent(destination: FiguresDestination, sent: SentFiguresEntry): Promise<void>;
+  /** It certainly did not arrive: the last delivery stays. */
+  recordNotSent(destination: FiguresDestination, run: string): Promise<void>;
+  /** It may have arrived. Stays until a later delivery is certain. */
+  recordUncertain(destination: FiguresDestination, run: string, at: number): Promise<void>;
 }
 
 const sentSchema = z.object({ figures: z.string(), run: z.string(), at: z.number() });
 const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
 
-/** What nobody can read is as if it were not said: figures are sent once more rather than not at all. */
+/** Undefined for an invalid value: figures are then sent once more. */
 function parseStored<T>(schema: z.ZodType<T>, text: string | null): T | undefined {
   try {
     return text === null ? undefined : schema.safeParse(JSON.parse(text)).data;
@@ -57,37 +57,46 @@ function parseStored<T>(schema: z.ZodType<T>, text: string | null): T | undefine
   }
 }
 
-/** A report that is due once a year is compared with the last one. */
-const FIGURES_TTL_S = 400 * 86_400;
-/** No run is at it for longer; one that said no more was lost with its record. */
-const MAX_RUN_MS = 8 * 86_400_000;
+/** More than a year: an annual report is compared with the last one. */
+const FIGURES_TTL_S = (400 * DAY_MS) / SECOND_MS;
+/** Maximum duration of a run. One without a result for longer has lost its record. */
+const MAX_RUN_MS = 8 * DAY_MS;
 
-/** In Redis: one hash a report, `<prefix>figures:{<org>/<report>}`, changed by `sent-figures-1.lua` alone. */
+/** In Redis: one hash per report, `<prefix>figures:{<org>/<report>}`. Only `last-sent-figures-1.lua` changes it. */
 export function redisLastSentFigures(
   redis: Pick<RedisClient, 'hmget' | 'evalsha' | 'eval'>,
   options: { readonly prefix: string },
 ): LastSentFigures {
   const script = loadLuaScript('./last-sent-figures-1.lua', import.meta.url);
-  const key = ({ org, report }: FiguresDestination): string => `${options.prefix}figures:{${org}/${report}}`;
-  const field = ({ target, recipient }: FiguresDestination): string => JSON.stringify([target, recipient]);
-  const ask = <T>(question: () => Promise<T>): Promise<T> =>
-    withRedisErrors(undefined, question, beforeSending('The record of the figures last sent'));
-  const say = async (place: FiguresDestination, what: string, run: string, at: number, sent = ''): Promise<void> => {
-    await ask(() =>
-      runLuaScript(redis, script, [key(place)], [field(place), run, at, what, sent, FIGURES_TTL_S, MAX_RUN_MS]),
-    );
+  const keyOf = ({ org, report }: FiguresDestination): string => `${options.prefix}figures:{${org}/${report}}`;
+  const fieldOf = ({ target, recipient }: FiguresDestination): string => JSON.stringify([target, recipient]);
+  const withContext = <T>(command: () => Promise<T>): Promise<T> =>
+    withRedisErrors(undefined, command, beforeSending('The figures that were sent last'));
+  const record = async (
+    destination: FiguresDestination,
+    event: 'begun' | 'sent' | 'unsent' | 'unknown',
+    run: string,
+    at: number,
+    sent = '',
+  ): Promise<void> => {
+    const args = [fieldOf(destination), run, at, event, sent, FIGURES_TTL_S, MAX_RUN_MS];
+    await withContext(() => runLuaScript(redis, script, [keyOf(destination)], args));
   };
   return {
-    last: async (place) => {
-      const [sent = null, open = null] = await ask(() => redis.hmget(key(place), field(place), `open ${field(place)}`));
+    last: async (destination) => {
+      const field = fieldOf(destination);
+      const [sent = null, open = null] = await withContext(() =>
+        redis.hmget(keyOf(destination), field, `open ${field}`),
+      );
       return {
         sent: parseStored(sentSchema, sent),
         uncertainRun: Object.keys(parseStored(openSchema, open) ?? {})[0],
       };
     },
-    recordStart: (place, run, at) => say(place, 'begun', run, at),
-    recordSent: (place, { figures, run, at }) => say(place, 'sent', run, at, JSON.stringify({ figures, run, at })),
-    recordNotSent: (place, run) => say(place, 'unsent', run, 0),
-    recordUncertain: (place, run, at) => say(place, 'unknown', run, at),
+    recordStart: (destination, run, at) => record(destination, 'begun', run, at),
+    recordSent: (destination, { figures, run, at }) =>
+      record(destination, 'sent', run, at, JSON.stringify({ figures, run, at })),
+    recordNotSent: (destination, run) => record(destination, 'unsent', run, 0),
+    recordUncertain: (destination, run, at) => record(destination, 'unknown', run, at),
   };
 }

@@ -1,24 +1,24 @@
 import { type Artifact, artifactKind } from '../render/artifact.ts';
-import type { Manifest, PublishedRun } from './archive/archive.ts';
+import type { PublishedRun } from './archive/archive.ts';
+import type { Manifest } from './archive/manifest.ts';
 import { sendDecisionFor } from './send-decision.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { DeliveryContext, Target } from './targets/target.ts';
 
-/** A delivery that has not been made. */
+/** A delivery that is not made yet. */
 export interface PlannedDelivery {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** An address, or where the files go. */
+  /** An address, or the location of the files. */
   readonly recipient: string;
-  /** Whether it would be sent. */
   readonly receives: boolean;
-  /** Why it would not. */
+  /** The reason where it does not. */
   readonly why: string | null;
 }
 
 /**
- * Who would receive a sealed run if it was delivered now: the targets and recipients of its definition, as `deliver` goes
- * through them, with those that the organization's allow-list refuses or whose `send_if` is not met. Asks nobody anything.
+ * The targets and recipients of a published run, as `deliver` would treat them: with those that the allow-list refuses or
+ * whose `send_if` is not met. Makes no requests.
  */
 export function plannedDeliveries(
   manifest: Manifest,
@@ -35,7 +35,7 @@ export function plannedDeliveries(
   });
 }
 
-/** The run as its manifest names its files, for whoever does not read them. */
+/** A run with the file names of its manifest, without the files. */
 const fromManifest = (manifest: Manifest): PublishedRun => ({
   folder: '',
   manifest,

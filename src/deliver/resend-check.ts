@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import type { Archive, PublishedRun } from './archive/archive.ts';
-import { archiveCorrupt } from './archive/run-folder.ts';
+import { archiveCorrupt } from './archive/archive-errors.ts';
 import type { EmailMessage } from './targets/email/email-message.ts';
 
 type MessageArchive = Pick<Archive, 'getMessage'>;
 
-/** What is sent again must be what was archived when it was sent before. */
-const messageChanged = (sealed: PublishedRun, what: string): Error =>
-  archiveCorrupt(`${sealed.manifest.org}/${sealed.manifest.report}/${sealed.manifest.run}`, what, {
-    expected: 'the texts and files of the message that an earlier attempt has sent',
-    got: 'others, in files and a manifest that agree with each other',
+/** A resent message must have the content of the archived one. */
+const messageChanged = ({ manifest }: PublishedRun, problem: string): Error =>
+  archiveCorrupt(`${manifest.org}/${manifest.report}/${manifest.run}`, problem, {
+    expected: 'the texts and files of the message of an earlier attempt',
+    got: 'other texts or files, with a consistent manifest',
   });
 
-/** Refuses a mail with other texts, files or pictures than the one that an earlier attempt sent. Throws `archive.corrupt`. */
+/** Throws `archive.corrupt` for an e-mail with other texts, files or pictures than that of an earlier attempt. */
 export async function assertSameEmail(
   archive: MessageArchive,
-  sealed: PublishedRun,
+  published: PublishedRun,
   delivery: string,
   { boundary }: Pick<EmailMessage, 'boundary'>,
 ): Promise<void> {
-  const kept = await archive.getMessage(sealed, delivery);
-  if (kept === undefined || Buffer.from(kept).includes(boundary)) return;
-  throw messageChanged(sealed, 'its e-mail is not the one that was sent before');
+  const archived = await archive.getMessage(published, delivery);
+  if (archived === undefined || Buffer.from(archived).includes(boundary)) return;
+  throw messageChanged(published, 'its e-mail differs from the one that was sent before');
 }
 
 const filesSchema = z.object({
@@ -29,14 +29,14 @@ const filesSchema = z.object({
 });
 const filesOf = (body: string): string => JSON.stringify(filesSchema.parse(JSON.parse(body)).data.files);
 
-/** As `assertSameMail`, of what a webhook is told: the same files, wherever they are by now. */
+/** Throws `archive.corrupt` for a webhook body with other files than that of an earlier attempt; their links may differ. */
 export async function assertSameFiles(
   archive: MessageArchive,
-  sealed: PublishedRun,
+  published: PublishedRun,
   delivery: string,
   body: string,
 ): Promise<void> {
-  const kept = await archive.getMessage(sealed, delivery, 'json');
-  if (kept === undefined || filesOf(Buffer.from(kept).toString('utf8')) === filesOf(body)) return;
-  throw messageChanged(sealed, 'its files are not those that the webhook was told of before');
+  const archived = await archive.getMessage(published, delivery, 'json');
+  if (archived === undefined || filesOf(Buffer.from(archived).toString('utf8')) === filesOf(body)) return;
+  throw messageChanged(published, 'its files differ from those that the webhook received before');
 }

@@ -1,24 +1,23 @@
 import { addressKey } from '../definitions/allow-lists/recipients.ts';
-import type { Manifest } from './archive/archive.ts';
 
-/** Whether a delivery with `send_if` is sent, and why: decided once, when the run's files are made. */
+/** Whether a delivery with `send_if` is sent, decided once when the run's files are made. */
 export interface SendDecision {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** Of e-mail: the mailbox, as `recipientKey` says it; null where the target has one recipient. */
+  /** For e-mail: the mailbox as `recipientKey`; null for targets with one recipient. */
   readonly recipient: string | null;
   readonly send_if: string;
   readonly send: boolean;
-  /** One sentence for a person. */
+  /** One sentence. */
   readonly reason: string;
 }
 
-/** What tells one mailbox from another, however it is spelt. */
+/** The same key for every spelling of one mailbox. */
 export const recipientKey = (recipient: string): string => addressKey(recipient) ?? recipient;
 
 /** The decision on a delivery; undefined where it has no condition. */
 export const sendDecisionFor = (
-  { conditions = [] }: Pick<Manifest, 'conditions'>,
+  { conditions = [] }: { readonly conditions?: readonly SendDecision[] | undefined },
   delivery: { readonly target: string; readonly recipient: string },
 ): SendDecision | undefined =>
   conditions.find(

@@ -24,24 +24,24 @@ import { createMailCatcher } from './mail-catcher.ts';
 const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
 
 export interface DemoOptions {
-  /** Where everything goes. Made aside and put here whole at the end, so two demos never write into each other. */
+  /** Output folder. Written elsewhere and moved here at the end, so that concurrent demos do not mix. */
   readonly out: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly printLine: (line: string) => void;
-  /** How a run is shown while it goes on. */
+  /** Shows the progress of a run. */
   readonly observerOf: (report: string, now: () => number) => OnRunEvent;
   readonly signal: AbortSignal;
 }
 
 export interface DemoResult {
-  /** Where everything is, absolute. */
+  /** Absolute path of the output. */
   readonly folder: string;
   readonly records: readonly RunRecord[];
 }
 
 /**
- * Docket as it runs for real, on one machine and in one process: Redis, the sandbox, a mail catcher and the worker; the
- * demo's reports go through the queue. Returns what became of them.
+ * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. Returns
+ * their results.
  */
 export async function runDemo({ out, env, printLine, observerOf, signal }: DemoOptions): Promise<DemoResult> {
   const target = resolve(out);
@@ -50,7 +50,7 @@ export async function runDemo({ out, env, printLine, observerOf, signal }: DemoO
   try {
     await mkdir(staging, { recursive: true });
     const records = await runReports(staging, { env, printLine, observerOf, signal }, scope);
-    // Closed before the folder moves: until then somebody may still write into it.
+    // Closed before the folder is moved, because they write into it.
     await scope.close();
     await writeMailPages(staging, records);
     await replaceFolder(staging, target);
@@ -87,7 +87,7 @@ async function runReports(
     LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
   });
   const { registerSecret, redact } = createRedactor();
-  // The Redis may be one that was given.
+  // The Redis may be external.
   for (const password of passwordsIn(redis.url)) registerSecret(password);
   const lines = new Map(DEMO_REPORTS.map((name) => [name as string, observerOf(name, systemClock.now)]));
   const ended = countdown(DEMO_REPORTS.length, signal);
@@ -98,7 +98,7 @@ async function runReports(
         env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
         clock: systemClock,
         log: stderrLog(config.LOG_LEVEL, { redact }),
-        learn: registerSecret,
+        registerSecret,
         workingDirectory: staging,
       },
       {
@@ -129,17 +129,17 @@ async function runReports(
   return records.flatMap((record) => record ?? []);
 }
 
-/** Resolves when `count` was called so often; rejects when stopped before. */
+/** Resolves after `count` calls; rejects if stopped before. */
 function countdown(from: number, signal: AbortSignal): { readonly all: Promise<void>; readonly count: () => void } {
   let left = from;
   let resolveAll = () => {};
   const all = new Promise<void>((resolve, reject) => {
     resolveAll = resolve;
-    signal.addEventListener('abort', () => reject(new DocketError('run.cancelled', 'The demo was stopped.')), {
+    signal.addEventListener('abort', () => reject(new DocketError('run.cancelled', 'The demo was cancelled.')), {
       once: true,
     });
   });
-  // Until somebody waits for it, a rejection has no listener.
+  // Avoids an unhandled rejection before it is awaited.
   all.catch(() => {});
   return {
     all,
@@ -150,7 +150,7 @@ function countdown(from: number, signal: AbortSignal): { readonly all: Promise<v
   };
 }
 
-/** A Redis that was given keeps nothing of the demo. */
+/** Deletes the demo's keys from an external Redis. */
 async function deleteKeys(url: string, prefix: string): Promise<void> {
   const redis = new Redis(url);
   try {
@@ -162,7 +162,7 @@ async function deleteKeys(url: string, prefix: string): Promise<void> {
   }
 }
 
-/** Puts each e-mail as a page where a newcomer looks for it: beside the messages. */
+/** Writes each e-mail as an HTML page next to the messages. */
 async function writeMailPages(staging: string, records: readonly RunRecord[]): Promise<void> {
   const archive = directoryArchive(join(staging, 'archive'));
   for (const record of records) {
@@ -172,7 +172,7 @@ async function writeMailPages(staging: string, records: readonly RunRecord[]): P
   }
 }
 
-/** Replaces what an earlier demo left. Of two that end at the same moment the later one stays. */
+/** Replaces the output of an earlier demo. Of two that end at the same time the later one wins. */
 async function replaceFolder(staging: string, target: string): Promise<void> {
   for (;;) {
     await rm(target, { recursive: true, force: true });
@@ -213,7 +213,7 @@ async function printSummary(
   );
 }
 
-/** What a newcomer wants to see, before what proves it. */
+/** The most interesting files first. */
 const SHOWN_FIRST = ['.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
 
 /** The workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */

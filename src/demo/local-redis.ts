@@ -9,10 +9,10 @@ import { DocketError } from '../base/error.ts';
 
 const run = promisify(execFile);
 
-/** A Redis to use, and how to let go of it: a private process is stopped, one that was given is left alone. */
+/** A Redis to use. `close` stops a private process and leaves an external one running. */
 export interface LocalRedis {
   readonly url: string;
-  /** How it was come by, for a person: `REDIS_URL`, or the program and port of the private process. */
+  /** Its origin as text: `REDIS_URL`, or the program and port of the private process. */
   readonly origin: string;
   close(): Promise<void>;
 }
@@ -20,21 +20,21 @@ export interface LocalRedis {
 const INSTALL_COMMAND = 'apt-get update && apt-get install -y redis-server';
 
 /**
- * Finds or makes a Redis: `REDIS_URL` when it is set; else `redis-server` or `valkey-server` on the PATH as a private
- * process on a free port; else Debian's package when we are root; else an error with the line to run.
+ * Finds or starts a Redis: `REDIS_URL` if set; else `redis-server` or `valkey-server` on the PATH as a private
+ * process on a free port; else Debian's package as root; else an error with the command to run.
  *
- * @param say told before the one slow step (installing the package)
+ * @param onProgress called before the slow step (installing the package)
  */
 export async function localRedis(
   env: Readonly<Record<string, string | undefined>>,
-  say: (line: string) => void = () => {},
+  onProgress: (line: string) => void = () => {},
   options: readonly string[] = [],
 ): Promise<LocalRedis> {
   const given = env.REDIS_URL?.trim();
   if (given) return { url: given, origin: 'REDIS_URL', close: async () => {} };
   let program = await findServerProgram(env);
   if (program === undefined) {
-    await install(env, say);
+    await install(env, onProgress);
     program = await findServerProgram(env);
   }
   if (program === undefined) throw redisMissing('redis-server is still not on the PATH after installing it');
@@ -59,11 +59,14 @@ async function findServerProgram(env: Readonly<Record<string, string | undefined
   return undefined;
 }
 
-async function install(env: Readonly<Record<string, string | undefined>>, say: (line: string) => void): Promise<void> {
+async function install(
+  env: Readonly<Record<string, string | undefined>>,
+  onProgress: (line: string) => void,
+): Promise<void> {
   if (process.getuid?.() !== 0)
     throw redisMissing('no redis-server or valkey-server is on the PATH, and only root can install one');
-  say('Redis is not installed: installing the distribution’s redis-server (once) …');
-  // A container has no service manager; where there is one, RUNLEVEL=1 keeps the package from starting a system-wide server.
+  onProgress('Redis is not installed: installing the distribution’s redis-server (once) …');
+  // A container has no service manager; with one, RUNLEVEL=1 keeps the package from starting a system-wide server.
   const quiet = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }, maxBuffer: 64 * 1024 * 1024 };
   try {
     await run('apt-get', ['update'], quiet);
@@ -81,7 +84,7 @@ const redisMissing = (why: string, cause?: unknown) =>
 
 async function startPrivate(program: string, options: readonly string[]): Promise<LocalRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-redis-'));
-  // Another process can take the free port between our look and the server's bind: then the server ends and we look again.
+  // Another process can take the free port before the server binds it: then the server exits and we retry.
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const child = spawn(
@@ -107,7 +110,7 @@ async function startPrivate(program: string, options: readonly string[]): Promis
       child.once('exit', () => resolve('ended'));
       child.once('error', () => resolve('ended'));
     });
-    // The server must not outlive us, however we end; `exit` handlers run on an uncaught error too.
+    // The server must not outlive this process; `exit` handlers run on uncaught errors too.
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
     const ready = await Promise.race([waitUntilReady(port, ended), ended]).catch((error: unknown) => {

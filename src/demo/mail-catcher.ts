@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
-/** A message that was caught: its envelope, and the file that holds its exact bytes. */
+/** A caught message: its envelope, and the file with its exact bytes. */
 export interface CaughtMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -12,9 +12,9 @@ export interface CaughtMail {
 }
 
 export interface MailCatcher {
-  /** What to give as `SMTP_URL`. */
+  /** Value for `SMTP_URL`. */
   readonly url: string;
-  /** All messages so far, in the order of their arrival. */
+  /** All messages so far, in order of arrival. */
   messages(): readonly CaughtMail[];
   /** Resolves when this many messages have been caught; rejects when the catcher closes before. */
   waitForMessages(count: number): Promise<void>;
@@ -77,7 +77,7 @@ export async function createMailCatcher(folder: string, port = 0): Promise<MailC
       const address = listener.address();
       if (address === null || typeof address === 'string') return reject(new Error('No port was bound'));
       server.removeListener('error', reject);
-      // A client that breaks its connection is no fault of ours; without a listener it would end the process.
+      // A client may drop its connection; without a listener the error would end the process.
       server.on('error', () => {});
       resolvePort(address.port);
     });

@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { DAY_MS } from '../base/time.ts';
 import type { Granularity } from '../contract/report.ts';
 
 /** Civil dates, both included. */
@@ -12,7 +13,7 @@ export interface Bucket extends DateRange {
   readonly label: string;
 }
 
-// Civil dates have no zone and no daylight saving: they are counted in UTC, where every day exists and has 24 hours.
+// Civil dates are computed in UTC, where every day exists and has 24 hours.
 const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
@@ -20,11 +21,11 @@ const later = (a: string, b: string): string => (a < b ? b : a);
 
 /** Days of a range, both ends included. */
 export const dayCount = ({ from, to }: DateRange): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1;
+  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 
 /**
- * The buckets of a range, the first and the last cut to it (specification §2.8, rule 4); one, the range itself, without
- * a granularity. The service's own reckoning, done here because an answer without groups has no rows to read it from.
+ * The buckets of a range, the first and the last clipped to it (specification §2.8, rule 4); without a granularity one, the
+ * range itself. Computed as by the service, because a response without groups has no rows with buckets.
  */
 export function bucketsOf({ from, to }: DateRange, granularity: Granularity | undefined): Bucket[] {
   if (granularity === undefined) return [{ label: from, from, to }];
@@ -36,7 +37,7 @@ export function bucketsOf({ from, to }: DateRange, granularity: Granularity | un
   return found;
 }
 
-/** Whole calendar months go back by as many months, any other range by as many days (specification §2.7, `compare`). */
+/** The previous period: as many months for whole calendar months, else as many days (specification §2.7, `compare`). */
 export function previousPeriod(range: DateRange): DateRange {
   const from = civil(range.from);
   const to = dateOf(from.minus({ days: 1 }));
@@ -46,16 +47,16 @@ export function previousPeriod(range: DateRange): DateRange {
   return { from: dateOf(from.minus(whole ? { months } : { days: dayCount(range) })), to };
 }
 
-/** Neighbouring buckets that one call can be asked for. */
+/** Consecutive buckets that one call can cover. */
 export interface RangeSlice extends DateRange {
-  /** Place of its first bucket among those of the whole range. */
+  /** Index of its first bucket in the whole range. */
   readonly first: number;
   readonly buckets: number;
 }
 
 /**
- * The fewest slices of at most `maxDays` days and `maxBuckets` buckets each, cut between buckets, because the figure of
- * a bucket cut in two would be the service's no more. Undefined when a single bucket is too long.
+ * The fewest slices of at most `maxDays` days and `maxBuckets` buckets each. Splits between buckets only, so that each
+ * value is the service's. Undefined if a single bucket is too long.
  */
 export function sliceBuckets(
   buckets: readonly Bucket[],
@@ -65,9 +66,9 @@ export function sliceBuckets(
   const slices: RangeSlice[] = [];
   for (const [index, bucket] of buckets.entries()) {
     if (dayCount(bucket) > maxDays) return undefined;
-    const open = slices.at(-1);
-    if (open !== undefined && open.buckets < maxBuckets && dayCount({ from: open.from, to: bucket.to }) <= maxDays) {
-      slices[slices.length - 1] = { ...open, to: bucket.to, buckets: open.buckets + 1 };
+    const last = slices.at(-1);
+    if (last !== undefined && last.buckets < maxBuckets && dayCount({ from: last.from, to: bucket.to }) <= maxDays) {
+      slices[slices.length - 1] = { ...last, to: bucket.to, buckets: last.buckets + 1 };
     } else {
       slices.push({ from: bucket.from, to: bucket.to, first: index, buckets: 1 });
     }
@@ -75,13 +76,13 @@ export function sliceBuckets(
   return slices;
 }
 
-/** A range that folds into one row a group, cut between days: its parts all belong to that row. */
+/** Slices of a range without granularity, split between days; all belong to the same rows. */
 export function sliceRollup({ from, to }: DateRange, maxDays: number): RangeSlice[] {
-  const folds: RangeSlice[] = [];
+  const slices: RangeSlice[] = [];
   for (let start = from; start <= to; ) {
     const end = earlier(dateOf(civil(start).plus({ days: maxDays - 1 })), to);
-    folds.push({ from: start, to: end, first: 0, buckets: 1 });
+    slices.push({ from: start, to: end, first: 0, buckets: 1 });
     start = dateOf(civil(end).plus({ days: 1 }));
   }
-  return folds;
+  return slices;
 }

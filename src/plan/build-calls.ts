@@ -8,109 +8,114 @@ import { mergeRequests } from './merge-requests.ts';
 import type { Join, JoinPart, ReportCall } from './plan.ts';
 import { type RequestSplit, splitRequest } from './split-request.ts';
 
-/** A section with the body that would ask for it alone, whatever the limits. */
+/** A section with the request for it alone, regardless of limits. */
 export interface MetricsRequest {
   readonly section: Section;
   readonly request: ReportRequest;
 }
 
-/** The calls of one section, and how its table is put together when there are several. */
+/** The calls of a section, and how their responses are joined if there are several. */
 export interface SectionCalls {
   readonly calls: readonly [ReportCall, ...ReportCall[]];
   readonly join?: Join;
 }
 
 /**
- * A question of more metrics than a call takes, as several. Which rows come first, and how many, is then said of the
- * joined table: no part knows the metric of another.
+ * Splits a request with more metrics than a call allows. Order and limit then apply to the joined table, because no part
+ * has the metrics of another.
  */
-export function splitMetrics(request: ReportRequest, most: number): ReportRequest[] {
+export function splitMetrics(request: ReportRequest, maxMetrics: number): ReportRequest[] {
   const { metrics } = request;
-  if (metrics.length <= most) return [request];
+  if (metrics.length <= maxMetrics) return [request];
   const { order: _order, limit: _limit, ...body } = request;
-  return Array.from({ length: Math.ceil(metrics.length / most) }, (_, index) => ({
+  return Array.from({ length: Math.ceil(metrics.length / maxMetrics) }, (_, index) => ({
     ...body,
-    metrics: metrics.slice(index * most, (index + 1) * most),
+    metrics: metrics.slice(index * maxMetrics, (index + 1) * maxMetrics),
   }));
 }
 
 /**
- * The calls of every section, by its id. Questions are shared before they are cut, so that sections of one long period
- * share its pieces as well. Every question can be asked: what cannot was refused before (`checkCuts`).
+ * The calls of every section, by its id. Requests are merged before they are split, so that sections over one long period
+ * share its parts as well. Requires requests that `checkSplit` accepts.
  */
 export function buildCalls(
-  questions: readonly MetricsRequest[],
+  requests: readonly MetricsRequest[],
   org: OrgRef,
   catalog: Catalog,
   limits: CallLimits,
 ): ReadonlyMap<string, SectionCalls> {
-  const parted = questions.map((question) => ({
-    ...question,
-    parts: splitMetrics(question.request, limits.max_metrics).map((request, index) => ({
-      key: `${index} of ${question.section.id}`,
-      request,
+  const sections = requests.map(({ section, request }) => ({
+    section,
+    request,
+    parts: splitMetrics(request, limits.max_metrics).map((part, index) => ({
+      key: `${index} of ${section.id}`,
+      request: part,
     })),
   }));
-  const shared = mergeRequests(
-    parted.flatMap(({ parts }) => parts),
+  const merged = mergeRequests(
+    sections.flatMap(({ parts }) => parts),
     limits.max_metrics,
   );
   return new Map(
-    parted.map(({ section, request, parts }) => {
-      const cuts = parts.map((part) => ({
+    sections.map(({ section, request, parts }) => {
+      const splits = parts.map((part) => ({
         part: part.request,
-        cut: requireSplit(shared.get(part.key), catalog, limits),
+        split: requireSplit(merged.get(part.key), catalog, limits),
       }));
-      return [section.id, sectionCalls(section, request, cuts, org)];
+      return [section.id, sectionCalls(section, request, splits, org)];
     }),
   );
 }
 
 function requireSplit(request: ReportRequest | undefined, catalog: Catalog, limits: CallLimits): RequestSplit {
-  const cut = request === undefined ? undefined : splitRequest(request, catalog, limits);
-  if (cut === undefined || 'refused' in cut) throw new Error('a question was planned that cannot be asked');
-  return cut;
+  const split = request === undefined ? undefined : splitRequest(request, catalog, limits);
+  if (split === undefined || 'refused' in split) throw new Error('unsplittable request in buildCalls');
+  return split;
 }
 
 function sectionCalls(
   section: Section,
   request: ReportRequest,
-  cuts: readonly { readonly part: ReportRequest; readonly cut: RequestSplit }[],
+  splits: readonly { readonly part: ReportRequest; readonly split: RequestSplit }[],
   org: OrgRef,
 ): SectionCalls {
-  const pieces = cuts.flatMap(({ part, cut }) =>
-    cut.requests.flatMap((piece) => {
-      // Another section's metrics in a shared call are not this one's to read.
-      const own = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
-      const totals = section.totals ? own(piece.totals) : [];
-      return piece.rows || totals.length > 0 ? [{ piece, metrics: piece.rows ? own(part.metrics) : [], totals }] : [];
+  const subRequests = splits.flatMap(({ part, split }) =>
+    split.requests.flatMap((subRequest) => {
+      // A merged call may have metrics of other sections.
+      const ownMetrics = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
+      const totals = section.totals ? ownMetrics(subRequest.totals) : [];
+      return subRequest.rows || totals.length > 0
+        ? [{ subRequest, metrics: subRequest.rows ? ownMetrics(part.metrics) : [], totals }]
+        : [];
     }),
   );
-  const [first, ...more] = pieces.map(({ piece }) => reportCall(org, piece.request));
-  if (first === undefined) throw new Error(`nothing was planned for the section ${section.id}`);
+  const [first, ...more] = subRequests.map(({ subRequest }) => reportCall(org, subRequest.request));
+  if (first === undefined) throw new Error(`no calls for the section ${section.id}`);
   if (more.length === 0) return { calls: [first] };
   const { from, to, granularity, compare } = request.time ?? {};
   const range = from === undefined || to === undefined ? undefined : { from, to };
   const previous = range !== undefined && compare !== undefined ? previousPeriod(range) : undefined;
-  const undefinedTotals = section.totals ? cuts.flatMap(({ cut }) => cut.undefinedTotals ?? []) : [];
+  const undefinedTotals = section.totals ? splits.flatMap(({ split }) => split.undefinedTotals ?? []) : [];
   const [why] = undefinedTotals;
-  const lacking = request.metrics.filter((id) => undefinedTotals.some(({ metrics }) => metrics.includes(id)));
+  const missingTotals = request.metrics.filter((id) => undefinedTotals.some(({ metrics }) => metrics.includes(id)));
   const join: Join = {
     request,
     buckets: range === undefined ? [{ label: '', from: '', to: '' }] : bucketsOf(range, granularity),
     ...(previous === undefined ? {} : { previous: { ...previous, buckets: bucketsOf(previous, granularity) } }),
-    parts: pieces.map(
-      ({ piece, metrics, totals }): JoinPart => ({
-        call: reportCall(org, piece.request).id,
-        of: piece.of,
-        first: piece.first,
-        buckets: piece.buckets,
+    parts: subRequests.map(
+      ({ subRequest, metrics, totals }): JoinPart => ({
+        call: reportCall(org, subRequest.request).id,
+        period: subRequest.period,
+        first: subRequest.first,
+        buckets: subRequest.buckets,
         metrics,
         totals,
       }),
     ),
-    sums: cuts.some(({ cut }) => cut.sums),
-    ...(why === undefined || lacking.length === 0 ? {} : { undefinedTotals: { metrics: lacking, why: why.why } }),
+    sums: splits.some(({ split }) => split.sums),
+    ...(why === undefined || missingTotals.length === 0
+      ? {}
+      : { undefinedTotals: { metrics: missingTotals, why: why.why } }),
   };
   return { calls: [first, ...more], join };
 }

@@ -7,7 +7,7 @@ import type { Period } from '../definitions/periods/period.ts';
 import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 import type { ListCall, ReportCall } from './plan.ts';
 
-/** JSON with sorted keys and nothing undefined: equal questions have equal texts. */
+/** JSON with sorted keys and without undefined values: equal requests have equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -16,9 +16,9 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-const callId = (kind: string, org: OrgRef, question: unknown): string =>
+const callId = (kind: string, org: OrgRef, request: unknown): string =>
   createHash('sha256')
-    .update(`${kind} ${org} ${canonicalJson(question)}`)
+    .update(`${kind} ${org} ${canonicalJson(request)}`)
     .digest('hex')
     .slice(0, 16);
 
@@ -27,17 +27,17 @@ export function reportCall(org: OrgRef, request: ReportRequest): ReportCall {
 }
 
 export function listCall(org: OrgRef, list: 'profiles', section: Section): ListCall {
-  const question = {
+  const request = {
     list,
     ...(section.ordering === undefined ? {} : { ordering: section.ordering }),
     ...(section.search === undefined ? {} : { search: section.search }),
   };
-  return { kind: 'list', id: callId('list', org, question), org, ...question };
+  return { kind: 'list', id: callId('list', org, request), org, ...request };
 }
 
 /**
- * Filters mean the same in any order, with their values in any order, and `eq x` means `in [x]`: one spelling of them,
- * so that sections that ask the same are seen to.
+ * Filters in canonical form: sorted, with sorted values, `in [x]` as `eq x`. Equal requests of several sections are then
+ * recognized.
  */
 export function normalizeFilters(filters: Section['filters']): Filter[] | undefined {
   if (filters === undefined || filters.length === 0) return undefined;
@@ -50,7 +50,7 @@ export function normalizeFilters(filters: Section['filters']): Filter[] | undefi
   return [...unique.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, filter]) => filter);
 }
 
-/** The `time` object of a section (specification §2.7). A current count is the state now: no range, no comparison. */
+/** The `time` object of a section (specification §2.7). Current counts have neither range nor comparison. */
 function requestTime(
   definition: Definition,
   section: Section,
@@ -67,7 +67,7 @@ function requestTime(
   };
 }
 
-/** The body that asks for exactly what the section shows. Duplicate metrics are asked for once. */
+/** The request body for a section, without duplicate metrics. */
 export function buildRequest(
   definition: Definition,
   section: MetricsSection,
@@ -86,7 +86,7 @@ export function buildRequest(
   };
 }
 
-/** How much one metrics call may ask for (specification §8). */
+/** Limits of one metrics call (specification §8). */
 export interface CallLimits {
   readonly max_range_days: number;
   readonly max_rows: number;
@@ -95,8 +95,8 @@ export interface CallLimits {
 }
 
 /**
- * The service's limits: the catalog's where it names them, the specification's otherwise.
- * @param stricter overrides them; a plan of smaller calls answers the same
+ * The service's limits: from the catalog if present, else from the specification.
+ * @param stricter overrides; smaller calls give the same tables
  */
 export function callLimits({ limits }: Pick<Catalog, 'limits'>, stricter: Partial<CallLimits> = {}): CallLimits {
   return {

@@ -2,11 +2,11 @@ import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../co
 import { didYouMean } from '../definitions/diagnostics/suggest.ts';
 import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 
-/** One thing the service would refuse, found before a token is spent. */
+/** A request error that the service would return, found before a token is spent. */
 export interface PlanDiagnostic {
-  /** Into the definition, e.g. `['sections', 2, 'metrics', 1]`: the YAML reader turns it into line and column. */
+  /** Path in the definition, e.g. `['sections', 2, 'metrics', 1]`, which `locate` converts to line and column. */
   readonly path: readonly (string | number)[];
-  /** What would have been right, as a phrase. */
+  /** The expected value, as a phrase. */
   readonly expected: string;
   readonly got: string;
   /** What to do, as an imperative sentence. */
@@ -22,8 +22,8 @@ const quoteSome = (words: readonly string[], max = 12): string =>
   words.length <= max ? quoted(words) : `${quoted(words.slice(0, max))} and ${words.length - max} more`;
 
 const suggestion = (word: string, known: readonly string[], otherwise: string): string => {
-  const near = didYouMean(word, known);
-  return near === undefined ? otherwise : `${near.charAt(0).toUpperCase()}${near.slice(1)}`;
+  const match = didYouMean(word, known);
+  return match === undefined ? otherwise : `${match.charAt(0).toUpperCase()}${match.slice(1)}`;
 };
 
 /** The advice for what the catalog has, but describes in a way that cannot be read. */
@@ -34,7 +34,7 @@ function unreadableHint(id: string, { unread = [] }: Catalog): string | undefine
 
 /**
  * Everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the order
- * of the file; empty when all of it may be asked. What needs no catalog (repetitions, sorting by a column that is not
+ * of the file; empty when all of it may be requested. What needs no catalog (repetitions, sorting by a column that is not
  * there) was refused when the definition was read. Pure.
  */
 export const checkAgainstCatalog = (definition: Definition, catalog: Catalog): PlanDiagnostic[] => [
@@ -47,8 +47,8 @@ export function* findCatalogDiagnostics(definition: Definition, catalog: Catalog
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
   const known = { catalog, metrics, dimensions };
   for (const [index, section] of definition.sections.entries()) {
-    const asked = section.metrics;
-    if (asked !== undefined) yield* checkSection({ ...section, metrics: asked }, ['sections', index], known);
+    const requested = section.metrics;
+    if (requested !== undefined) yield* checkSection({ ...section, metrics: requested }, ['sections', index], known);
   }
 }
 
@@ -59,11 +59,11 @@ interface CatalogIndex {
 }
 
 function* checkSection(section: MetricsSection, at: Path, known: CatalogIndex): Generator<PlanDiagnostic> {
-  const asked = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
+  const requested = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
   yield* checkMetrics(section, at, known);
-  yield* checkTime(section, at, asked);
-  yield* checkDimensions(section, at, known, asked);
-  yield* checkFilters(section, at, known, asked);
+  yield* checkTime(section, at, requested);
+  yield* checkDimensions(section, at, known, requested);
+  yield* checkFilters(section, at, known, requested);
   yield* checkLimit(section, at, known);
 }
 
@@ -85,19 +85,19 @@ function* checkMetrics(
   }
 }
 
-function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]): PlanDiagnostic[] {
-  const current = asked.filter(isCurrentCount);
+function checkTime(section: MetricsSection, at: Path, requested: readonly Metric[]): PlanDiagnostic[] {
+  const current = requested.filter(isCurrentCount);
   const [first] = current;
-  const faults: PlanDiagnostic[] = [];
+  const diagnostics: PlanDiagnostic[] = [];
   if (section.granularity !== undefined && first !== undefined) {
-    faults.push({
+    diagnostics.push({
       path: [...at, 'granularity'],
       expected: 'no granularity with a current count, which is the state now',
       got: `"${section.granularity}" with ${quoted(current.map(({ id }) => id))}`,
       next: 'Leave "granularity" out, or move the current counts into a section of their own.',
     });
-  } else if (first !== undefined && current.length < asked.length) {
-    faults.push({
+  } else if (first !== undefined && current.length < requested.length) {
+    diagnostics.push({
       path: [...at, 'metrics', section.metrics.indexOf(first.id)],
       expected: 'current counts in a section of their own: the period does not apply to them',
       got: `${quoted(current.map(({ id }) => id))} beside metrics of a period`,
@@ -105,28 +105,28 @@ function checkTime(section: MetricsSection, at: Path, asked: readonly Metric[]):
     });
   }
   const { granularity } = section;
-  if (granularity === undefined) return faults;
+  if (granularity === undefined) return diagnostics;
   section.metrics.forEach((id, index) => {
-    const metric = asked.find((candidate) => candidate.id === id);
+    const metric = requested.find((candidate) => candidate.id === id);
     if (metric === undefined || isCurrentCount(metric) || metric.granularities.includes(granularity)) return;
-    faults.push({
+    diagnostics.push({
       path: [...at, 'metrics', index],
       expected: `a metric that can be read by ${granularity}`,
       got: `"${id}", which takes ${metric.granularities.length === 0 ? 'no granularity' : quoted(metric.granularities)}`,
       next: 'Use a granularity it takes, or move the metric into a section of its own.',
     });
   });
-  return faults;
+  return diagnostics;
 }
 
 /** The dimensions that all of the metrics accept. */
-function acceptedDimensions(asked: readonly Metric[], known: CatalogIndex): string[] {
+function acceptedDimensions(requested: readonly Metric[], known: CatalogIndex): string[] {
   return known.catalog.dimensions
     .map(({ id }) => id)
-    .filter((id) => asked.every((metric) => metric.dimensions.includes(id)));
+    .filter((id) => requested.every((metric) => metric.dimensions.includes(id)));
 }
 
-function checkDimension(id: string, path: Path, known: CatalogIndex, asked: readonly Metric[]): PlanDiagnostic[] {
+function checkDimension(id: string, path: Path, known: CatalogIndex, requested: readonly Metric[]): PlanDiagnostic[] {
   if (!known.dimensions.has(id)) {
     return [
       {
@@ -139,9 +139,9 @@ function checkDimension(id: string, path: Path, known: CatalogIndex, asked: read
       },
     ];
   }
-  const refusing = asked.filter((metric) => !metric.dimensions.includes(id));
+  const refusing = requested.filter((metric) => !metric.dimensions.includes(id));
   if (refusing.length === 0) return [];
-  const allowed = acceptedDimensions(asked, known);
+  const allowed = acceptedDimensions(requested, known);
   return [
     {
       path,
@@ -155,45 +155,52 @@ function checkDimension(id: string, path: Path, known: CatalogIndex, asked: read
   ];
 }
 
-function checkDimensions(section: Section, at: Path, known: CatalogIndex, asked: readonly Metric[]): PlanDiagnostic[] {
+function checkDimensions(
+  section: Section,
+  at: Path,
+  known: CatalogIndex,
+  requested: readonly Metric[],
+): PlanDiagnostic[] {
   const dimensions = section.dimensions ?? [];
   const { max_dimensions } = known.catalog.limits;
-  const faults = dimensions.flatMap((id, index) => checkDimension(id, [...at, 'dimensions', index], known, asked));
+  const diagnostics = dimensions.flatMap((id, index) =>
+    checkDimension(id, [...at, 'dimensions', index], known, requested),
+  );
   if (dimensions.length > max_dimensions) {
-    faults.push({
+    diagnostics.push({
       path: [...at, 'dimensions'],
       expected: `at most ${max_dimensions} dimensions`,
       got: `${dimensions.length}`,
       next: 'Remove some, or make two sections.',
     });
   }
-  return faults;
+  return diagnostics;
 }
 
 function* checkFilters(
   section: Section,
   at: Path,
   known: CatalogIndex,
-  asked: readonly Metric[],
+  requested: readonly Metric[],
 ): Generator<PlanDiagnostic> {
   for (const [index, filter] of (section.filters ?? []).entries()) {
     const path: Path = [...at, 'filters', index];
-    yield* checkDimension(filter.dimension, [...path, 'dimension'], known, asked);
+    yield* checkDimension(filter.dimension, [...path, 'dimension'], known, requested);
     const dimension = known.dimensions.get(filter.dimension);
     if (dimension === undefined) continue;
-    const taken = dimension.values.map(({ value }) => value);
-    const takes = new Set(taken);
+    const knownValues = dimension.values.map(({ value }) => value);
+    const isKnown = new Set(knownValues);
     for (const [position, value] of filter.values.entries()) {
-      if (takes.has(value)) continue;
-      // People write what they see: the label. The value that has it is what they meant.
+      if (isKnown.has(value)) continue;
+      // Suggests the value for a label.
       const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
       yield {
         path: [...path, 'values', position],
-        expected: `a value that "${filter.dimension}" takes: ${quoteSome(taken)}`,
+        expected: `a value that "${filter.dimension}" takes: ${quoteSome(knownValues)}`,
         got: `"${value}"`,
         next:
           labelled === undefined
-            ? suggestion(value, taken, 'Use one of the values above.')
+            ? suggestion(value, knownValues, 'Use one of the values above.')
             : `Write "${labelled.value}": "${labelled.label}" is its label.`,
       };
     }

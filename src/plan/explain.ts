@@ -1,20 +1,20 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
-import { maxRowsOf as rowsOf } from './partition.ts';
+import { maxRowsOf } from './partition.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
-/** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */
+/** Additional facts from the caller, all optional. */
 export interface ExplainContext {
-  /** Tokens free on the key, and when a run that starts now could be answered; from the budget. */
+  /** Free tokens and waiters of the key, and the estimated finish (epoch ms) of a run that starts now. */
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
-  /** Tells how many groups there can be, and so how many rows; without it the specification's limit is the bound. */
+  /** Bounds the number of groups and rows; without it the specification's limit applies. */
   readonly catalog?: Catalog;
   /** Where the files would go, for people. */
   readonly recipients?: readonly string[];
   /** The next slots. */
   readonly slots?: readonly SlotView[];
-  /** The organization's zone, which is that of schedules without one. */
+  /** The organization's zone, for schedules without one. */
   readonly timezone?: string;
 }
 
@@ -29,18 +29,18 @@ export interface ExplainDocument {
     readonly id: string;
     readonly kind: Call['kind'];
     readonly sections: readonly string[];
-    /** What is asked, in words. */
+    /** Human-readable description of the request. */
     readonly asks: string;
     /** The request's body, or the list's query. */
     readonly request: unknown;
-    /** Null for a list: its length is the service's to say. */
+    /** Null for a list, whose length is unknown. */
     readonly rows_at_most: number | null;
   }[];
-  /** Metrics calls if each metric of each section were asked for on its own, as one query a chart series does. */
+  /** Metrics calls with one call per metric of each section. */
   readonly naive_calls: number;
-  /** Metrics calls if each section were asked for on its own. */
+  /** Metrics calls without sharing between sections. */
   readonly section_calls: number;
-  /** Metrics calls this plan makes; each costs one token of the key. */
+  /** Metrics calls of this plan; each costs one token of the key. */
   readonly tokens: number;
   readonly rows_at_most: number | null;
   readonly outputs: readonly string[];
@@ -51,7 +51,7 @@ export interface ExplainDocument {
   readonly slots: readonly SlotView[];
 }
 
-/** The plan as a document that says what a run would ask, cost and send. Asks nothing and sends nothing. */
+/** Describes what a run would request, cost and send. Makes no calls. */
 export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
   const calls = plan.calls.map((call) => ({
     id: call.id,
@@ -88,7 +88,7 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
   };
 }
 
-/** Calls of a section when each of its metrics is asked for by itself; one that is asked in pieces takes as many again. */
+/** Calls of a section with one call per metric and part. */
 const naiveCallCount = ({ section, join }: SectionPlan): number =>
   join === undefined
     ? new Set(section.metrics).size
@@ -119,16 +119,16 @@ function describeCall(call: Call, period: Plan['period']): string {
   return parts.join('; ');
 }
 
-/** Buckets × groups, as far as `limit` and the service's own cap let them through; null for a list. */
+/** Buckets × groups, at most `limit` and the service's limit; null for a list. */
 function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
   const { dimensions = [], limit } = call.request;
   const unknown = catalog === undefined && dimensions.length > 0;
-  const rows = unknown ? Number.POSITIVE_INFINITY : rowsOf(call.request, catalog ?? { dimensions: [] });
+  const rows = unknown ? Number.POSITIVE_INFINITY : maxRowsOf(call.request, catalog ?? { dimensions: [] });
   return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
-/** The document for a terminal. */
+/** Formats the document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {
   const { period, budget } = document;
   const lines = [
@@ -148,9 +148,7 @@ export function formatExplain(document: ExplainDocument): string {
     );
   }
   lines.push(`Outputs  ${document.outputs.join('; ')}`);
-  lines.push(
-    `To       ${document.recipients.length === 0 ? 'nobody: the report has no delivery' : document.recipients.join(', ')}`,
-  );
+  lines.push(`To       ${document.recipients.length === 0 ? '(no deliveries)' : document.recipients.join(', ')}`);
   if (document.schedules.length > 0) lines.push(`Schedule ${document.schedules.join('\n         ')}`);
   const slots = document.slots.map(
     ({ at, local, timezone, begins }) =>

@@ -2,51 +2,48 @@ import { LIMITS } from '../contract/limits.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import { canonicalJson } from './call.ts';
 
-/** What a section, or a part of one, would ask alone. */
+/** The request of a section, or of a part of one. */
 export interface KeyedRequest {
   readonly key: string;
   readonly request: ReportRequest;
 }
 
 /**
- * The fewest bodies that answer everything wanted, by its key: those that may share one get the same.
+ * Merges requests into the fewest bodies. Returns the body for each key.
  *
- * Sharing adds metrics to a call, and a section then reads its own columns. That leaves its table as it was only where
- * the other metrics can neither add, drop nor reorder rows:
- * - without dimensions, where there is one row a bucket (empty ones are filled, specification §2.8) whatever is asked,
- *   in the order of the buckets;
- * - with dimensions, or sorted by a metric, only for the very same metrics: a group is there when something of it
- *   happened, so another section's metric could bring in groups that the section by itself would not show, and which
- *   groups it brought in cannot be told from the answer.
- * Totals are each metric's own, so asking for them too changes nothing for a section that does not show them.
+ * Merging adds metrics to a call, of which each section reads its own columns. Requests are merged only if the other
+ * metrics cannot add, remove or reorder rows:
+ * - without dimensions, where there is one row per bucket (empty ones are filled, specification §2.8), in the order of the
+ *   buckets;
+ * - with dimensions, or sorted by a metric, only with equal metrics: a group exists if any metric has data for it, so
+ *   other metrics could add groups that the section alone would not have.
+ * Totals are per metric, so they do not affect sections without totals.
  */
 export function mergeRequests(
-  wanted: readonly KeyedRequest[],
+  requests: readonly KeyedRequest[],
   maxMetrics: number = LIMITS.max_metrics,
 ): ReadonlyMap<string, ReportRequest> {
-  const shared: { readonly question: string; readonly keys: string[]; request: ReportRequest }[] = [];
-  for (const { key, request } of wanted) {
-    const question = mergeKey(request);
-    const fits = shared.find(
-      (one) => one.question === question && mergedMetrics(one.request, request).length <= maxMetrics,
-    );
-    if (fits === undefined) {
-      shared.push({ question, keys: [key], request });
+  const merged: { readonly key_: string; readonly keys: string[]; request: ReportRequest }[] = [];
+  for (const { key, request } of requests) {
+    const key_ = mergeKey(request);
+    const match = merged.find((one) => one.key_ === key_ && mergedMetrics(one.request, request).length <= maxMetrics);
+    if (match === undefined) {
+      merged.push({ key_, keys: [key], request });
       continue;
     }
-    fits.keys.push(key);
-    fits.request = {
-      ...fits.request,
-      metrics: mergedMetrics(fits.request, request),
+    match.keys.push(key);
+    match.request = {
+      ...match.request,
+      metrics: mergedMetrics(match.request, request),
       ...(request.include === undefined ? {} : { include: request.include }),
     };
   }
-  return new Map(shared.flatMap(({ keys, request }) => keys.map((key) => [key, request] as const)));
+  return new Map(merged.flatMap(({ keys, request }) => keys.map((key) => [key, request] as const)));
 }
 
 const mergedMetrics = (a: ReportRequest, b: ReportRequest): string[] => [...new Set([...a.metrics, ...b.metrics])];
 
-/** Two sections may share a call when these are equal. */
+/** Requests with equal keys can be merged. */
 function mergeKey({ metrics, include: _include, ...rest }: ReportRequest): string {
   const byBucket = (rest.order ?? []).every(({ by }) => by === 'bucket');
   const rowsAreBuckets = rest.dimensions === undefined && byBucket;

@@ -2,16 +2,15 @@ import type { Catalog } from '../contract/catalog.ts';
 import type { ChartSpec, Definition, Section } from '../definitions/schema/report-definition.ts';
 import type { Replacement } from './plan.ts';
 
-/** A section as it is asked, and which of its metrics stand for deprecated ones. */
+/** A section with its deprecated metrics replaced. */
 export interface SectionWithReplacements {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
 }
 
 /**
- * The sections with each deprecated metric's successor in its place, if the report follows replacements (specification
- * §9); a successor that is deprecated too is followed further. A metric without a successor in the organization's
- * catalog is asked as it is.
+ * Replaces deprecated metrics by their successors, transitively, if the report follows replacements (specification §9). A
+ * metric without a successor in the organization's catalog stays.
  */
 export function followReplacements(
   { sections, follow_replacements }: Definition,
@@ -54,7 +53,7 @@ function replaceInChart(chart: ChartSpec, successor: (id: string) => string): Ch
 function successorOf(id: string, { metrics }: Catalog): string {
   const seen = new Set<string>();
   let current = id;
-  // The catalog is another's: a circle in it must not hold us.
+  // Guards against cycles in the catalog.
   while (!seen.has(current)) {
     seen.add(current);
     const metric = metrics.find((candidate) => candidate.id === current);

@@ -6,14 +6,14 @@ import { buildRequest } from './call.ts';
 import type { Replacement } from './plan.ts';
 import { followReplacements } from './replacements.ts';
 
-/** A section with the body that would ask for it alone, whatever the limits; a list has none. */
+/** A section with the request for it alone, regardless of limits; a list has none. */
 export interface SectionRequest {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
   readonly request: ReportRequest | undefined;
 }
 
-/** What each section of the report asks for over the period, in the order of the file. */
+/** The requests of all sections over the period, in the order of the file. */
 export function sectionRequests(definition: Definition, period: Period, catalog: Catalog): SectionRequest[] {
   const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   return followReplacements(definition, catalog).map(({ section, replaced }) => {
@@ -26,13 +26,13 @@ export function sectionRequests(definition: Definition, period: Period, catalog:
 
 /** A section of current counts. */
 export interface CurrentCountsSection {
-  /** Its id. */
+  /** Section id. */
   readonly section: string;
   readonly metrics: readonly string[];
 }
 
 /**
- * The sections whose figures are current counts. Without a catalog those that may be: current counts take no granularity.
+ * The sections with current counts only. Without a catalog all that may be: sections without granularity.
  */
 export function currentCountsSections(definition: Definition, catalog: Catalog | undefined): CurrentCountsSection[] {
   const sections =

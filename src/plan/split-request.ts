@@ -6,93 +6,94 @@ import { splitFilters } from './filters.ts';
 import { maxRowsOf, type Partition, type PartitionRefusal, partitionRequest, requestRange } from './partition.ts';
 import type { UndefinedTotals } from './plan.ts';
 
-/** One call of a table that needs several. */
+/** One of several calls of a table. */
 export interface SubRequest extends Pick<RangeSlice, 'first' | 'buckets'> {
   readonly request: ReportRequest;
-  /** Whose figures it brings: the period's, or those it is compared with. */
-  readonly of: 'this' | 'previous';
+  /** The period of its values. */
+  readonly period: 'this' | 'previous';
   /** False: only its totals are read. */
   readonly rows: boolean;
-  /** Metrics whose totals it has a part in. */
+  /** Metrics whose totals include its totals. */
   readonly totals: readonly string[];
 }
 
 export interface RequestSplit {
   readonly requests: readonly SubRequest[];
-  /** Several pieces add up to one cell. Otherwise each cell is in one piece, as the service gave it. */
+  /** Cells are sums over several parts. Otherwise each cell is in one part. */
   readonly sums: boolean;
   readonly undefinedTotals?: UndefinedTotals;
 }
 
-/** Why a question can be asked neither in one call nor in several that amount to the same. */
+/** Why a request cannot be split into equivalent calls within the limits. */
 export type SplitRefusal =
-  | { readonly of: 'fold'; readonly metrics: readonly string[] }
-  | { readonly of: 'filter'; readonly dimension: string; readonly metrics: readonly string[] }
+  | { readonly kind: 'fold'; readonly metrics: readonly string[] }
+  | { readonly kind: 'filter'; readonly dimension: string; readonly metrics: readonly string[] }
   | PartitionRefusal;
 
 export type SplitResult = RequestSplit | { readonly refused: SplitRefusal };
 
 /**
- * The fewest legal calls that together answer what `request` would, were there no limits; itself where it keeps them.
+ * Splits a request into the fewest calls within the limits; a request within the limits stays as it is.
  *
- * The range is cut between buckets, the filters' values and the groups are parted so that no row is in two parts. A
- * figure is the service's own wherever it lies in one part. It is a sum of parts only where a folded range was cut, or a
- * filter whose dimension is no column: then for metrics alone that may be added up (`isAdditive`), every event of
- * which has one day and one value of the dimension; others are refused. The pieces have neither `order` nor `limit`,
- * which say something of the whole only.
+ * The range is split between buckets; filter values and groups are split so that no row is in two parts. A value that is
+ * in one part is the service's. Values are sums of parts only if a range without granularity was split, or a filter whose
+ * dimension is no column: only for additive metrics (`isAdditive`), each event of which has one day and one value of the
+ * dimension; other metrics are refused. The parts have neither `order` nor `limit`, which apply to the wholeFilters table.
  */
 export function splitRequest(request: ReportRequest, catalog: Catalog, limits: CallLimits): SplitResult {
   const { order: _order, limit, include, ...body } = request;
   const { metrics, dimensions = [], time } = request;
   const additive = new Set(catalog.metrics.filter(isAdditive).map(({ id }) => id));
-  const rigid = metrics.filter((id) => !additive.has(id));
+  const nonAdditive = metrics.filter((id) => !additive.has(id));
 
-  const { filterSets: fitted, splitDimensions } = splitFilters(request.filters ?? [], limits.max_filter_values);
+  const { filterSets, splitDimensions } = splitFilters(request.filters ?? [], limits.max_filter_values);
   const summedFilter = splitDimensions.find((id) => !dimensions.includes(id));
-  if (summedFilter !== undefined && rigid.length > 0) {
-    return { refused: { of: 'filter', dimension: summedFilter, metrics: rigid } };
+  if (summedFilter !== undefined && nonAdditive.length > 0) {
+    return { refused: { kind: 'filter', dimension: summedFilter, metrics: nonAdditive } };
   }
 
   const range = requestRange(request);
   const tooLong = range !== undefined && dayCount(range) > limits.max_range_days;
-  const folded = time?.granularity === undefined;
-  if (tooLong && folded && rigid.length > 0) return { refused: { of: 'fold', metrics: rigid } };
-  const [only, ...more] = fitted;
+  const withoutGranularity = time?.granularity === undefined;
+  if (tooLong && withoutGranularity && nonAdditive.length > 0)
+    return { refused: { kind: 'fold', metrics: nonAdditive } };
+  const [only, ...more] = filterSets;
   const tooMany = limit === undefined && maxRowsOf(request, catalog) > limits.max_rows;
   if (!tooLong && !tooMany && only !== undefined && more.length === 0) {
     return { requests: [wholeRequest(withFilters(request, only))], sums: false };
   }
-  const best = partitionRequest(request, fitted, catalog, limits);
-  if ('of' in best) return { refused: best };
+  const best = partitionRequest(request, filterSets, catalog, limits);
+  if ('kind' in best) return { refused: best };
 
-  // One call without groups has the totals of a table whose range or filters one call takes.
-  const whole = tooLong || more.length > 0 ? undefined : only;
+  // If one call takes the range and the filters, a call without groups has the totals.
+  const wholeFilters = tooLong || more.length > 0 ? undefined : only;
   const summable = include === undefined ? [] : metrics.filter((id) => additive.has(id));
-  // Totals added up from parts of the groups would agree with rows that are lost: the service's own do not.
-  const totals = whole !== undefined && best.filterSets.length > fitted.length ? [] : summable;
-  const slice = (part: RangeSlice, of: SubRequest['of'], filters: readonly Filter[]): SubRequest => ({
+  // Totals summed over parts of the groups would hide lost rows, unlike the service's totals.
+  const totals = wholeFilters !== undefined && best.filterSets.length > filterSets.length ? [] : summable;
+  const slice = (part: RangeSlice, period: SubRequest['period'], filters: readonly Filter[]): SubRequest => ({
     request: withFilters(
       { ...body, ...withRange(body, part, best), ...(summable.length === 0 ? {} : { include: ['totals' as const] }) },
       filters,
     ),
-    of,
+    period,
     first: part.first,
     buckets: part.buckets,
     rows: true,
     totals,
   });
-  const pieces = best.filterSets.flatMap((filters) => [
+  const subRequests = best.filterSets.flatMap((filters) => [
     ...best.current.map((part) => slice(part, 'this', filters)),
     ...best.previous.map((part) => slice(part, 'previous', filters)),
   ]);
-  const asked = {
-    requests: pieces,
-    sums: (best.current.length > 1 && folded) || summedFilter !== undefined,
+  const split = {
+    requests: subRequests,
+    sums: (best.current.length > 1 && withoutGranularity) || summedFilter !== undefined,
   };
-  const apart = metrics.filter((id) => !totals.includes(id));
-  if (include === undefined || apart.length === 0) return asked;
-  if (whole === undefined) return { ...asked, undefinedTotals: { metrics: rigid, why: tooLong ? 'range' : 'filter' } };
-  return { ...asked, requests: [...pieces, totalsRequest(request, apart, whole)] };
+  const separateTotals = metrics.filter((id) => !totals.includes(id));
+  if (include === undefined || separateTotals.length === 0) return split;
+  if (wholeFilters === undefined)
+    return { ...split, undefinedTotals: { metrics: nonAdditive, why: tooLong ? 'range' : 'filter' } };
+  return { ...split, requests: [...subRequests, totalsRequest(request, separateTotals, wholeFilters)] };
 }
 
 const withFilters = ({ filters: _filters, ...rest }: ReportRequest, filters: readonly Filter[]): ReportRequest =>
@@ -102,7 +103,7 @@ function wholeRequest(request: ReportRequest): SubRequest {
   const range = requestRange(request);
   return {
     request,
-    of: 'this',
+    period: 'this',
     first: 0,
     buckets: range === undefined ? 1 : bucketsOf(range, request.time?.granularity).length,
     rows: true,
@@ -124,7 +125,7 @@ function totalsRequest(request: ReportRequest, metrics: string[], filters: reado
   const { granularity: _granularity, ...time } = request.time ?? {};
   return {
     request: withFilters({ metrics, time, include: ['totals'] }, filters),
-    of: 'this',
+    period: 'this',
     first: 0,
     buckets: 1,
     rows: false,

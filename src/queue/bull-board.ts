@@ -1,22 +1,20 @@
 import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { Queue } from 'bullmq';
 import type { RedisClient } from '../redis/client.ts';
 import { toRedisError } from '../redis/errors.ts';
-import { redisKeys } from '../redis/keys.ts';
-import { RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './jobs/run-queue.ts';
+import { openQueue, RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './bullmq.ts';
 
-/** Our queues as Bull Board takes them: to be looked at. */
+/** The queues for Bull Board, read-only. */
 export interface BullBoardQueues {
   readonly adapters: readonly BullMQAdapter[];
-  /** What a question to Redis threw, as `redisFailure` says. */
+  /** Maps a Redis error that a queue threw. */
   readonly toRedisError: (thrown: unknown) => unknown;
   close(): Promise<void>;
 }
 
 /**
- * @param redis a producer's client; it stays its owner's to close
- * @param Adapter Bull Board's own, which is loaded only where it is wanted
- * @param pageOf the address of a run's page
+ * @param redis a producer's client; the caller closes it
+ * @param Adapter Bull Board's adapter; the caller loads it
+ * @param pageOf the URL of a run's page
  */
 export function openBullBoardQueues(
   redis: RedisClient,
@@ -26,13 +24,8 @@ export function openBullBoardQueues(
     pageOf,
   }: { readonly prefix: string; readonly Adapter: typeof BullMQAdapter; readonly pageOf: (run: string) => string },
 ): BullBoardQueues {
-  const open = (name: string): Queue => {
-    // Whoever only looks leaves no word of its own in the queue's settings.
-    const queue = new Queue(name, { connection: redis, prefix: redisKeys(prefix).bull, skipMetasUpdate: true });
-    // BullMQ repeats what the client says, whose owner listens to it.
-    queue.on('error', () => {});
-    return queue;
-  };
+  // A reader does not write the queue's settings.
+  const open = (name: string) => openQueue(redis, prefix, name, { skipMetasUpdate: true });
   const [runs, ticks] = [open(RUN_QUEUE_NAME), open(TICK_QUEUE_NAME)];
   return {
     adapters: [
@@ -43,7 +36,7 @@ export function openBullBoardQueues(
       }),
       new Adapter(ticks, {
         readOnlyMode: true,
-        description: 'Timetables: a tick makes a scheduler look for due slots.',
+        description: 'Each tick makes a scheduler scan for due slots.',
       }),
     ],
     toRedisError: (thrown) => toRedisError(thrown, { server: redis }),

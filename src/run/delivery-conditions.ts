@@ -102,7 +102,7 @@ async function evaluateChanged(
   if (lastSent === undefined) return conditionResult(true, 'No earlier delivery on record.');
   const when = `those of run ${lastSent.run}, sent ${new Date(lastSent.at).toISOString()}`;
   return lastSent.figures === figures
-    ? conditionResult(false, `The figures are the shared as ${when}.`)
+    ? conditionResult(false, `The figures are the same as ${when}.`)
     : conditionResult(true, `The figures differ from ${when}.`);
 }
 

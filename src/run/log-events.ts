@@ -17,9 +17,9 @@ export function logRunEvents(log: Log): OnRunEvent {
         const { call, ahead: count } = event;
         const fields = { stage: 'fetch', call, count, until: new Date(event.until).toISOString() };
         // Once per attempt: its other calls wait in the same queue.
-        if (waitLogged) return log.debug('A call waitLogged for a token of its API key', fields);
+        if (waitLogged) return log.debug('A call waits for a token of its API key', fields);
         waitLogged = true;
-        return log.info('The run waitLogged for the budget of its API key', fields);
+        return log.info('The run waits for the budget of its API key', fields);
       }
       case 'fetched': {
         const { call, done: count, of, correlationId } = event;

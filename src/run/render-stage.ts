@@ -107,8 +107,8 @@ const manifestOf = (
 });
 
 /**
- * The secrets of the outputs, by format and key. Read before the first call, so that no token is spent on a run that cannot
- * be rendered. Throws `config.secret_missing`.
+ * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
+ * one. Throws `config.secret_missing`.
  */
 export async function revealOutputSecrets(
   { outputs }: RunContext['definition'],

@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../base/error.ts';
+import { DocketError, type ErrorJson } from '../base/error.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { Priority } from '../fetch/rate-limit/budget.ts';
 
@@ -32,15 +32,19 @@ export const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'] as const;
 /** Stages of a run, in order. Waiting for a token is part of the stage that waits. */
 export type Stage = (typeof STAGES)[number];
 
-/** A decision on a run: why one that had ended continued, or why one was cancelled. */
-export interface RunDecision {
+/** Who decided, and why: stored with the decision. */
+export interface DecisionAuthor {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** What a person decided about a run: why an ended run continues, or why a run was stopped. */
+export interface RunDecision extends DecisionAuthor {
   /**
    * `release`: a held run is delivered as it is. `retry`: deliveries known to have failed are retried. `resend`: one
    * delivery is sent again. `settle`: the last open delivery was marked as sent. `cancel`: the run was cancelled.
    */
   readonly what: 'release' | 'retry' | 'resend' | 'settle' | 'cancel';
-  readonly by: string;
-  readonly reason: string;
   /** Epoch ms. */
   readonly at: number;
 }
@@ -153,3 +157,6 @@ export interface RunStore {
   /** Newest first. Fewer than `limit` only when there are no more. */
   list(filter: RunFilter): Promise<RunRecord[]>;
 }
+
+export const runNotFoundError = (id: string): DocketError =>
+  new DocketError('run.not_found', `There is no record of run ${id}.`, { next: '`docket runs` lists the known runs.' });

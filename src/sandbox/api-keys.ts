@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { DAY_MS } from '../base/time.ts';
 import { ProblemError } from './problem.ts';
 
-const YEAR_MS = 365 * 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
 
 /** What a role lets its members do. `analytics.read` is the one permission the specification names (§5.10). */
 export interface Role {
@@ -38,7 +39,7 @@ export const USERS: readonly User[] = [
   { id: 5, name: 'Eve Laurent', roles: new Map() },
 ];
 
-/** What is kept of a key: its prefix and the hash of its secret, never the secret (specification §5). */
+/** A stored key: its prefix and the hash of its secret, never the secret (specification §5). */
 export interface StoredKey {
   readonly id: number;
   readonly label: string;
@@ -47,11 +48,11 @@ export interface StoredKey {
   readonly secretHash: Buffer;
   readonly owner: User;
   readonly access: 'read' | 'full';
-  /** Permissions it is scoped to; null: all of its owner's. */
+  /** Permissions it is scoped to; null: all permissions of its owner. */
   readonly scope: readonly string[] | null;
   /** The organization it was issued in, which `current` means. */
   readonly home: number;
-  /** It works in its home only. */
+  /** It is valid in its home organization only. */
   readonly scoped: boolean;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -69,7 +70,7 @@ interface KeySpec {
   readonly ended?: 'expired' | 'revoked';
 }
 
-/** The ready-made keys: one for each way in which a key can work or be refused. */
+/** The ready-made keys: one for each way in which a key can be accepted or rejected. */
 const KEY_SPECS: readonly KeySpec[] = [
   { label: 'all', what: 'full access in every organization', owner: 1, home: 101 },
   { label: 'acme', what: 'full access in Acme Payments only', owner: 1, home: 101, scoped: true },
@@ -95,20 +96,20 @@ const KEY_SPECS: readonly KeySpec[] = [
 
 export interface IssuedKey {
   readonly stored: StoredKey;
-  /** `prefix.secret`, told once. */
+  /** `prefix.secret`, shown once. */
   readonly text: string;
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
-/** The ready-made keys, the same for a seed at each start. They open nothing but a sandbox. */
+/** The ready-made keys, the same for a seed at each start. Valid in sandboxes only. */
 export function issueKeys(seed: number, now: number): IssuedKey[] {
   return KEY_SPECS.map((spec, index) => {
     const prefix = `sbx_${spec.label}`;
     const secret = createHash('sha256').update(`docket sandbox ${seed} ${spec.label}`).digest('base64url').slice(0, 32);
     const owner = USERS.find(({ id }) => id === spec.owner);
     if (owner === undefined) throw new RangeError(`no user ${spec.owner}`);
-    const createdAt = spec.ended === undefined ? now - 30 * 86_400_000 : now - YEAR_MS - 86_400_000;
+    const createdAt = spec.ended === undefined ? now - 30 * DAY_MS : now - YEAR_MS - DAY_MS;
     const stored: StoredKey = {
       id: index + 1,
       label: spec.label,
@@ -122,7 +123,7 @@ export function issueKeys(seed: number, now: number): IssuedKey[] {
       scoped: spec.scoped ?? false,
       createdAt,
       expiresAt: spec.ended === 'revoked' ? now + YEAR_MS : createdAt + YEAR_MS,
-      revokedAt: spec.ended === 'revoked' ? now - 86_400_000 : null,
+      revokedAt: spec.ended === 'revoked' ? now - DAY_MS : null,
     };
     return { stored, text: `${prefix}.${secret}` };
   });
@@ -132,7 +133,7 @@ const DUMMY_HASH = sha256('no such key');
 
 /**
  * The key that the header names (specification §5.1, §5.2).
- * Throws a 401 `Refusal`: `auth.token_expired` for a key that was right once, `auth.invalid_credentials` for the rest.
+ * Throws a 401 `ProblemError`: `auth.token_expired` for an expired key, else `auth.invalid_credentials`.
  */
 export function authenticate(keys: readonly StoredKey[], header: string | undefined, now: number): StoredKey {
   const presented = /^Api-Key ([^.\s]+)\.(\S+)$/.exec(header ?? '');
@@ -141,7 +142,7 @@ export function authenticate(keys: readonly StoredKey[], header: string | undefi
   }
   const [, prefix = '', secret = ''] = presented;
   const key = keys.find((candidate) => candidate.prefix === prefix);
-  // Compared even when no key has the prefix, so that the time taken tells nothing about prefixes.
+  // Compared even if no key has the prefix, so that the timing reveals no prefixes.
   const right = timingSafeEqual(sha256(secret), key?.secretHash ?? DUMMY_HASH);
   if (key === undefined || !right) throw unauthorized('auth.invalid_credentials', 'The API key is not valid.');
   if (key.revokedAt !== null && key.revokedAt <= now) {

@@ -19,7 +19,7 @@ import type { SandboxState, Tenant } from './tenants.ts';
 const gzipAsync = promisify(gzip);
 
 const LIST = `/api/orgs/:org/:list{${LISTS.join('|')}}/` as const;
-/** Bodies of requests larger than this are refused, in characters. */
+/** Limit of request bodies, in characters. */
 const MAX_BODY_CHARACTERS = 262_144;
 /** Answers smaller than this are not worth compressing, in bytes. */
 const MIN_COMPRESSED_BYTES = 1024;
@@ -28,7 +28,7 @@ export interface AppOptions {
   readonly state: SandboxState;
   readonly keys: readonly IssuedKey[];
   readonly cache: ReportCache;
-  /** Epoch ms of the clock by which limits and the cache run. */
+  /** Epoch ms, for limits and the cache. */
   readonly clock: () => number;
   readonly limiter: LimiterAlgorithm;
   readonly windowMs: number;
@@ -151,14 +151,14 @@ export function createApp(options: AppOptions): Hono<Variables> {
   return app;
 }
 
-/** @param refreshRetryAfter seconds after which the report can be had anew; null when it is new (specification §2.8) */
+/** @param refreshRetryAfter seconds after which the report can be computed again; null for a new one (specification §2.8) */
 function reportBody({ meta, rest }: CachedReport, cached: boolean, refreshRetryAfter: number | null): Buffer {
   const whole = JSON.stringify({ ...meta, cached, refresh_retry_after: refreshRetryAfter });
   return Buffer.concat([Buffer.from(`{"meta":${whole},`), rest, CLOSING]);
 }
 const CLOSING = Buffer.from('}');
 
-/** JSON text, compressed for those who accept it. */
+/** JSON text, compressed if accepted. */
 async function jsonResponse(c: Context<Variables>, json: string | Buffer): Promise<Response> {
   c.header('Content-Type', 'application/json');
   c.header('Vary', 'Accept-Encoding');
@@ -168,7 +168,7 @@ async function jsonResponse(c: Context<Variables>, json: string | Buffer): Promi
   return c.body(typeof body === 'string' ? body : new Uint8Array(body));
 }
 
-/** The body as JSON. Throws a 422 `Refusal`, also for another content type than §4 asks for. */
+/** The body as JSON. Throws a 422 `ProblemError`, also for another content type than §4 requires. */
 async function jsonBody(c: Context<Variables>): Promise<unknown> {
   const invalid = (detail: string) =>
     new ProblemError(422, 'validation.failed', detail, {
@@ -194,7 +194,7 @@ function assertUnscoped(key: StoredKey): void {
 const canAccess = (key: StoredKey, org: number): boolean =>
   key.owner.roles.has(org) && (!key.scoped || key.home === org);
 
-/** The organization of a path, if this key may do this there; else a 404 or 403 `Refusal` as in specification §7. */
+/** The organization of a path, if the key is authorized; else throws a 404 or 403 `ProblemError` (specification §7). */
 function authorizeTenant(org: string, key: StoredKey, world: SandboxState, purpose: 'metrics' | 'records'): Tenant {
   const current = org === 'current' && purpose === 'metrics';
   const id = current ? key.home : /^\d{1,9}$/.test(org) ? Number(org) : Number.NaN;
@@ -216,7 +216,7 @@ function listOf(name: string, tenant: Tenant, keys: readonly StoredKey[]) {
   return recordList(known, tenant.spec, tenant.snapshot(), keys);
 }
 
-/** Specification §2.1, with the link fields that it does not name. */
+/** Specification §2.1, with the additional link fields. */
 function organizationBody(spec: OrganizationSpec, world: SandboxState, c: Context<Variables>): Record<string, unknown> {
   const base = `${new URL(c.req.url).origin}/api/orgs/${spec.id}/`;
   const created = new Date(world.tenants.get(spec.id)?.snapshot().history.start ?? 0).toISOString();

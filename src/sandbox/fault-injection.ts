@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { catalogSchema } from '../contract/catalog.ts';
 import { FAULT_KINDS, type Fault } from './faults.ts';
 
-/** Marks an answer that never reached the client whole. It is the server's own, and is not sent. */
+/** Internal header that marks an incomplete response. Not sent. */
 export const ABORTED_HEADER = 'x-sandbox-unanswered';
 
 const htmlPage = (title: string) =>
@@ -17,8 +17,7 @@ const abortedResponse = (): Response => {
 };
 
 /**
- * Answers a request of these headers with the faults that hit it: delays first, then the first fault that answers instead of the
- * service, or the service itself.
+ * Applies the faults that match a request: delays first, then the first fault that replaces the response, or the service.
  */
 export async function respondWithFaults(
   headers: Readonly<Record<string, unknown>>,
@@ -42,7 +41,7 @@ export async function respondWithFaults(
   return response;
 }
 
-/** A catalog as it was read before the newest groups were made; a refusal as it is. */
+/** A catalog without the newest groups; error responses stay unchanged. */
 async function outdatedCatalog(response: Response, groups: number): Promise<Response> {
   if (!response.ok) return response;
   const sent = Buffer.from(await response.arrayBuffer());

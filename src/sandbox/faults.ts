@@ -1,6 +1,6 @@
 import { DocketError } from '../base/error.ts';
 
-/** What can go wrong between a client and the service, each on demand. */
+/** Faults between a client and the service. */
 export const FAULT_KINDS = {
   latency: { value: 'milliseconds', default: 1000, what: 'answers late' },
   throttle: { value: 'seconds', default: 5, what: 'answers 429 with this Retry-After' },
@@ -19,9 +19,9 @@ export interface Fault {
   readonly kind: FaultKind;
   /** In the unit of the kind. */
   readonly value?: number;
-  /** How often, from 0 to 1; always when neither this nor `count` is there. */
+  /** Probability from 0 to 1; always without this and `count`. */
   readonly probability?: number;
-  /** The next so many requests only. */
+  /** Number of requests to affect. */
   readonly count?: number;
   /** Only requests whose path contains this. */
   readonly path?: string;
@@ -30,7 +30,7 @@ export interface Fault {
 const FAULT_PATTERN = /^([a-z-]+)(?:=(-?\d+))?(?::(\d+)(\.\d+)?)?(?:@(\S+))?$/;
 
 /**
- * `KIND[=VALUE][:HOW OFTEN][@PATH]`. How often is a number of requests (`:3`) or, with a decimal point, a probability
+ * `KIND[=VALUE][:HOW OFTEN][@PATH]`. HOW OFTEN is a number of requests (`:3`) or, with a decimal point, a probability
  * (`:0.1`); always when absent. Examples: `reset:0.1`, `status=502:3`, `latency=800@/analytics/report/`.
  * Throws `usage.invalid`.
  */
@@ -62,19 +62,19 @@ export function parseFault(text: string): Fault {
   };
 }
 
-/** Which faults hit a request; counts go down as they do. */
+/** Selects the faults for a request; decrements their counts. */
 export interface FaultInjector {
   faultsFor(path: string): readonly Fault[];
   set(faults: readonly Fault[]): void;
-  /** By how much the clock is wrong, ms. */
+  /** Error of the clock, ms. */
   skew(): number;
 }
 
-/** Which requests a fault of the kind can hit at all. */
+/** Which requests a kind of fault applies to. */
 const appliesTo = (kind: FaultKind, path: string): boolean =>
   kind !== 'old-catalog' || path.endsWith('/analytics/metrics/');
 
-/** @param share uniform in [0, 1), seeded, so that the same requests meet the same faults */
+/** @param share uniform in [0, 1), seeded, so that equal requests get equal faults */
 export function createFaultInjector(initial: readonly Fault[], share: () => number): FaultInjector {
   let line: { readonly fault: Fault; left: number }[] = [];
   const set = (faults: readonly Fault[]) => {

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { IssuedKey } from './api-keys.ts';
 import type { SandboxState } from './tenants.ts';
 
-/** `GET /`: what is here, and lines to copy into a terminal. */
+/** `GET /`: an overview with commands to copy. */
 export function indexPage(url: string, keys: readonly IssuedKey[], world: SandboxState) {
   const first = keys[0]?.text ?? '';
   const auth = `-H 'Authorization: Api-Key ${first}'`;

@@ -1,16 +1,16 @@
 export const LIMITER_ALGORITHMS = ['sliding', 'fixed', 'token-bucket'] as const;
 export type LimiterAlgorithm = (typeof LIMITER_ALGORITHMS)[number];
 
-/** Counts calls by name. A call that is refused does not count. */
+/** Counts calls by name. A rejected call does not count. */
 export interface Limiter {
-  /** 0: the call counts and may go on; else the ms after which the next one can. */
+  /** 0: the call is allowed and counted; else ms until the next one is allowed. */
   acquire(name: string, now: number): number;
 }
 
 /**
- * At most `calls` a window, by one of three algorithms; the specification does not say which (§8).
+ * At most `calls` a window, by one of three algorithms; the specification does not define it (§8).
  * `sliding`: a log of the calls of the last window. `fixed`: windows aligned to the clock, so two bursts may meet at
- * an edge. `token-bucket`: full at the start, refilled evenly.
+ * a boundary. `token-bucket`: full at the start, refilled evenly.
  */
 export function createLimiter(kind: LimiterAlgorithm, calls: number, windowMs: number): Limiter {
   const names = new Map<string, number[]>();

@@ -5,10 +5,10 @@ import type { Snapshot } from './reports/snapshot.ts';
 
 export type ListItem = Readonly<Record<string, unknown>> & { readonly id: number };
 
-/** An organization-scoped list: its records in the order of their ids, and what they can be ordered by and searched in. */
+/** An organization-scoped list: its records ordered by id, and the fields for ordering and search. */
 export interface RecordList {
   readonly count: number;
-  /** The record at a place, 0 being the first. */
+  /** The record at an index. */
   readonly at: (place: number) => ListItem;
   readonly orderable: readonly string[];
   readonly searchable: readonly string[];
@@ -217,9 +217,9 @@ const TRADES = 'Analytics Capital Foods Freight Holdings Imports Labs Logistics 
 );
 const FORMS = ['AG', 'B.V.', 'GmbH', 'Inc.', 'Ltd', 'S.A.'];
 
-/** The name of a profile, which follows from its id; made-up, as everything here. */
+/** A fictitious name, derived from the id. */
 export function profileName(id: number, entity: boolean): string {
-  // A step that shares no factor with the lists' lengths walks through all combinations before it repeats.
+  // A step coprime to the lengths covers all combinations before it repeats.
   const mixed = Math.imul(id, 0x9e3779b1) >>> 0;
   const pick = (from: readonly string[], salt: number) => from[Math.floor(mixed / salt) % from.length] ?? '';
   return entity ? `${pick(LAST, 1)} ${pick(TRADES, 64)} ${pick(FORMS, 1024)}` : `${pick(FIRST, 1)} ${pick(LAST, 4096)}`;

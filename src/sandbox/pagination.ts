@@ -1,7 +1,7 @@
 import type { ListItem, RecordList } from './lists.ts';
 import { notFound, ProblemError } from './problem.ts';
 
-/** Records a page; the specification does not show the size (§8). */
+/** Records per page; the specification does not define it (§8). */
 export const PAGE_SIZE = 50;
 
 /** The envelope of specification §2.3. */
@@ -19,8 +19,8 @@ const pageLink = (url: URL, page: number): string => {
 };
 
 /**
- * The page of a list that the URL asks for with `page`, `ordering` and `search`; links keep every parameter.
- * Throws a 404 `Refusal` for a page that is not there and a 422 for an ordering that the list does not have.
+ * The page of a list by `page`, `ordering` and `search` of the URL; links keep all parameters.
+ * Throws a 404 `ProblemError` for a missing page and a 422 for an unknown ordering.
  */
 export function paginate(list: RecordList, url: URL): PageBody {
   const asked = url.searchParams.get('page') ?? '1';
@@ -40,7 +40,7 @@ export function paginate(list: RecordList, url: URL): PageBody {
   };
 }
 
-/** Places of the records in which every word of the search occurs, in any letter case. */
+/** Indexes of the records that contain every word of the search, ignoring case. */
 function searchRecords(list: RecordList, search: string | null): number[] {
   const all = Array.from({ length: list.count }, (_, place) => place);
   const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
@@ -79,7 +79,7 @@ function orderRecords(list: RecordList, places: number[], ordering: string | nul
   });
 }
 
-/** The record with an id, which the list is in the order of. */
+/** The record with an id; the list is ordered by id. */
 export function findRecord(list: RecordList, id: string): ListItem | undefined {
   let low = 0;
   let high = list.count;

@@ -19,32 +19,32 @@ export { FAULT_KINDS, type Fault, parseFault } from './faults.ts';
 export { dump } from './generator/dump.ts';
 export { LIMITER_ALGORITHMS as LIMITERS } from './limiter.ts';
 
-/** The seed of the keys that the documentation names. */
+/** Seed of the keys in the documentation. */
 export const DEFAULT_SEED = 1;
 
 export interface SandboxOptions {
-  /** 0, the default, takes a free one. */
+  /** 0 (default): a free port. */
   readonly port?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Names the generated data and keys; default 1. */
+  /** Seed of the generated data and keys; default 1. */
   readonly seed?: number;
-  /** Epoch ms at which the history ends and stands still; default: the clock, running. */
+  /** Epoch ms of a fixed end of the history; default: the running clock. */
   readonly now?: number;
-  /** Share of the profiles and invitations without a group, which the catalog does not list and rows have as null; default 0. */
+  /** Share of the profiles and invitations without a group, null in rows and not listed in the catalog; default 0. */
   readonly ungrouped?: number;
-  /** By which limits, the cache and latency run; default the real one. */
+  /** For limits, the cache and latency; default the system clock. */
   readonly clock?: Clock;
   /** The minute of specification §8, ms; default 60000. */
   readonly windowMs?: number;
   readonly limiter?: LimiterAlgorithm;
-  /** How long reports are held, seconds; default an hour, 0 computes each anew. */
+  /** TTL of cached reports, seconds; default an hour, 0 disables the cache. */
   readonly cacheSeconds?: number;
   readonly faults?: readonly Fault[];
   readonly log?: Log;
 }
 
-/** A request that came, for tests. */
+/** A received request, for tests. */
 export interface SandboxRequest {
   /** Epoch ms. */
   readonly at: number;
@@ -53,14 +53,14 @@ export interface SandboxRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  /** 0 when a fault left it without a whole answer. */
+  /** 0 if a fault left it without a complete response. */
   readonly status: number;
 }
 
 export interface Sandbox {
   readonly url: string;
   readonly organizations: readonly OrganizationSpec[];
-  /** Ready-made keys; `organizations` are the ids that the key reaches. */
+  /** Ready-made keys; `organizations` are the ids that the key can access. */
   readonly keys: readonly {
     readonly label: string;
     readonly key: string;
@@ -75,7 +75,7 @@ export interface Sandbox {
 
 const MAX_RECORDED_REQUESTS = 10_000;
 
-/** The sandbox without a network: what `startSandbox` serves, and what tests call in process. */
+/** The sandbox without a network, for `startSandbox` and for tests in process. */
 export function buildSandbox(options: SandboxOptions = {}) {
   const seed = options.seed ?? DEFAULT_SEED;
   const clock = options.clock ?? systemClock;
@@ -95,14 +95,14 @@ export function buildSandbox(options: SandboxOptions = {}) {
   return { app, clock, faults, keys, world: state };
 }
 
-/** Starts the Compliance Service over generated data. Throws `usage.invalid` when the address cannot be listened on. */
+/** Starts the Compliance Service with generated data. Throws `usage.invalid` if it cannot listen on the address. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { app, clock, faults, keys } = buildSandbox(options);
   const log = options.log ?? silentLog;
   const host = options.host ?? '127.0.0.1';
   const requests: SandboxRequest[] = [];
   const stopping = new AbortController();
-  // Each answer that is delayed listens to it: Node would warn of a leak from the eleventh on.
+  // Each delayed response adds a listener: Node warns of a leak from the eleventh on.
   setMaxListeners(0, stopping.signal);
 
   const fetch = async (request: Request, env: HttpBindings): Promise<Response> => {
@@ -115,7 +115,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       faults.skew(),
       () => Promise.resolve(app.fetch(request, env)),
       env.outgoing,
-      // Closing ends the wait; the connection is gone by then.
+      // Closing ends the delay; the connection is closed by then.
       (ms) => clock.sleep(ms, stopping.signal).catch(() => undefined),
       stopping.signal,
     );

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/time.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import type { History } from './generator/fact-tables.ts';
@@ -13,8 +14,7 @@ import { type Snapshot, snapshotAt } from './reports/snapshot.ts';
 /** Changes when a metric is added, replaced or means something else (specification §9). */
 export const REGISTRY_VERSION = 7;
 
-const DAY_MS = 86_400_000;
-/** How far ahead of now the future is prepared, so that a sandbox can run for weeks before it has to look again. */
+/** How far ahead events are generated, so that a sandbox can run for weeks without generating more. */
 const LOOKAHEAD_MS = 30 * DAY_MS;
 
 /** One organization as the endpoints see it. */
@@ -23,21 +23,21 @@ export interface Tenant {
   readonly metrics: ReadonlyMap<string, MetricDefinition>;
   readonly dimensions: ReadonlyMap<string, DimensionValues>;
   catalog(): Catalog;
-  /** The organization as it stands now. */
+  /** The present state of the organization. */
   snapshot(): Snapshot;
-  /** A column of the present history in order of time. */
+  /** A column of the present history, sorted by time. */
   timeline(column: Float64Array): Timeline;
 }
 
 export interface SandboxState {
   readonly tenants: ReadonlyMap<number, Tenant>;
-  /** Epoch ms in the world of the data. */
+  /** Epoch ms on the clock of the data. */
   now(): number;
   zone(name: string): ZoneDays;
 }
 
 /**
- * @param now the world's clock, epoch ms; the histories are counted back from its first answer
+ * @param now clock of the data, epoch ms; histories end at its first value
  * @param ungrouped share of the profiles and invitations that have no group
  */
 export function createSandboxState(seed: number, now: () => number, ungrouped = 0): SandboxState {
@@ -63,7 +63,7 @@ function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, n
   const dimensions = dimensionValuesFor(spec);
   let history: History | undefined;
   let view: Snapshot | undefined;
-  // Weak: a history that was replaced takes its timelines along.
+  // Weak: timelines are collected together with a replaced history.
   const timelines = new WeakMap<Float64Array, Timeline>();
 
   const historyUntil = (instant: number): History => {
@@ -90,7 +90,7 @@ function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, n
       };
     },
     snapshot() {
-      // Everything happens on whole seconds, so the view of a second is the view of each of its moments.
+      // All events are on whole seconds, so one snapshot per second suffices.
       const second = Math.floor(now() / 1000) * 1000;
       if (view?.now !== second) view = snapshotAt(historyUntil(second), second);
       return view;

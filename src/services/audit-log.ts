@@ -6,8 +6,9 @@ import { epochMsSchema } from '../base/time.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { withRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
+import type { DecisionAuthor } from '../run/run-record.ts';
 
-/** What the audit log tells of. The names are stable: alerts and searches are made of them. */
+/** Audited events. The names are stable: alerts and searches use them. */
 export const AUDIT_EVENTS = [
   'run.triggered',
   'run.cancelled',
@@ -24,33 +25,38 @@ export const AUDIT_EVENTS = [
 ] as const;
 export type AuditEvent = (typeof AUDIT_EVENTS)[number];
 
-/** One thing that somebody did. */
+/** Who acts, from which address, and why. */
+export interface AuditActor extends DecisionAuthor {
+  /** Absent on the command line. */
+  readonly from?: string | undefined;
+}
+
+/** One recorded action. */
 export interface AuditEntry {
   readonly event: AuditEvent;
-  /** Name of the token; on the command line, of the person. */
+  /** Name of the token; on the command fields, of the user. */
   readonly who: string;
-  /** Address that it came from; absent on the command line. */
+  /** Client address; absent on the command line. */
   readonly from?: string | undefined;
   readonly org?: string | undefined;
   readonly report?: string | undefined;
   readonly run?: string | undefined;
   readonly delivery?: string | undefined;
-  /** Reason that was given, or how it was decided. */
+  /** The given reason, or the decision. */
   readonly why?: string | undefined;
 }
 
-/** An entry as it is kept. */
+/** A stored entry. */
 export interface StoredAuditEntry extends AuditEntry {
-  /** Grows with time; `after` of the page that follows. */
+  /** Increases with time; `after` of the next page. */
   readonly id: string;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** Which entries. */
 export interface AuditFilter {
   readonly orgs: readonly string[] | '*';
-  /** Also those of no organization: sign-ins and tokens. */
+  /** Includes entries without an organization: sign-ins and tokens. */
   readonly includeGlobal: boolean;
   readonly event?: AuditEvent | undefined;
   readonly who?: string | undefined;
@@ -65,29 +71,27 @@ export interface AuditPage {
   readonly next: string | null;
 }
 
-/** Who did what. */
 export interface AuditLog {
   /**
-   * Call it once the thing is done. The log has its line before anything is asked of Redis, and an entry that Redis
-   * refuses is an error in the log, not one of the caller's: what was done is done, and an error would have it done twice.
-   * Never rejects.
+   * Records an action after it succeeded. Writes the log line first; if Redis fails, logs an error. Never rejects: an error
+   * would make the caller repeat the action.
    */
   record(entry: AuditEntry): Promise<void>;
-  /** Throws `redis.unreachable`, and `usage.invalid` for an `after` that no page has given. */
+  /** Throws `redis.unreachable`, and `usage.invalid` for an invalid cursor. */
   list(filter: AuditFilter): Promise<AuditPage>;
 }
 
-/** Entries that are kept, about: a stream is cut in whole blocks. */
+/** Approximate length of the stream: Redis trims whole nodes. */
 const MAX_ENTRIES = 10_000;
 const BATCH_SIZE = 500;
 
-/** An entry's id. */
+/** Format of an entry's id. */
 export const AUDIT_CURSOR_PATTERN = /^\d{1,15}-\d{1,15}$/;
 
 const LOG_MESSAGES: Readonly<Record<AuditEvent, string>> = {
   'run.triggered': 'Run triggered',
   'run.cancelled': 'Run cancelled',
-  'run.retried': 'The rest of a run is made again',
+  'run.retried': 'Run retried',
   'run.released': 'Run released',
   'delivery.resolved': 'Delivery resolved',
   'schedule.paused': 'Scheduled runs paused',
@@ -117,11 +121,11 @@ const logFields = ({ event, who, from, org, report, run, delivery, why }: AuditE
     Object.entries({ event, who, from, org, report, run, delivery, why }).filter(([, value]) => value !== undefined),
   );
 
-/** An entry's line in the log: all that there is of it without a Redis. */
+/** Writes an entry to the log; without Redis this is the only record. */
 export const logAuditEntry = (log: Log, entry: AuditEntry): void =>
   log.info(LOG_MESSAGES[entry.event], logFields(entry));
 
-/** The audit log: a line in the log, and the last 10,000 or so as a stream in Redis. */
+/** The audit log: a log line per entry, and about 10,000 entries in a Redis stream. */
 export function redisAuditLog(
   redis: RedisClient,
   { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
@@ -130,20 +134,20 @@ export function redisAuditLog(
   return {
     record: async (entry) => {
       logAuditEntry(log, entry);
-      const line = logFields(entry);
+      const fields = logFields(entry);
       try {
-        const kept = JSON.stringify({ ...line, at: clock.now() });
+        const kept = JSON.stringify({ ...fields, at: clock.now() });
         await withRedisErrors(redis, () => redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'entry', kept));
       } catch (thrown) {
-        log.error('An entry of the audit log was not kept in Redis; this log alone has it', {
-          ...line,
+        log.error('Audit entry could not be stored in Redis', {
+          ...fields,
           error: toDocketError(thrown).toJSON(),
         });
       }
     },
     list: async ({ orgs, includeGlobal, event, who, after, limit }) => {
       if (after !== undefined && !AUDIT_CURSOR_PATTERN.test(after)) {
-        throw new DocketError('usage.invalid', 'No page of the audit log goes on there.', {
+        throw new DocketError('usage.invalid', 'Invalid cursor.', {
           where: 'after',
           expected: 'the `next` of the page before',
         });
@@ -169,7 +173,7 @@ export function redisAuditLog(
   };
 }
 
-/** Undefined for what a later version wrote and this one does not know. */
+/** Undefined for an entry that this version does not know. */
 function parseEntry(id: string, fields: readonly string[]): StoredAuditEntry | undefined {
   const [name, json] = fields;
   if (name !== 'entry' || json === undefined) return undefined;

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccessPorts } from '../../src/admin/access/create-access.ts';
 import type { RunView } from '../../src/admin/api/schemas.ts';
-import type { Admin, AdminPorts } from '../../src/admin/app.ts';
+import type { AdminPorts } from '../../src/admin/app.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { DocketError } from '../../src/base/error.ts';
 import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
@@ -44,7 +45,7 @@ const reports = [reportDefinition('weekly'), reportDefinition('daily'), reportDe
 
 describe('the admin route', () => {
   let bench: QueueHarness;
-  let app: Admin;
+  let app: AdminApp;
   const log = recordingLog();
   const clock = manualClock(NOW);
   const admin = (given: Partial<AccessPorts> = {}, change: Partial<AdminPorts> = {}) =>

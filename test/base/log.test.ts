@@ -119,13 +119,13 @@ test('what is below the level is not written', () => {
 
 test('a person reads time, level, sentence and fields in one line, and below it what an error says', () => {
   const { log, lines } = aLog();
-  log.error('Run failed for good', {
+  log.error('Run failed permanently', {
     run: 'r1',
     why: 'two words',
     error: { code: 'api.refused', message: 'No.', next: 'Ask.' },
   });
   const [first, ...below] = formatPretty(lines[0] ?? '', false).split('\n');
-  expect(first).toMatch(/^\d\d:\d\d:\d\d\.\d{3}Z ERROR Run failed for good {2}run=r1 why="two words"$/);
+  expect(first).toMatch(/^\d\d:\d\d:\d\d\.\d{3}Z ERROR Run failed permanently {2}run=r1 why="two words"$/);
   expect(below).toEqual(['    api.refused No.', '    next: Ask.', '']);
   expect(formatPretty(lines[0] ?? '', true)).toContain('\u001b[31mERROR\u001b[0m');
 });

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { fieldReference } from '../../src/cli/field-reference.ts';
 import { helpTextOf } from '../../src/cli/help-text.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf, referenceOf } from '../../src/cli/reference.ts';
+import { BUILT_IN_KINDS } from '../../src/services/definitions/built-in-kinds.ts';
 import { docket } from '../support/docket.ts';
 import { shellWords } from '../support/shell-words.ts';
 
@@ -81,6 +83,10 @@ describe('docket --help', () => {
 
   test('docs/cli.md is what the commands say: after a change of them, `npm run docs:cli`', async () => {
     expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createProgram()));
+  });
+
+  test('docs/report-fields.md is generated from the registries: after a change of them, `npm run docs:cli`', async () => {
+    expect(await readFile('docs/report-fields.md', 'utf8')).toBe(fieldReference(BUILT_IN_KINDS));
   });
 
   test('the README’s table of variables is the configuration', async () => {

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { createScope, type Scope } from '../../src/base/scope.ts';
 import { Secret } from '../../src/base/secrets/secret.ts';
-import { createPlanExplainer } from '../../src/compose/catalogs.ts';
+import { composePlanExplainer } from '../../src/compose/catalogs.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { reportDefinition } from '../support/queue-harness.ts';
 
@@ -36,7 +36,7 @@ describe('what the admin route knows of what definitions ask', () => {
   const frozen = reportDefinition('weekly', { cron: '0 8 * * MON' });
   const version = { ...frozen, settings: { ...frozen.settings, org: 'current' as const } };
   const planning = (env: Readonly<Record<string, string>>) =>
-    createPlanExplainer(
+    composePlanExplainer(
       { config: readConfig(env), env, clock: systemClock, log: silentLog },
       { redis, prefix, orgs: () => new Map() },
       scope,
@@ -58,7 +58,7 @@ describe('what the admin route knows of what definitions ask', () => {
     expect(once).toBeGreaterThan(before);
     const alone = planning({ ACME_KEY: key });
     expect(await alone.explain(version, 'previous_month', { mayAsk: false })).toMatchObject({ report: 'weekly' });
-    expect(await alone.catalogIfHeld(version.settings)).toMatchObject({ metrics: expect.arrayContaining([]) });
+    expect(await alone.getCachedCatalog(version.settings)).toMatchObject({ metrics: expect.arrayContaining([]) });
     expect(asked()).toBe(once);
   });
 
@@ -94,11 +94,13 @@ describe('what the admin route knows of what definitions ask', () => {
       code: 'catalog.missing',
       next: expect.stringContaining('COMPLIANCE_API_URL'),
     });
-    expect(await alone.catalogIfHeld(version.settings)).toContain('No metric catalog of acme is held');
-    expect(await withService().catalogIfHeld(version.settings)).toContain('No metric catalog of acme is held');
+    expect(await alone.getCachedCatalog(version.settings)).toContain('No metric catalog of acme is cached');
+    expect(await withService().getCachedCatalog(version.settings)).toContain('No metric catalog of acme is cached');
     const keyless = planning({ COMPLIANCE_API_URL: sandbox.url });
     await expect(keyless.explain(version, undefined, MAY_ASK)).rejects.toMatchObject({ code: 'catalog.missing' });
-    expect(await keyless.catalogIfHeld(version.settings)).toContain('The API key of acme is not known to this process');
+    expect(await keyless.getCachedCatalog(version.settings)).toContain(
+      'The API key of acme is not known to this process',
+    );
     expect(asked()).toBe(before);
   });
 

@@ -35,7 +35,7 @@ test('a change of the files that is seen while a scheduler starts is put in forc
   const info: typeof log.info = (message, fields) => {
     log.info(message, fields);
     if (
-      message === 'Definitions were put in force' &&
+      message === 'Definitions activated' &&
       fields?.count === 1 &&
       log.lines.filter((line) => line.message === message).length === 2
     )

@@ -69,10 +69,10 @@ const LEDGERS: readonly [string, () => Ledger][] = [
 ];
 
 test.each(LEDGERS)(
-  'dying before or after any step loses nothing and sends nothing twice (ledger %s)',
+  'a crash before or after any step loses nothing and sends nothing twice (ledger %s)',
   async (_, make) => {
     const { calls: steps } = await diesAndIsStartedAgain(make(), undefined);
-    expect(steps).toEqual(expect.arrayContaining(['open', 'begin', 'send', 'settle', 'keepMessage', 'keepReceipts']));
+    expect(steps).toEqual(expect.arrayContaining(['open', 'begin', 'send', 'settle', 'putMessage', 'putReceipts']));
     const unknown: string[] = [];
     for (const [at, step] of steps.entries()) {
       for (const when of ['before', 'after'] as const) {
@@ -93,7 +93,7 @@ test.each(LEDGERS)(
     // Only between the ledger's `sending` and the archive's word of the end is there anything nobody can know.
     expect(new Set(unknown)).toEqual(
       new Set([
-        ...['after begin', 'before keepAttempt', 'after keepAttempt'],
+        ...['after begin', 'before putAttempt', 'after putAttempt'],
         ...['before send', 'before find', 'after find', 'after send'],
       ]),
     );
@@ -113,7 +113,7 @@ const FATES = {
 } as const satisfies Record<string, { delivered: boolean; result: SendResult }>;
 type Fate = keyof typeof FATES;
 
-test('whatever the server does and wherever processes die, nobody gets two and the ledger never lies', async () => {
+test('no server behaviour and no crash causes a duplicate or a wrong ledger state', async () => {
   const { published } = await sealedRun(await folderFor(onTestFinished));
   const archive: Archive = {
     ...directoryArchive(published.folder),

@@ -94,7 +94,7 @@ test.each<[string, TestDelivery]>([
   ['a webhook', webhook('http://169.254.169.254/latest')],
   ['a webhook in 6to4', webhook('http://[2002:a9fe:a9fe::1]/latest')],
   ['a webhook whose URL is a secret', webhook({ env: 'METADATA_URL' })],
-])('a metadata address is refused whatever allow_private says: %s', async (_, delivery) => {
+])('refuses a metadata address regardless of allow_private: %s', async (_, delivery) => {
   const { once } = await caseOf(
     () => delivery,
     { allow_private: true },
@@ -125,14 +125,14 @@ const PRIVATE: [string, () => Promise<{ delivery: TestDelivery; requests: () => 
   ],
 ];
 
-test.each(PRIVATE)('%s to a private address is refused where refusals are enforced', async (_, open) => {
+test.each(PRIVATE)('refuses %s to a private address where refusals are enforced', async (_, open) => {
   const { delivery, requests } = await open();
   const { once } = await caseOf(() => delivery);
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('allow_private') });
   expect(requests()).toBe(0);
 });
 
-test.each(PRIVATE)('%s to a private address is only warned of while refusals are not enforced', async (_, open) => {
+test.each(PRIVATE)('warns about %s to a private address where refusals are not enforced', async (_, open) => {
   const { delivery, requests } = await open();
   const { once, warnings } = await caseOf(
     () => delivery,
@@ -144,7 +144,7 @@ test.each(PRIVATE)('%s to a private address is only warned of while refusals are
   expect(warnings).not.toEqual([]);
 });
 
-test.each(PRIVATE)('%s to a private address is as allow_private says', async (_, open) => {
+test.each(PRIVATE)('%s to a private address follows allow_private', async (_, open) => {
   const { delivery } = await open();
   const { once, warnings } = await caseOf(() => delivery, { allow_private: true });
   expect(await once()).toMatchObject({ state: 'sent' });
@@ -156,14 +156,14 @@ const list = (hosts: string[], buckets: string[] = [], folders: string[] = []): 
   destinations: { hosts, buckets, folders },
 });
 
-test.each(PRIVATE)('%s to a host that destinations do not list is refused before a connection', async (_, open) => {
+test.each(PRIVATE)('refuses %s to a host outside of destinations before connecting', async (_, open) => {
   const { delivery, requests } = await open();
   const { once } = await caseOf(() => delivery, list(['*.acme.example'], ['reports', 'test']));
   expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('destinations') });
   expect(requests()).toBe(0);
 });
 
-test('what an attempt left at a host that destinations do not list any more proves nothing, and nobody signs in', async () => {
+test('does not verify an attempt at a host that destinations no longer list', async () => {
   const server = await sftpServer();
   onTestFinished(() => server.close());
   const { input, ledger, once } = await caseOf(
@@ -182,7 +182,7 @@ test('what an attempt left at a host that destinations do not list any more prov
   expect(server.steps).toEqual([]);
 });
 
-test('a bucket that destinations do not list is refused, and a listed one at a listed host gets its files', async () => {
+test('delivers to a listed bucket at a listed host only', async () => {
   const server = await s3Server();
   onTestFinished(() => server.close());
   const delivery = s3({ bucket: server.bucket, endpoint: server.url });
@@ -193,7 +193,7 @@ test('a bucket that destinations do not list is refused, and a listed one at a l
   expect(await allowed.once()).toMatchObject({ state: 'sent' });
 });
 
-test('a webhook is refused at a host that destinations do not list, also where its URL is a secret', async () => {
+test('refuses a webhook to a host outside of destinations, also with a secret URL', async () => {
   const server = await hostileServer();
   onTestFinished(() => server.close());
   server.behave((_request, response) => void response.writeHead(204).end());
@@ -207,7 +207,7 @@ test('a webhook is refused at a host that destinations do not list, also where i
   expect(await of(webhook(server.url), ['127.0.0.1'])).toMatchObject({ state: 'sent' });
 });
 
-test('a deployment that requires destinations refuses whoever lists none', async () => {
+test('a deployment that requires destinations refuses an organization without them', async () => {
   const { root, once } = await caseOf(
     () => ({ directory: { path: 'out' } }),
     {},
@@ -234,7 +234,7 @@ test.each<[string, (root: string) => string]>([
   ['itself', (root) => join(root, 'jobs')],
   ['a folder in it that is not there yet', (root) => join(root, 'jobs/acme/new')],
   ['by a link', (root) => join(root, 'link/acme')],
-])('a folder of Docket is never delivered into: %s', async (_, path) => {
+])('never delivers into a folder of Docket: %s', async (_, path) => {
   const { root, once } = await caseOf(
     (folder) => ({ directory: { path: path(folder) } }),
     {},
@@ -249,7 +249,7 @@ test.each<[string, (root: string) => string]>([
   expect(await readdir(join(root, 'jobs'))).toEqual([]);
 });
 
-test('beside a file of Docket nothing is delivered, and in a folder below it is', async () => {
+test("refuses the folder of Docket's own files, but not a folder below it", async () => {
   const own = (root: string) => ({ reservedFolders: [{ path: join(root, 'state'), includesSubfolders: false }] });
   const beside = await caseOf(() => ({ directory: { path: 'state' } }), {}, own);
   expect(await beside.once()).toMatchObject({ state: 'refused' });

@@ -13,9 +13,7 @@ import {
   sealedRun,
 } from '../support/delivery-case.ts';
 
-test('who would receive a run are those to whom it is then delivered, and those who are refused say why', async ({
-  onTestFinished,
-}) => {
+test('planned deliveries match actual ones, with reasons for refusals', async ({ onTestFinished }) => {
   const root = await folderFor(onTestFinished);
   const { archive, published: sealed } = await sealedRun(root);
   const definition = definitionWith([

@@ -61,7 +61,7 @@ async function falsify(folder: string, name: string, from: string, to: string): 
   await writeFile(join(folder, 'manifest.json'), manifest.replace(sha256(before), sha256(after)));
 }
 
-test('a mail that nobody changed is sent again, also from another sender', async () => {
+test('resends an unchanged e-mail, also with another sender', async () => {
   const { again, sent, input } = await decided();
   const mail = input.mail && { ...input.mail, from: 'other@docket.example' };
   expect((await again({ mail })).receipts).toMatchObject([{ state: 'sent' }]);
@@ -72,7 +72,7 @@ test.each([
   ['a file', 'files/queue.csv', '3', '4'],
   ['the e-mail', 'mail.html', 'well', 'lost'],
   ['the text of the e-mail', 'mail.txt', 'well', 'lost'],
-])('%s that was falsified together with its hash is not sent again', async (_, name, from, to) => {
+])('does not resend %s that was changed together with its hash', async (_, name, from, to) => {
   const { folder, sent, again } = await decided();
   await falsify(folder, name, from, to);
   await expect(again()).rejects.toMatchObject({
@@ -86,7 +86,7 @@ test.each([
 test.each([
   ['removed', (path: string) => rm(path)],
   ['changed', (path: string) => writeFile(path, 'Subject: another')],
-])('nothing is sent again whose archived message was %s', async (_, damage) => {
+])('does not resend a message whose archived copy was %s', async (_, damage) => {
   const { folder, sent, again } = await decided();
   const [name = ''] = (await readdir(join(folder, 'messages'))).filter((each) => each.endsWith('.eml'));
   await damage(join(folder, 'messages', name));
@@ -94,7 +94,7 @@ test.each([
   expect(sent).toHaveLength(1);
 });
 
-test('a webhook is not told of other files than before; where they are may have changed', async () => {
+test('resends a webhook with the same files only; links may change', async () => {
   const { archive, sealed } = await decided();
   const body = (of: PublishedRun, link: string) =>
     webhookBody(of.manifest, of.artifacts, new Map([['queue.csv', [link]]]));

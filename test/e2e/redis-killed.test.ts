@@ -98,7 +98,7 @@ async function world() {
   let allEnded: () => void = () => {};
   /** With each end that is logged, whether it was the last one. */
   const listen = ({ msg }: LoggedLine): void => {
-    if (msg !== 'Run ended' && msg !== 'Run failed for good') return;
+    if (msg !== 'Run ended' && msg !== 'Run failed permanently') return;
     looking = looking.then(async () => {
       const states = await recorded();
       if (states.every((state) => state !== null && [...TERMINAL_STATES].some((one) => one === state))) allEnded();

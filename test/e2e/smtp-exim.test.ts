@@ -11,7 +11,7 @@ import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { probeSmtpServer } from '../../src/deliver/targets/email/smtp/smtp-probe.ts';
+import { probeSmtp } from '../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { freePort } from '../../src/demo/local-redis.ts';
 import { archivedMessagePath } from '../support/archived-messages.ts';
 import { program } from '../support/debian.ts';
@@ -122,7 +122,10 @@ plain:
 test('exim takes over TLS what it takes, once, and what it says of each recipient is what the ledger says', async () => {
   const { port, taken, connections } = await exim();
   const url = new Secret(`smtp://me:s3cret@localhost:${port}?tls=required`);
-  expect(await probeSmtpServer(url, { ca: TLS.cert })).toContain('lets me in');
+  expect(await probeSmtp(url, { ca: TLS.cert })).toMatchObject({
+    encrypted: true,
+    detail: expect.stringContaining('me'),
+  });
   const mailer = smtpMailer(url, { ca: TLS.cert });
   onTestFinished(() => mailer.close());
   const to = ['a', 'gone', 'slow', 'b', 'c'].map((name) => `${name}@acme.example`);

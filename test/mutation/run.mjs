@@ -14,7 +14,7 @@ const LEAST = 85;
 const PARTS = {
   ledger: {
     mutate: ['src/deliver/ledger/*ledger.ts'],
-    lua: ['open-1', 'begin-1', 'settle-1', 'resolve-1', 'expiry'].map(
+    lua: ['open-2', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
       (step) => `src/deliver/ledger/ledger-${step}.lua`,
     ),
     tests: ['deliver/ledger/redis-ledger', 'deliver/ledger/ledger'],

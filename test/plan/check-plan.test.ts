@@ -221,8 +221,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     { period: LONG },
     ['metrics', 1],
     {
-      expected:
-        'a "granularity", or metrics that may be added up: one figure over more than 366 days is more than a call gives',
+      expected: 'a "granularity", or metrics that may be added up: one value over more than 366 days exceeds a call',
       got: '"profiles.approval_rate", "cohort.completion_rate" over 2024-01-01 to 2026-06-30, which is 912 days',
       next: 'Add a granularity, shorten the period, or move these metrics into a report of their own.',
     },
@@ -240,9 +239,9 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     { limits: { max_filter_values: 4 } },
     ['filters', 1, 'values'],
     {
-      expected: 'at most 4 values: more are asked in several calls, whose figures add up for counts alone',
+      expected: 'at most 4 values: more are requested in several calls, whose values add up for counts only',
       got: '"profiles.approval_rate" with more values of "branch"',
-      next: 'Group by "branch" as well, name fewer values, leave the others out by "not_in", or move these metrics into a section of their own.',
+      next: 'Group by "branch" as well, name fewer values, exclude the others by "not_in", or move these metrics into a section of their own.',
     },
   ],
   [
@@ -258,7 +257,7 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     { limits: { max_rows: 1 } },
     ['dimensions'],
     {
-      expected: 'at most 1 rows a call, however the groups are parted',
+      expected: 'at most 1 rows per call, however the groups are split',
       got: 'up to 210 rows',
       next: 'Group by one dimension less, filter it, or set a "limit".',
     },

@@ -291,7 +291,7 @@ Calls    1 metrics call (section by section 1, metric by metric 1), registry ver
      for a, at most 1 row
 Tokens   1 of the key's budget
 Outputs  csv
-To       nobody: the report has no delivery
+To       (no deliveries)
 Schedule 0 8 * * MON (Europe/Zurich)
          0 9 * * * (Asia/Tokyo)
 Next     2026-11-23T07:00:00.000Z  Mon 08:00 (Europe/Zurich)

@@ -49,24 +49,24 @@ describe('filters fitted into a call', () => {
 
   test('stay as they are while they name no more values than a call takes', () => {
     const filters = [only('city', 'zug', 'bern', 'genf'), without('profile.risk', 'low')];
-    expect(fitted(3, ...filters)).toEqual({ variants: [filters], spread: [] });
-    expect(fitted(3)).toEqual({ variants: [[]], spread: [] });
+    expect(fitted(3, ...filters)).toEqual({ filterSets: [filters], splitDimensions: [] });
+    expect(fitted(3)).toEqual({ filterSets: [[]], splitDimensions: [] });
   });
 
   test('leave values out by several filters of one call', () => {
     const risk = only('profile.risk', 'high');
     expect(fitted(3, without('city', ...CITIES.slice(1)), risk)).toEqual({
-      variants: [[without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun'), risk]],
-      spread: [],
+      filterSets: [[without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun'), risk]],
+      splitDimensions: [],
     });
   });
 
   test('are never turned into the others, whatever the catalog lists', () => {
     expect(fitted(3, only('city', ...CITIES))).toEqual({
-      variants: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
+      filterSets: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
         { ...filter, values: filter?.values.toSorted() },
       ]),
-      spread: ['city'],
+      splitDimensions: ['city'],
     });
     expect(fitted(3, without('city', ...CITIES)).filterSets).toEqual([
       [without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun', 'zug')],
@@ -75,8 +75,8 @@ describe('filters fitted into a call', () => {
 
   test('are spread over several calls where they name too many: each value is in one of them', () => {
     expect(fitted(2, only('city', 'zug', 'bern', 'genf'))).toEqual({
-      variants: [[only('city', 'bern', 'zug')], [only('city', 'genf')]],
-      spread: ['city'],
+      filterSets: [[only('city', 'bern', 'zug')], [only('city', 'genf')]],
+      splitDimensions: ['city'],
     });
   });
 

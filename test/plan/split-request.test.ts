@@ -19,9 +19,9 @@ const time = (from: string, to: string, more: Partial<NonNullable<ReportRequest[
 const NOVEMBER = time('2026-11-01', '2026-11-10');
 const cut = (request: ReportRequest, stricter: Partial<CallLimits> = {}, catalog: Catalog = CATALOG) =>
   splitRequest(request, catalog, callLimits(catalog, stricter));
-const pieces = (...asked: Parameters<typeof cut>): RequestSplit => {
+const requireSplit = (...asked: Parameters<typeof cut>): RequestSplit => {
   const found = cut(...asked);
-  if ('refused' in found) throw new Error(`refused: ${found.refused.of}`);
+  if ('refused' in found) throw new Error(`refused: ${found.refused.kind}`);
   return found;
 };
 
@@ -36,7 +36,7 @@ describe('a question that keeps the limits', () => {
       include: ['totals'],
     };
     expect(cut(request)).toEqual({
-      pieces: [{ request, of: 'this', first: 0, buckets: 3, rows: true, totals: request.metrics }],
+      requests: [{ request, period: 'this', first: 0, buckets: 3, rows: true, totals: request.metrics }],
       sums: false,
     });
   });
@@ -44,7 +44,7 @@ describe('a question that keeps the limits', () => {
   test('of current counts is one bucket, and has no totals that nobody asked for', () => {
     const request: ReportRequest = { metrics: ['alerts.open'], time: SPACE };
     expect(cut(request)).toEqual({
-      pieces: [{ request, of: 'this', first: 0, buckets: 1, rows: true, totals: [] }],
+      requests: [{ request, period: 'this', first: 0, buckets: 1, rows: true, totals: [] }],
       sums: false,
     });
   });
@@ -56,9 +56,9 @@ describe('a question that keeps the limits', () => {
       time: { ...NOVEMBER, granularity: 'day' },
     };
     expect(maxRowsOf(request, CATALOG)).toBe(20);
-    expect(pieces(request, { max_rows: 20 }).requests.length).toBe(1);
-    expect(pieces(request, { max_rows: 19 }).requests.length).toBe(2);
-    expect(pieces({ ...request, limit: 10 }, { max_rows: 10 }).requests.length).toBe(1);
+    expect(requireSplit(request, { max_rows: 20 }).requests.length).toBe(1);
+    expect(requireSplit(request, { max_rows: 19 }).requests.length).toBe(2);
+    expect(requireSplit({ ...request, limit: 10 }, { max_rows: 10 }).requests.length).toBe(1);
   });
 });
 
@@ -80,14 +80,14 @@ describe('a question over a range too long', () => {
         time: time(from, to),
         include: ['totals'],
       },
-      of: 'this',
+      period: 'this',
       first: 0,
       buckets: 1,
       rows: true,
       totals: folded.metrics,
     });
     expect(cut(folded, { max_range_days: 6 })).toEqual({
-      pieces: [part('2026-11-01', '2026-11-06'), part('2026-11-07', '2026-11-10')],
+      requests: [part('2026-11-01', '2026-11-06'), part('2026-11-07', '2026-11-10')],
       sums: true,
     });
   });
@@ -97,14 +97,16 @@ describe('a question over a range too long', () => {
       ...folded,
       time: time('2026-11-02', '2026-11-09', { granularity: 'day', compare: 'previous_period' }),
     };
-    const found = pieces(compared, { max_range_days: 5 });
+    const found = requireSplit(compared, { max_range_days: 5 });
     expect(found.sums).toBe(false);
-    expect(found.requests.map(({ of, first, buckets, request }) => [of, first, buckets, request.time])).toEqual([
-      ['this', 0, 5, time('2026-11-02', '2026-11-06', { granularity: 'day' })],
-      ['this', 5, 3, time('2026-11-07', '2026-11-09', { granularity: 'day' })],
-      ['previous', 0, 5, time('2026-10-25', '2026-10-29', { granularity: 'day' })],
-      ['previous', 5, 3, time('2026-10-30', '2026-11-01', { granularity: 'day' })],
-    ]);
+    expect(found.requests.map(({ period, first, buckets, request }) => [period, first, buckets, request.time])).toEqual(
+      [
+        ['this', 0, 5, time('2026-11-02', '2026-11-06', { granularity: 'day' })],
+        ['this', 5, 3, time('2026-11-07', '2026-11-09', { granularity: 'day' })],
+        ['previous', 0, 5, time('2026-10-25', '2026-10-29', { granularity: 'day' })],
+        ['previous', 5, 3, time('2026-10-30', '2026-11-01', { granularity: 'day' })],
+      ],
+    );
   });
 
   test('has no totals of what does not add up, and says that the range is why', () => {
@@ -113,19 +115,19 @@ describe('a question over a range too long', () => {
       time: { ...NOVEMBER, granularity: 'day' },
       include: ['totals'],
     };
-    const found = pieces(request, { max_range_days: 5 });
+    const found = requireSplit(request, { max_range_days: 5 });
     expect(found.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
     expect(found.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
       [['profiles.created'], ['totals']],
       [['profiles.created'], ['totals']],
     ]);
-    const rigid = pieces({ ...request, metrics: ['profiles.approval_rate'] }, { max_range_days: 5 });
+    const rigid = requireSplit({ ...request, metrics: ['profiles.approval_rate'] }, { max_range_days: 5 });
     expect(rigid.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
       [[], undefined],
       [[], undefined],
     ]);
     const { include: _include, ...plain } = request;
-    expect(pieces(plain, { max_range_days: 5 })).not.toHaveProperty('undefinedTotals');
+    expect(requireSplit(plain, { max_range_days: 5 })).not.toHaveProperty('undefinedTotals');
   });
 });
 
@@ -139,10 +141,10 @@ describe('a question of a filter too long', () => {
   const risk = (value: string) => [{ dimension: 'profile.risk', op: 'eq', values: [value] }];
 
   test('adds up where its dimension is no column, and not where it is', () => {
-    const found = pieces(filtered, { max_filter_values: 1 });
+    const found = requireSplit(filtered, { max_filter_values: 1 });
     expect(found.sums).toBe(true);
     expect(found.requests.map(({ request }) => request.filters)).toEqual([risk('high'), risk('low')]);
-    expect(pieces({ ...filtered, dimensions: ['profile.risk'] }, { max_filter_values: 1 }).sums).toBe(false);
+    expect(requireSplit({ ...filtered, dimensions: ['profile.risk'] }, { max_filter_values: 1 }).sums).toBe(false);
   });
 
   test('has no totals of what does not add up, and says that the filter is why', () => {
@@ -151,7 +153,7 @@ describe('a question of a filter too long', () => {
       metrics: ['profiles.created', 'profiles.approval_rate'],
       dimensions: ['profile.risk'],
     };
-    expect(pieces(grouped, { max_filter_values: 1 }).undefinedTotals).toEqual({
+    expect(requireSplit(grouped, { max_filter_values: 1 }).undefinedTotals).toEqual({
       metrics: ['profiles.approval_rate'],
       why: 'filter',
     });
@@ -160,17 +162,17 @@ describe('a question of a filter too long', () => {
   test('is refused for what does not add up, before its range is looked at', () => {
     const rigid: ReportRequest = { ...filtered, metrics: ['profiles.created', 'profiles.approval_rate'] };
     expect(cut(rigid, { max_filter_values: 1, max_range_days: 2 })).toEqual({
-      refused: { of: 'filter', dimension: 'profile.risk', metrics: ['profiles.approval_rate'] },
+      refused: { kind: 'filter', dimension: 'profile.risk', metrics: ['profiles.approval_rate'] },
     });
     expect(cut(rigid, { max_range_days: 2 })).toEqual({
-      refused: { of: 'fold', metrics: ['profiles.approval_rate'] },
+      refused: { kind: 'fold', metrics: ['profiles.approval_rate'] },
     });
   });
 
   test('that leaves out every listed value asks for what has none, and for what is not listed yet', () => {
     const values = ['high', 'low', 'medium', 'severe'];
     const others: ReportRequest = { ...filtered, filters: [{ dimension: 'profile.risk', op: 'not_in', values }] };
-    expect(pieces(others, { max_filter_values: 3 }).requests.map(({ request }) => request.filters)).toEqual([
+    expect(requireSplit(others, { max_filter_values: 3 }).requests.map(({ request }) => request.filters)).toEqual([
       [
         { dimension: 'profile.risk', op: 'not_in', values: ['high', 'low', 'medium'] },
         { dimension: 'profile.risk', op: 'not_in', values: ['severe'] },
@@ -189,7 +191,7 @@ describe('a question of too many rows', () => {
   };
 
   test('is parted by groups, compared in the same call, and has one call more for the service’s own totals', () => {
-    const found = pieces(grouped, { max_rows: 30 });
+    const found = requireSplit(grouped, { max_rows: 30 });
     expect(found.sums).toBe(false);
     expect(found).not.toHaveProperty('undefinedTotals');
     expect(found.requests.slice(0, 2).map(({ request, totals }) => [request, totals])).toEqual(
@@ -210,20 +212,20 @@ describe('a question of too many rows', () => {
           filters: grouped.filters,
           include: ['totals'],
         },
-        of: 'this',
+        period: 'this',
         first: 0,
         buckets: 1,
         rows: false,
         totals: grouped.metrics,
       },
     ]);
-    const counts = pieces({ ...grouped, metrics: ['profiles.created'] }, { max_rows: 30 });
+    const counts = requireSplit({ ...grouped, metrics: ['profiles.created'] }, { max_rows: 30 });
     expect(counts.requests.map(({ totals }) => totals)).toEqual([[], [], ['profiles.created']]);
   });
 
   test('needs no such call where nobody asked for totals', () => {
     const { include: _include, ...plain } = grouped;
-    const found = pieces(plain, { max_rows: 30 });
+    const found = requireSplit(plain, { max_rows: 30 });
     expect(found.requests.map(({ totals, request: { include } }) => [totals, include])).toEqual([
       [[], undefined],
       [[], undefined],
@@ -238,7 +240,7 @@ describe('a question of too many rows', () => {
       metrics: ['profiles.created'],
       dimensions: ['profile.risk'],
     };
-    const found = pieces(asked, { max_rows: 24 });
+    const found = requireSplit(asked, { max_rows: 24 });
     expect(found.requests.map(({ request, first, buckets }) => [request.filters, first, buckets])).toEqual([
       [grouped.filters, 0, 4],
       [grouped.filters, 4, 4],
@@ -248,7 +250,7 @@ describe('a question of too many rows', () => {
 
   test('of current counts is parted by groups', () => {
     const current: ReportRequest = { metrics: ['alerts.open'], dimensions: ['profile.type'], time: SPACE };
-    expect(pieces(current, { max_rows: 1 }).requests.map(({ request }) => request)).toEqual(
+    expect(requireSplit(current, { max_rows: 1 }).requests.map(({ request }) => request)).toEqual(
       (['eq', 'not_in'] as const).map((op) => ({
         ...current,
         filters: [{ dimension: 'profile.type', op, values: ['individual'] }],
@@ -257,8 +259,8 @@ describe('a question of too many rows', () => {
   });
 
   test('is refused where a single group has too many', () => {
-    expect(cut({ ...grouped, time: NOVEMBER }, { max_rows: 0 })).toEqual({ refused: { of: 'groups', rows: 5 } });
-    expect(cut(grouped, { max_rows: 1, max_range_days: 1 })).toMatchObject({ pieces: expect.any(Array) });
+    expect(cut({ ...grouped, time: NOVEMBER }, { max_rows: 0 })).toEqual({ refused: { kind: 'groups', rows: 5 } });
+    expect(cut(grouped, { max_rows: 1, max_range_days: 1 })).toMatchObject({ requests: expect.any(Array) });
   });
 });
 
@@ -267,15 +269,15 @@ test('a question of more calls than may be is refused with their number, and of 
     metrics: ['profiles.created'],
     time: time(from, '2026-11-30', { granularity: 'day' }),
   });
-  expect(pieces(days('2026-08-23'), { max_range_days: 1 }).requests.length).toBe(MAX_CALLS_PER_TABLE);
-  expect(cut(days('2026-08-22'), { max_range_days: 1 })).toEqual({ refused: { of: 'calls', calls: 101 } });
+  expect(requireSplit(days('2026-08-23'), { max_range_days: 1 }).requests.length).toBe(MAX_CALLS_PER_TABLE);
+  expect(cut(days('2026-08-22'), { max_range_days: 1 })).toEqual({ refused: { kind: 'calls', calls: 101 } });
   expect(
     cut(
       { ...days('2026-11-01'), time: time('2026-11-01', '2026-11-30', { granularity: 'week' }) },
       { max_range_days: 6 },
     ),
   ).toEqual({
-    refused: { of: 'bucket' },
+    refused: { kind: 'bucket' },
   });
 });
 
@@ -330,10 +332,10 @@ describe('a table put together', () => {
       buckets: ['2026-11-05', '2026-11-06', '2026-11-07', '2026-11-08'].map(bucket),
     };
     const place = [
-      { of: 'this', first: 0, buckets: 3 },
-      { of: 'this', first: 3, buckets: 1 },
-      { of: 'previous', first: 0, buckets: 3 },
-      { of: 'previous', first: 3, buckets: 1 },
+      { period: 'this', first: 0, buckets: 3 },
+      { period: 'this', first: 3, buckets: 1 },
+      { period: 'previous', first: 0, buckets: 3 },
+      { period: 'previous', first: 3, buckets: 1 },
     ];
     const asked = time('2026-11-09', '2026-11-12', { granularity: 'day', compare: 'previous_period' });
     expect(a?.call).toBe(ids[0]);
@@ -341,7 +343,7 @@ describe('a table put together', () => {
       request: { metrics: ['profiles.created', 'profiles.approval_rate'], time: asked, include: ['totals'] },
       buckets,
       previous,
-      pieces: place.map((where, index) => ({
+      parts: place.map((where, index) => ({
         call: ids[index],
         ...where,
         metrics: ['profiles.created', 'profiles.approval_rate'],
@@ -354,7 +356,7 @@ describe('a table put together', () => {
       request: { metrics: ['profiles.decided'], time: asked },
       buckets,
       previous,
-      pieces: place.map((where, index) => ({ call: ids[index], ...where, metrics: ['profiles.decided'], totals: [] })),
+      parts: place.map((where, index) => ({ call: ids[index], ...where, metrics: ['profiles.decided'], totals: [] })),
       sums: false,
     });
     expect(callsOf(b!)).toEqual(ids);
@@ -381,7 +383,7 @@ describe('a table put together', () => {
     );
     expect(plan.sections[0]?.join).toMatchObject({
       buckets: [{ label: '', from: '', to: '' }],
-      pieces: [{ metrics: ['alerts.open'] }, { metrics: ['rfis.open'] }],
+      parts: [{ metrics: ['alerts.open'] }, { metrics: ['rfis.open'] }],
       sums: false,
     });
     expect(plan.sections[0]?.join).not.toHaveProperty('previous');

@@ -40,25 +40,37 @@ describe('the periods of a backfill', () => {
   });
 
   it.each(['last_30_days', 'last_4_weeks', { from: '2026-01-01', to: '2026-01-31' }] as PeriodSpec[])(
-    'are none for %j, whose periods do not follow one another',
+    'rejects %j, whose periods are not consecutive',
     (period) => {
-      expect(() => of(period, '2026-01-01', '2026-09-30')).toThrow(/do not follow one another/);
+      expect(() => of(period, '2026-01-01', '2026-09-30')).toThrow(
+        expect.objectContaining({ code: 'usage.invalid', where: 'acme/weekly' }),
+      );
     },
   );
 
-  it('are over', () => {
-    expect(() => of('previous_month', '2026-09-01', '2026-11-30')).toThrow(/2026-11-01 to 2026-11-30 is not over/);
+  it('rejects a period that has not ended', () => {
+    expect(() => of('previous_month', '2026-09-01', '2026-11-30')).toThrow(
+      expect.objectContaining({ code: 'usage.invalid', where: '--to', expected: 'a day before 2026-11-01' }),
+    );
     expect(of('previous_month', '2026-10-01', '2026-10-31')).toHaveLength(1);
     // Where it is still yesterday, and where it is tomorrow already.
     const morning = Date.parse('2026-12-01T05:00:00Z');
-    expect(() => of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Honolulu', morning)).toThrow(/is not over/);
+    expect(() => of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Honolulu', morning)).toThrow(
+      expect.objectContaining({ code: 'usage.invalid', where: '--to' }),
+    );
     const noon = Date.parse('2026-11-30T12:00:00Z');
     expect(of('previous_month', '2026-11-01', '2026-11-30', 'Pacific/Kiritimati', noon)).toHaveLength(1);
   });
 
-  it('are at least one, and not without end', () => {
-    expect(() => of('previous_month', '2026-01-02', '2026-01-31')).toThrow(/No month begins/);
-    expect(() => of('previous_month', '2026-02-01', '2026-01-31')).toThrow(/no day/);
-    expect(() => of('previous_day', '2000-01-01', '2020-12-31')).toThrow(/more than 3660/);
+  it('rejects a range without periods and one with too many', () => {
+    expect(() => of('previous_month', '2026-01-02', '2026-01-31')).toThrow(
+      expect.objectContaining({ code: 'usage.invalid', expected: 'days in which a month begins' }),
+    );
+    expect(() => of('previous_month', '2026-02-01', '2026-01-31')).toThrow(
+      expect.objectContaining({ code: 'usage.invalid', got: '2026-02-01 to 2026-01-31' }),
+    );
+    expect(() => of('previous_day', '2000-01-01', '2020-12-31')).toThrow(
+      expect.objectContaining({ code: 'usage.invalid', expected: 'at most ten years of days' }),
+    );
   });
 });

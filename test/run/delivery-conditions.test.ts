@@ -57,7 +57,7 @@ test.each<[string, boolean, string]>([
   ['queue:alerts.open = 3', true, 'alerts.open is 3, which is = 3.'],
   ['other:alerts.open = 3', false, 'None of 0 figures of alerts.open is = 3.'],
   ['non_empty', true, 'queue is not empty.'],
-  ['changed', true, 'No earlier delivery is known here.'],
+  ['changed', true, 'No earlier delivery on record.'],
 ])('%s of a table with rows', async (send_if, send, reason) => {
   expect(await decided(QUEUE, send_if)).toEqual({
     target: '0-email',
@@ -241,7 +241,7 @@ test('changed compares with what this recipient of this report got last, and wit
   const { conditions } = await evaluateConditions(QUEUE, both, sent);
   expect(conditions.map(({ recipient, send, reason }) => [recipient, send, reason])).toEqual([
     ['a@acme.example', false, 'The figures are the same as those of run r1, sent 2026-11-09T00:00:00.000Z.'],
-    ['b@acme.example', true, 'No earlier delivery is known here.'],
+    ['b@acme.example', true, 'No earlier delivery on record.'],
   ]);
   const next = dataset(table('queue', []));
   expect((await evaluateConditions(next, both, sent)).conditions[0]).toMatchObject({

@@ -1,7 +1,8 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { TroubleName } from './troubles.ts';
-import type { ArchiveKind } from './world.ts';
+import type { ArchiveKind } from './deployment.ts';
+import type { FaultName } from './faults.ts';
+import type { CheckName } from './reconcile.ts';
 
 /** A defect that a change could bring. */
 export interface Defect {
@@ -9,14 +10,14 @@ export interface Defect {
   /** File under `dist`, a text in it, and its replacement. */
   readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
   /** The line of the soak's table that must fail. */
-  readonly breaks: string;
+  readonly breaks: CheckName;
 }
 
 /** A build with defects that break different lines, so that one soak shows each of them. */
 export interface BrokenBuild {
   readonly defects: readonly Defect[];
   /** The troubles that show the defects; all there are when absent. They need different things, so that they overlap. */
-  readonly only?: readonly TroubleName[];
+  readonly only?: readonly FaultName[];
   readonly archive?: ArchiveKind;
 }
 
@@ -34,13 +35,13 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     defects: [
       {
         name: 'a job that is in no list counts as waiting',
-        edits: [['queue/jobs/run-queue.js', '  return true\nend', '  return false\nend']],
-        breaks: 'runs that have not ended',
+        edits: [['queue/jobs/is-orphaned.lua', '  return true\nend', '  return false\nend']],
+        breaks: 'unfinished runs',
       },
       {
         name: 'an archive that cannot be written for a moment fails the run',
         edits: [UNWRITABLE_IS_FINAL],
-        breaks: 'runs failed by what passes',
+        breaks: 'runs failed by a transient error',
       },
     ],
   },
@@ -50,14 +51,18 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       {
         name: 'a second deployment starts on the Redis of the first',
         edits: [
-          ['services/deployment/deployment-identity.js', 'throw conflictOf(ports, known, marker);', 'return known.id;'],
+          [
+            'services/deployment/deployment-identity.js',
+            'throw conflictError(ports, known, marker);',
+            'return known.id;',
+          ],
           [
             'queue/definitions/mass-removal.js',
             "throw new DocketError('deployment.mass_removal'",
             "return void new DocketError('deployment.mass_removal'",
           ],
         ],
-        breaks: 'second deployments that were let in',
+        breaks: 'second deployments that started',
       },
       {
         name: 'a message whose reply was lost is sent again',
@@ -72,8 +77,8 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       },
       {
         name: 'what a peer repeats is kept as it is',
-        edits: [['base/secrets/redactor.js', 'return shapes ? hideCredentialShapes(told) : told;', 'return text;']],
-        breaks: 'secrets in logs, Redis, the archive or what was sent',
+        edits: [['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(told) : told;', 'return text;']],
+        breaks: 'secrets in logs, Redis, the archive or deliveries',
       },
       {
         name: 'the archive is written without a look at its marker',
@@ -84,7 +89,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
             "return void new DocketError('archive.marker_missing'",
           ],
         ],
-        breaks: 'files written where the archive was not mounted',
+        breaks: 'files written to the unmounted archive folder',
       },
     ],
   },
@@ -94,11 +99,11 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'the ledger opens a delivery anew that it has on record',
         edits: [
           [
-            'deliver/ledger/ledger-open-1.lua',
+            'deliver/ledger/ledger-open-2.lua',
             'local state, epoch = ARGV[5], tonumber(ARGV[6])',
             "local state, epoch = 'pending', tonumber(redis.call('HGET', rows, id .. ':epoch') or '0')",
           ],
-          ['deliver/ledger/ledger-open-1.lua', 'if takes then', 'if true then'],
+          ['deliver/ledger/ledger-open-2.lua', 'if takes then', 'if true then'],
         ],
         breaks: 'sent twice',
       },
@@ -112,18 +117,18 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
             "redis.call('PING')",
           ],
         ],
-        breaks: 'windows over the budget at the server',
+        breaks: 'rate-limit windows exceeded at the server',
       },
       {
         name: 'one organization is given the answer to another one’s question',
         edits: [
           [
             'fetch/cache/response-cache.js',
-            'canonical([by.tenant, by.service, by.key, by.registryVersion, org, request])',
-            'canonical([request])',
+            'canonicalJson([by.tenant, by.service, by.key, by.registryVersion, org, request])',
+            'canonicalJson([request])',
           ],
         ],
-        breaks: 'figures that are not the service’s',
+        breaks: 'figures that differ from the service',
       },
     ],
   },
@@ -135,16 +140,16 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         edits: [
           [
             'fetch/rate-limit/budget-8.lua',
-            'local now = math.max(last, math.min(reached, proven))',
-            'local now = math.max(last, reached)',
+            'local now = math.max(last, math.min(wallTime, provenTime))',
+            'local now = math.max(last, wallTime)',
           ],
         ],
-        breaks: 'windows over the budget at the server',
+        breaks: 'rate-limit windows exceeded at the server',
       },
       {
         name: 'a disk that is full for a moment fails the run',
         edits: [UNWRITABLE_IS_FINAL],
-        breaks: 'runs failed by what passes',
+        breaks: 'runs failed by a transient error',
       },
     ],
   },

@@ -1,19 +1,20 @@
 import { type AccessPorts, createAccess } from '../../src/admin/access/create-access.ts';
-import type { PlanExplainer } from '../../src/admin/access/definitions.ts';
-import type { ArchivedFiles } from '../../src/admin/access/files.ts';
 import { reportSlotFinder } from '../../src/admin/access/slots.ts';
 import { createStreamLimiter } from '../../src/admin/api/stream-limiter.ts';
-import { type Admin, type AdminPorts, createAdminApp } from '../../src/admin/app.ts';
+import { type AdminPorts, createAdminApp } from '../../src/admin/app.ts';
 import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import type { AuditLog } from '../../src/services/audit-log.ts';
+import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
+import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { aDoor } from './page-auth.ts';
 
 /** An archive in which nothing is. */
-export const NO_PACKS: ArchivedFiles = {
+export const NO_PACKS: RunFileReader = {
   files: async () => undefined,
   file: async () => undefined,
   preview: async () => undefined,
@@ -50,7 +51,7 @@ export function createTestAdmin(
   entries: readonly TokenEntry[],
   given: Partial<AccessPorts> = {},
   { log = silentLog, clock = systemClock, ...change }: Partial<AdminPorts> & { log?: Log; clock?: Clock } = {},
-): Admin {
+): AdminApp {
   const ports = accessPorts({ clock, ...given });
   return createAdminApp({
     auth: aDoor(entries, { clock, log }),

@@ -13,6 +13,10 @@ export const cases = (count: number): { readonly numRuns: number; readonly seed?
   numRuns: Math.ceil(count * FACTOR * SHARE),
   ...(FACTOR === 1 ? { seed: SEED } : {}),
 });
+/** Whether all cases are drawn. The fast tier draws too few to meet each kind of value. */
+export const ALL_CASES = SHARE >= 1;
+/** The least count of a kind of cases that a test must have met, or else it has shown nothing. */
+export const least = (count: number): number => (ALL_CASES ? count : -1);
 /** Time limit of a test in ms, from the seconds it takes on an idle machine. */
 export const within = (seconds: number): number => seconds * 15_000 * FACTOR;
 

@@ -1,19 +1,12 @@
-import type {
-  Access,
-  BudgetEntry,
-  FileEntry,
-  HeldRun,
-  OrganizationEntry,
-  ReportDetail,
-  RunLive,
-  RunNews,
-  SlotEntry,
-} from '../../src/admin/access/access.ts';
+import type { Access, HeldRun, OrganizationEntry, ReportDetail, SlotEntry } from '../../src/admin/access/access.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
 import { resolvePeriod } from '../../src/definitions/periods/period.ts';
 import type { Pause } from '../../src/queue/schedules/pauses.ts';
+import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
 import type { RunRecord, RunState } from '../../src/run/run-record.ts';
+import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
+import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');
@@ -76,7 +69,7 @@ export const running = runOf('running', 'running', {
   timings: { plan: 420 },
   files: [],
 });
-export const live: RunLive = {
+export const live: LiveProgress = {
   stage: 'fetch',
   done: 57,
   of: 132,
@@ -242,7 +235,7 @@ export const heldPack: HeldRun = {
 
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
-  const newsOf = (record: RunRecord): RunNews => ({ record, live: record.state === 'running' ? live : null });
+  const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
   const find = (id: string): RunRecord => {
     const found = runs.find((run) => run.id === id);
     if (found === undefined) throw new Error(`no run ${id}`);

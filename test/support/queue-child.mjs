@@ -15,8 +15,8 @@ import { redisRunStore } from '../../dist/queue/runs/run-store.js';
 import { openDueSlots } from '../../dist/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../../dist/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../../dist/redis/connection.js';
+import { reportFileSchema } from '../../dist/services/definitions/built-in-kinds.js';
 import { triggerRun } from '../../dist/services/runs/trigger-run.js';
-import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);
@@ -104,7 +104,7 @@ if (role === 'opens') {
     clock: systemClock,
     log: silentLog,
     concurrency: 2,
-    maxLost: 2,
+    maxCrashes: 2,
     lock: { durationMs: 600, stalledIntervalMs: 300 },
   });
   let stopping = false;

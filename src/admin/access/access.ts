@@ -1,67 +1,69 @@
-import type { Readable } from 'node:stream';
 import type { ErrorJson } from '../../base/error.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { SlotView } from '../../definitions/schedules/slot-view.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
-import type { BudgetState, Priority } from '../../fetch/rate-limit/budget.ts';
+import type { Priority } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
+import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import type { ReleasePreview } from '../../services/runs/release-preview.ts';
+import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
 
 /**
- * What one principal may see and do: the only way from a request, of the API or of the page, to anything behind it.
+ * What a principal may see and do. All requests of the API and the page go through it.
  *
- * Whatever belongs to another organization is not there, whether it exists or not: `request.not_found`. Whatever acts
- * throws `auth.forbidden` for a viewer, and leaves a line in the audit log once it has changed something. Each method throws `redis.unreachable`.
+ * Data of another organization does not exist for the principal: `request.not_found`. Actions throw `auth.forbidden` for a
+ * viewer, and are recorded in the audit log once they have changed something. Each method throws `redis.unreachable`.
  *
- * An id of a run or a delivery may be its first eight digits or more, where they name one of those that the principal may
- * see; otherwise `run.ambiguous`, `delivery.ambiguous`, or `usage.invalid` for fewer digits.
+ * Run and delivery ids may be prefixes of eight digits or more that match one visible item; otherwise `run.ambiguous`,
+ * `delivery.ambiguous`, or `usage.invalid` for fewer digits.
  */
 export interface Access {
   readonly principal: Principal;
   /** Organizations with a folder of definitions, by id. */
   organizations(): Promise<readonly OrganizationEntry[]>;
-  /** Reports as they are defined now, by organization and id; those whose file has a fault are among them. */
+  /** The current reports by organization and id, including those with invalid files. */
   reports(filter: ReportsFilter): Promise<ReportPage>;
   report(org: string, report: string): Promise<ReportDetail>;
-  /** The days that each of them means for this report now; none while no version of it is in force. @param specs undefined: the definition's own */
+  /** Resolves period specifications for the report; none while no version of it is active. @param specs undefined: the definition's own */
   periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
   /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
   slots(filter: SlotFilter): Promise<readonly SlotEntry[]>;
   /**
-   * What a run would ask and cost: `docket explain --json`. For an operator it may cost a token of the key; a viewer is
-   * told of what is held. Throws `plan.invalid`, `catalog.missing` and what the service answers.
+   * The requests and cost of a run: `docket explain --json`. It may cost an operator's request a token of the API key; for a
+   * viewer it uses the cached catalog. Throws `plan.invalid`, `catalog.missing` and what the service answers.
    */
   explain(org: string, report: string, period?: PeriodSpec): Promise<unknown>;
-  /** A definition's text, read as a report of this organization; nothing is kept. */
+  /** Validates the text of a definition as a report of this organization; stores nothing. */
   validate(org: string, report: string, text: string): Promise<Validation>;
 
   trigger(org: string, report: string, request: RunRequest): Promise<{ opened: boolean; record: RunRecord }>;
   runs(filter: RunsFilter): Promise<RunPage>;
   run(id: string): Promise<RunRecord>;
-  /** How the run goes on: at once, and whenever it changed, until it has ended. At most one a second. */
+  /** Yields the run at once and on each change, until it has ended; at most once per second. */
   watch(id: string, signal: AbortSignal): AsyncIterable<RunSnapshot>;
   /** Throws `run.conflict`. */
   decide(id: string, what: 'retry' | 'release' | 'cancel', reason: string): Promise<RunRecord>;
   /**
-   * What the archive keeps of the run for people: its files, and the e-mail with its pictures. Empty before the run has
-   * made them and after they have left the archive. This and the next two throw `archive.unreachable`, `archive.corrupt`.
+   * The archived files of the run, and the e-mail with its images. Empty before they are published and after they have left
+   * the archive. This and the next two methods throw `archive.unreachable`, `archive.corrupt`.
    */
   files(id: string): Promise<readonly FileEntry[]>;
-  /** One of them, by its name; the bytes are compared with their hash. */
+  /** A file by name; its hash is verified. */
   file(id: string, name: string): Promise<RunFile>;
   /**
-   * The e-mail as a page of its own, its pictures inside as `data:` URLs. Show it under a policy that runs nothing:
+   * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
    * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
    */
   preview(id: string): Promise<string>;
 
-  /** What somebody wants to know before a held run is released; null for a run that is not held. */
+  /** The preview of a release; null for a run that is not held. */
   heldRun(id: string): Promise<HeldRun | null>;
 
   deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
@@ -74,7 +76,7 @@ export interface Access {
   pause(org: string, report: string | null, reason: string): Promise<Pause>;
   resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
 
-  /** Who did what, newest first. */
+  /** Entries of the audit log, newest first. */
   audit(filter: {
     readonly org?: string | undefined;
     readonly event?: AuditEvent | undefined;
@@ -83,14 +85,14 @@ export interface Access {
     readonly limit: number;
   }): Promise<AuditPage>;
 
-  /** The lines of the keys that the visible organizations use. */
+  /** The budgets of the API keys of the visible organizations. */
   budgets(): Promise<BudgetOverview>;
 }
 
 export interface OrganizationEntry {
   readonly org: string;
   readonly name: string;
-  /** Null where its `org.yaml` has had a fault since the start. */
+  /** Null where no valid `org.yaml` was loaded. */
   readonly timezone: string | null;
   readonly reports: number;
   readonly pause: Pause | null;
@@ -116,23 +118,23 @@ export interface ReportEntry {
   readonly schedules: readonly string[];
   /** The report's own pause or its organization's. */
   readonly pause: Pause | null;
-  /** Of its file: the report goes on as its last good version says, or not at all where there is none. */
+  /** Diagnostics of its file. The report uses its last good version, if there is one. */
   readonly faults: readonly string[];
   /** The newest run, of whatever state; null while there is none. */
   readonly last: RunRecord | null;
 }
 
-/** All but the slots is null of a report whose file has had a fault since it was written: no version of it is in force. */
+/** All fields but the slots are null for a report without a valid version. */
 export interface ReportDetail extends ReportEntry {
   readonly owner: string | null;
   readonly timezone: string | null;
   /**
-   * The definition in force as its file said it, YAML. Secrets are references in it. A text that has a fault is never
-   * shown: the fault may be a secret. Null as well where only Redis knows the version in force.
+   * The text of the active definition, YAML with references to secrets. An invalid text is never shown: it may contain a
+   * secret. Null as well where only Redis has the active version.
    */
   readonly text: string | null;
   readonly digest: string | null;
-  /** The next ones, at most five. */
+  /** The next slots, at most five. */
   readonly slots: readonly SlotView[];
 }
 
@@ -151,7 +153,7 @@ export interface SlotEntry extends SlotView {
   readonly paused: boolean;
 }
 
-/** What came of a definition's text. `text` of a fault is what `docket check` prints, with line and column. */
+/** The result of a validation. `text` of a fault is the line that `docket check` prints, with line and column. */
 export interface Validation {
   readonly ok: boolean;
   readonly faults: readonly {
@@ -160,7 +162,7 @@ export interface Validation {
     readonly text: string;
     readonly code?: Diagnostic['code'];
   }[];
-  /** Why what it asks was not compared with the metric catalog; null when it was, and when it has other faults. */
+  /** Why the metric catalog was not checked; null if it was, and if there are other faults. */
   readonly unchecked: string | null;
 }
 
@@ -168,9 +170,9 @@ export interface RunRequest {
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
   readonly priority: Priority;
-  /** Delivers once more what was delivered for the period already; without, that throws `already_delivered`. */
+  /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
   readonly again: boolean;
-  /** The same key and request give the same run; another request throws `run.conflict`. */
+  /** The same key and request return the same run; a different request throws `run.conflict`. */
   readonly idempotencyKey?: string;
 }
 
@@ -186,52 +188,8 @@ export interface RunsFilter {
   readonly limit: number;
 }
 
-export type { LiveProgress as RunLive, RunSnapshot as RunNews } from '../../run/live-progress.ts';
-
-/** A file of a run, as its manifest names it. */
-export interface FileEntry {
-  readonly name: string;
-  /** `mail`: `mail.html` and `mail.txt`; `picture`: what the HTML shows as `cid:`. */
-  readonly kind: 'file' | 'mail' | 'picture';
-  /** Media type. */
-  readonly type: string;
-  /** Null for parts of the mail, whose manifest notes none. */
-  readonly bytes: number | null;
-  /** Hex. Null for the mail of runs that older versions have sealed. */
-  readonly sha256: string | null;
-}
-
-export interface RunFile extends FileEntry {
-  readonly bytes: number;
-  /** Rejects at once for a file that is missing, at the last piece for one that was changed: `archive.corrupt`. Whoever opens it closes it. */
-  open(): Promise<Readable>;
-}
-
-/** A held run's files: what is missing in them, and who would receive them. */
-export interface HeldRun {
-  /** In the order of the sections; null where the archive does not say. */
-  readonly missing:
-    | readonly {
-        /** The section's id, and its title where the definition has one. */
-        readonly section: string;
-        readonly title: string | null;
-        readonly code: string;
-        /** One sentence, in the report's language. */
-        readonly text: string;
-      }[]
-    | null;
-  /** Null where the archive or the run's definition is not at hand. */
-  readonly recipients:
-    | readonly {
-        /** Position and kind in the definition, e.g. `0-email`. */
-        readonly target: string;
-        /** An address, or where the files go. */
-        readonly recipient: string;
-        readonly receives: boolean;
-        /** Why it would not: the allow-list, or its `send_if`. */
-        readonly why: string | null;
-      }[]
-    | null;
+/** The preview of a held run's release. */
+export interface HeldRun extends ReleasePreview {
   /** Why the archive could not be read. */
   readonly error: ErrorJson | null;
 }
@@ -243,25 +201,6 @@ export interface DeliveriesFilter {
   readonly state?: DeliveryState;
   /** `next` of the page before. */
   readonly after?: string;
-  /** Runs that are looked through, newest first: a page may have more deliveries or fewer, and `next` tells whether there are more. */
+  /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
   readonly limit: number;
-}
-
-/** Lines by key; and organizations whose key this process cannot look up, so that nothing is told of its line. */
-export interface BudgetOverview {
-  readonly budgets: readonly BudgetEntry[];
-  readonly unknown: readonly { readonly org: string; readonly why: string }[];
-}
-
-/** The line of one API key for one kind of calls. */
-export interface BudgetEntry {
-  /** Visible ones alone: that strangers share the key is not told. */
-  readonly organizations: readonly string[];
-  readonly of: 'metrics' | 'reads';
-  /** Tokens there are at the full rate, in a window of so many ms. */
-  readonly calls: number;
-  readonly windowMs: number;
-  readonly state: BudgetState;
-  /** When a call that is asked for now can expect its token, if nobody goes before it: epoch ms, now while one is free. */
-  readonly expected: number;
 }

@@ -1,7 +1,8 @@
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
+import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import type { Access, BudgetOverview } from './access.ts';
+import type { Access } from './access.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
@@ -11,7 +12,7 @@ import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
 
-/** Everything that requests may ask of the rest; a handler has it through `Access` alone. */
+/** All ports behind `Access`. */
 export type AccessPorts = ReportsPorts &
   RunsPorts &
   FilesPorts &
@@ -24,7 +25,7 @@ export type AccessPorts = ReportsPorts &
   DefinitionsPorts &
   WatchPorts;
 
-/** What the principal may see and do, over these ports. Asks nothing of them yet. */
+/** Creates the access of a principal. Calls no port yet. */
 export const createAccess = (ports: AccessPorts, principal: Principal): Access => ({
   principal,
   ...reportsAccess(ports, principal),
@@ -44,7 +45,7 @@ export interface AuditPorts {
   readonly audit: Pick<AuditLog, 'list'>;
 }
 
-/** Who did what: of its organizations for everybody, of the house for an operator of all. */
+/** Entries of the visible organizations; entries without an organization only for an operator of all organizations. */
 export const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
   audit: async ({ org, ...filter }) => {
     if (org !== undefined) assertVisible(principal, org);
@@ -57,19 +58,18 @@ export const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<A
 });
 
 export interface BudgetsPorts extends Pick<ReportsPorts, 'jobs'> {
-  /** The lines of these organizations' keys, asked of Redis alone. Throws `redis.unreachable`. */
+  /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
   readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
 }
 
-const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; an operator is told why.';
+const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
 
-/** The lines of API keys. */
 export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
   return {
     budgets: async () => {
       const found = await budgetsOf([...jobs().orgs.values()].filter(({ id }) => canSee(principal, id)));
       if (principal.role === 'operator') return found;
-      // The reason names a variable or a path of this machine, for whoever can mend it.
+      // The reason names a variable or a path of this machine: only for operators.
       return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: KEY_UNKNOWN_MESSAGE })) };
     },
   };

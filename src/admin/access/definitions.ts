@@ -1,52 +1,24 @@
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import type { LoadedOrg } from '../../definitions/load/parse-definitions.ts';
-import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
-import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
+import type { ValidateText } from '../../services/definitions/definition-threads.ts';
+import type { PlanExplainer } from '../../services/definitions/explain-report.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access, Validation } from './access.ts';
 import { assertVisible, notFoundError } from './permissions.ts';
-import { currentReport, isOrganization, type ReportsPorts } from './reports.ts';
 
-/** A text that may become a definition, checked as `docket check` would. */
-export type ValidateText = (posted: {
-  readonly text: string;
-  readonly file: string;
-  readonly name: { readonly org: string; readonly report: string };
-  /** Undefined: the organization's settings cannot be read. */
-  readonly of: LoadedOrg | undefined;
-}) => Promise<{
-  readonly faults: readonly Diagnostic[];
-  /** Why it was not compared with everything. */
-  readonly unchecked: string | null;
-}>;
-
-/** What is known of what a definition asks. */
-export interface PlanExplainer {
-  /**
-   * What a run would ask, cost and send: what `docket explain --json` prints.
-   * Throws `plan.invalid`, `catalog.missing` and what the service answers.
-   * @param mayAsk whether a token may be spent on a catalog where the workers hold none
-   */
-  explain(
-    version: FrozenDefinition,
-    period: PeriodSpec | undefined,
-    { mayAsk }: { readonly mayAsk: boolean },
-  ): Promise<unknown>;
-}
-
-export interface DefinitionsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
+export interface DefinitionsPorts extends CurrentReportPorts {
   readonly explainer: PlanExplainer;
   readonly checkText: ValidateText;
 }
 
-/** Texts of definitions, and what they ask. */
+/** Plans and validation of definitions. */
 export function definitionsAccess(ports: DefinitionsPorts, principal: Principal): Pick<Access, 'explain' | 'validate'> {
   return {
     explain: async (org, report, period) => {
       assertVisible(principal, org);
       const { version } = await currentReport(ports, org, report);
       if (version === undefined) throw notFoundError();
-      // Each try that the service refuses costs a token as well: who may only look could use the key up.
+      // Each attempt costs a token, even a refused one: a viewer must not be able to use up the budget.
       return ports.explainer.explain(version, period, { mayAsk: principal.role === 'operator' });
     },
 

@@ -1,6 +1,8 @@
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
+import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
-import { type RunIdLookup, resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
+import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access } from './access.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
@@ -11,7 +13,7 @@ export interface DeliveriesPorts {
   readonly audit: Pick<AuditLog, 'record'>;
 }
 
-/** Deliveries, and what may be decided of them. */
+/** Deliveries, and decisions about them. */
 export function deliveriesAccess(
   { decisions, runs, audit }: DeliveriesPorts,
   principal: Principal,
@@ -36,22 +38,11 @@ export function deliveriesAccess(
     delivery,
 
     resolve: async (text, as, reason) => {
-      // Searching the archive is for whoever may decide.
+      // Only an operator may cause a search of the archive.
       const recover = (id: string) => decisions.recover(id, principal.orgs);
       const { id } = await visible(text, principal.role === 'operator' ? recover : decisions.find);
       assertOperator(principal);
-      const row = await decisions.resolve(id, as, { by: principal.name, reason });
-      const { run, org, report } = row;
-      await audit.record({
-        event: 'delivery.resolved',
-        ...auditActor(principal),
-        delivery: id,
-        run,
-        org,
-        report,
-        why: `${as === 'sent' ? 'declared sent' : 'to be sent again'}: ${reason}`,
-      });
-      return row;
+      return resolveDelivery(id, as, auditActor(principal, reason), { decisions, audit });
     },
   };
 }

@@ -1,34 +1,18 @@
 import { toDocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
+import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access, FileEntry, HeldRun, RunFile } from './access.ts';
+import type { Access, HeldRun } from './access.ts';
 import { notFoundError } from './permissions.ts';
 import { getVisibleRun } from './runs.ts';
 
-/** Which run's pack. */
-export interface ArchivedRunRef {
-  readonly id: string;
-  readonly org: string;
-  readonly report: string;
-}
-
-/** What the archive keeps of runs, for people to look at. Throws `archive.unreachable`, `archive.corrupt`. */
-export interface ArchivedFiles {
-  /** Undefined: the run's files are not there (yet, or any more). */
-  files(run: ArchivedRunRef): Promise<readonly FileEntry[] | undefined>;
-  /** Undefined for a name that `files` does not list. */
-  file(run: ArchivedRunRef, name: string): Promise<RunFile | undefined>;
-  /** The e-mail with its pictures inside; undefined where there is none. */
-  preview(run: ArchivedRunRef): Promise<string | undefined>;
-}
-
 export interface FilesPorts {
-  readonly archivedFiles: ArchivedFiles;
+  readonly archivedFiles: RunFileReader;
   readonly runs: RunIdLookup;
 }
 
-/** The files that runs have made. */
+/** The archived files of runs. */
 export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Access, 'files' | 'file' | 'preview'> {
   const run = (id: string) => getVisibleRun(ports, principal, id);
   return {
@@ -49,21 +33,21 @@ export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Acces
 }
 
 export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {
-  /** Throws `archive.*`. Undefined: its files are not in the archive. */
+  /** Undefined: its files are not in the archive. Throws `archive.*`. */
   readonly heldRun: (run: RunRecord) => Promise<Omit<HeldRun, 'error'> | undefined>;
 }
 
-/** Held runs, for whoever decides whether they are released. */
+/** Previews of the release of held runs. */
 export const heldRunAccess = (ports: HeldRunPorts, principal: Principal): Pick<Access, 'heldRun'> => ({
   heldRun: async (id) => {
     const run = await getVisibleRun(ports, principal, id);
     if (run.state !== 'held') return null;
     try {
-      const pack = await ports.heldRun(run);
-      return { missing: null, recipients: null, ...pack, error: null };
+      const preview = await ports.heldRun(run);
+      return { missing: null, recipients: null, ...preview, error: null };
     } catch (thrown) {
       const error = toDocketError(thrown);
-      // An archive that does not answer must not keep the run itself from being seen.
+      // An unreachable archive must not hide the run.
       if (!error.code.startsWith('archive.')) throw error;
       return { missing: null, recipients: null, error: error.toJSON() };
     }

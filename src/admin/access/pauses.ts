@@ -1,52 +1,35 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../base/clock.ts';
 import type { Pauses } from '../../queue/schedules/pauses.ts';
-import type { AuditLog } from '../../services/audit-log.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
+import { type PauseSchedulesPorts, pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import type { Access } from './access.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
-import { currentReport, isOrganization, type ReportsPorts } from './reports.ts';
 
-export interface PausesPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
+export interface PausesPorts extends CurrentReportPorts, PauseSchedulesPorts {
   readonly pauses: Pick<Pauses, 'list' | 'put' | 'lift'>;
-  readonly clock: Clock;
-  readonly audit: Pick<AuditLog, 'record'>;
 }
 
-/** What is paused, and pausing it: an organization's scheduled runs or one report's. */
+/** Pauses of the scheduled runs of organizations and reports. */
 export function pausesAccess(ports: PausesPorts, principal: Principal): Pick<Access, 'pauses' | 'pause' | 'resume'> {
-  const { pauses, clock, audit } = ports;
   return {
-    pauses: async () => (await pauses.list()).filter(({ org }) => canSee(principal, org)),
+    pauses: async () => (await ports.pauses.list()).filter(({ org }) => canSee(principal, org)),
 
     pause: async (org, report, reason) => {
       assertVisible(principal, org);
-      const there =
+      const exists =
         report === null
           ? isOrganization(ports.jobs(), org)
           : (await currentReport(ports, org, report)).version !== undefined;
-      if (!there) throw notFoundError();
+      if (!exists) throw notFoundError();
       assertOperator(principal);
-      const asked = { org, report, who: principal.name, why: reason, since: clock.now(), key: null, run: null };
-      const stands = await pauses.put(asked);
-      // The pause that stood before is somebody else's deed, or was told of already.
-      if (isDeepStrictEqual(stands, asked)) {
-        await audit.record({ event: 'schedule.paused', ...auditActor(principal), ...named(org, report), why: reason });
-      }
-      return stands;
+      return pauseSchedules({ org, report }, auditActor(principal, reason), ports);
     },
 
-    // Of something that is gone as well: its pause may still be there.
+    // A removed report may still have a pause.
     resume: async (org, report, reason) => {
       assertVisible(principal, org);
       assertOperator(principal);
-      const lifted = await pauses.lift({ org, report }, principal.name, reason);
-      if (lifted.length > 0) {
-        await audit.record({ event: 'schedule.resumed', ...auditActor(principal), ...named(org, report), why: reason });
-      }
-      return lifted;
+      return resumeSchedules({ org, report }, auditActor(principal, reason), ports);
     },
   };
 }
-
-const named = (org: string, report: string | null) => (report === null ? { org } : { org, report });

@@ -1,25 +1,23 @@
 import { DocketError } from '../../base/error.ts';
+import type { AuditActor } from '../../services/audit-log.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 
-/** What belongs to another organization and what does not exist at all: nobody can tell the two apart. */
-export const notFoundError = (): DocketError => new DocketError('request.not_found', 'There is nothing here.');
+/** The same error for what belongs to another organization and for what does not exist: existence is not revealed. */
+export const notFoundError = (): DocketError => new DocketError('request.not_found', 'Not found.');
 
 /** Throws `request.not_found` for an organization that does not exist for the principal. */
 export function assertVisible(principal: Principal, org: string): void {
   if (!canSee(principal, org)) throw notFoundError();
 }
 
-/** Throws `auth.forbidden` for whoever may only look. Ask first whether he sees what he wants to act on. */
+/** Throws `auth.forbidden` for a viewer. Call `assertVisible` first. */
 export function assertOperator({ role }: Principal): void {
   if (role === 'operator') return;
-  throw new DocketError('auth.forbidden', 'The token may look and not act.', {
+  throw new DocketError('auth.forbidden', 'This token is read-only.', {
     expected: 'a token with the role operator',
     got: `the role ${role}`,
   });
 }
 
-/** Who acts and from where, as the audit log tells it. */
-export const auditActor = ({ name, from }: Principal): { readonly who: string; readonly from?: string } => ({
-  who: name,
-  ...(from === undefined ? {} : { from }),
-});
+/** The principal as the audit log records it. */
+export const auditActor = ({ name, from }: Principal, reason: string): AuditActor => ({ by: name, from, reason });

@@ -1,32 +1,26 @@
 import type { Clock } from '../../base/clock.ts';
-import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
-import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
 import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
-import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import type { Access, OrganizationEntry, ReportEntry } from './access.ts';
 import { assertVisible, notFoundError } from './permissions.ts';
 
-export interface ReportsPorts {
-  /** What this process's folder of definitions says now. */
-  readonly jobs: () => Definitions;
-  /** The version in force of a report whose file has a fault and of which this process remembers no good text. */
-  readonly lastGood: (name: string) => Promise<FrozenDefinition | undefined>;
+export interface ReportsPorts extends CurrentReportPorts {
   readonly runs: Pick<RunStore, 'list'>;
   readonly pauses: Pick<Pauses, 'list'>;
   readonly clock: Clock;
 }
 
-/** Slots that the detail of a report shows. */
+/** Slots in the detail of a report. */
 const SHOWN_SLOTS = 5;
 
-/** Organizations and reports as they are defined now. */
+/** The current organizations and reports. */
 export function reportsAccess(
   ports: ReportsPorts,
   principal: Principal,
@@ -78,7 +72,7 @@ export function reportsAccess(
         const of = orgOf(name);
         return name > after && canSee(principal, of) && (org === undefined || of === org);
       });
-      // One read for the newest run of each: that is why there are pages.
+      // One read per report for its newest run: hence the pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
         names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), pauses)),
@@ -118,44 +112,17 @@ export function reportsAccess(
   };
 }
 
-/** A report as it is defined now: by its last good version while its file has a fault. */
-export interface CurrentReport {
-  /** Undefined: there is no such report, or it never was without a fault. */
-  readonly version: FrozenDefinition | undefined;
-  /** One line each; empty as well where there is no such report. */
-  readonly faults: readonly string[];
-}
-
-export async function currentReport(
-  { jobs, lastGood }: Pick<ReportsPorts, 'jobs' | 'lastGood'>,
-  org: string,
-  report: string,
-): Promise<CurrentReport> {
-  const own = jobs();
-  const name = `${org}/${report}`;
-  const faults = reportDiagnostics(own, name).map(formatDiagnostic);
-  const definition = own.reports.get(name);
-  const settings = own.orgs.get(org);
-  if (definition !== undefined && settings !== undefined) return { version: { definition, settings }, faults };
-  // A schedule goes on with the last good version; so does who asks for the report.
-  return { version: faults.length === 0 ? undefined : await lastGood(name), faults };
-}
-
-/** Whether there is such an organization, be its settings readable or not. */
-export const isOrganization = ({ orgs, folder, diagnostics }: Definitions, org: string): boolean =>
-  orgs.has(org) || isInvalidOrg(folder, org, diagnostics);
-
-/** Of `org/report`, or of the organization's own name. */
+/** The organization of `org/report`, or the name itself. */
 const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';
 
-/** `org/report`, in order: those in force, and those whose file has faults. */
+/** Sorted names `org/report` of active reports and of invalid files. */
 function reportNames({ reports, sources }: Definitions): readonly string[] {
   const names = new Set(reports.keys());
   for (const name of sources.keys()) if (name.includes('/')) names.add(name);
   return [...names].sort();
 }
 
-/** In order. */
+/** Sorted names of organizations. */
 function organizationNames(jobs: Definitions): readonly string[] {
   const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map(orgOf);
   return [...new Set(named)].filter((org) => ID_PATTERN.test(org) && isOrganization(jobs, org)).sort();

@@ -2,34 +2,34 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
 import type { RunRecord, RunStore } from '../../run/run-record.ts';
-import type { AuditEvent, AuditLog } from '../../services/audit-log.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import { type CurrentReportPorts, currentReport } from '../../services/definitions/current-report.ts';
+import { decideRun } from '../../services/deliveries/audited-decisions.ts';
 import type { DecisionService } from '../../services/deliveries/decisions.ts';
 import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
-import { type RunIdLookup, resolveRunId } from '../../services/runs/resolve-id.ts';
-import type { TriggerRun } from '../../services/runs/trigger-run.ts';
+import { resolveRunId } from '../../services/runs/resolve-id.ts';
+import { requestRun, type TriggerRun } from '../../services/runs/trigger-run.ts';
 import { watchRun } from '../../services/runs/watch-run.ts';
 import type { Principal } from '../auth/tokens.ts';
 import type { Access } from './access.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
-import { currentReport, type ReportsPorts } from './reports.ts';
 
-export interface RunsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
+export interface RunsPorts extends CurrentReportPorts {
   readonly trigger: TriggerRun;
   readonly runs: Pick<RunStore, 'list'> & RunIdLookup;
   readonly decisions: Pick<DecisionService, 'retry' | 'release' | 'cancel'>;
   readonly audit: Pick<AuditLog, 'record'>;
 }
 
-/** Runs: asking for one, looking at them, deciding about one. */
+/** Runs: trigger, list and inspect them, and decide about them. */
 export function runsAccess(
   ports: RunsPorts,
   principal: Principal,
 ): Pick<Access, 'trigger' | 'runs' | 'run' | 'decide'> {
   const run = (id: string): Promise<RunRecord> => getVisibleRun(ports, principal, id);
-  const told = (event: AuditEvent, { id, org, report }: RunRecord, why?: string) =>
-    ports.audit.record({ event, ...auditActor(principal), run: id, org, report, why });
   return {
     trigger: async (org, report, { period, deliver, priority, again, idempotencyKey }) => {
       assertVisible(principal, org);
@@ -39,24 +39,23 @@ export function runsAccess(
       if (version === undefined) {
         throw new DocketError(
           'definition.invalid',
-          `The report ${org}/${report} has a fault, and no version of it is in force.`,
+          `The file of ${org}/${report} is invalid, and no version of it is active.`,
           {
-            next: 'Correct its file; the report itself lists what is wrong.',
+            next: 'Correct its file; the page of the report lists the errors.',
           },
         );
       }
-      const { opened, record } = await ports.trigger({
+      const request = {
         ...version,
         slot: { trigger: idempotencyKey === undefined ? randomUUID() : hashIdempotencyKey(principal, idempotencyKey) },
-        trigger: 'on_demand',
+        trigger: 'on_demand' as const,
         priority,
         ...(period === undefined ? {} : { period }),
         deliver,
         again,
         by: principal.name,
-      });
-      if (opened) await told('run.triggered', record);
-      return { opened, record };
+      };
+      return requestRun(request, ports, { from: principal.from });
     },
 
     runs: async ({ org, report, states, since, until, after, limit }) => {
@@ -76,16 +75,12 @@ export function runsAccess(
     decide: async (text, what, reason) => {
       const { id } = await run(text);
       assertOperator(principal);
-      const record = await ports.decisions[what](id, { by: principal.name, reason });
-      await told(DECISION_EVENTS[what], record, reason);
-      return record;
+      return decideRun(id, what, auditActor(principal, reason), ports);
     },
   };
 }
 
-const DECISION_EVENTS = { retry: 'run.retried', release: 'run.released', cancel: 'run.cancelled' } as const;
-
-/** The run of this id, whole or short, if the principal may see it; throws `request.not_found`, and as `resolveRunId` does. */
+/** The run with this id or prefix, if the principal may see it. Throws `request.not_found`, and as `resolveRunId`. */
 export async function getVisibleRun(
   { runs }: { readonly runs: RunIdLookup },
   principal: Principal,
@@ -98,7 +93,7 @@ export async function getVisibleRun(
   return record;
 }
 
-/** A key is its sender's own: two clients that both count from 1 do not meet. */
+/** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
 const hashIdempotencyKey = ({ name }: Principal, key: string): string =>
   createHash('sha256')
     .update(JSON.stringify([name, key]))
@@ -111,19 +106,19 @@ export interface WatchPorts {
   readonly clock: Clock;
 }
 
-/** Runs as they go on. */
+/** Live progress of runs. */
 export function watchAccess(ports: WatchPorts, principal: Principal): Pick<Access, 'watch'> {
   return {
     watch: async function* (text, signal) {
       const id = await resolveRunId(text, ports.runs, principal.orgs);
       if (id === undefined) throw notFoundError();
       try {
-        for await (const news of watchRun(id, signal, ports)) {
-          assertVisible(principal, news.record.org);
-          yield news;
+        for await (const snapshot of watchRun(id, signal, ports)) {
+          assertVisible(principal, snapshot.record.org);
+          yield snapshot;
         }
       } catch (thrown) {
-        // Told in other words than of another organization's run, it would tell that there is none.
+        // The same error as for the run of another organization: existence is not revealed.
         throw toDocketError(thrown).code === 'run.not_found' ? notFoundError() : thrown;
       }
     },

@@ -9,25 +9,25 @@ import type { Access } from './access.ts';
 import { assertVisible, notFoundError } from './permissions.ts';
 import type { ReportsPorts } from './reports.ts';
 
-/** A report, and the settings that it is read with. */
+/** A report and its settings. */
 interface Scheduled {
   readonly definition: Definition;
   readonly settings: OrgSettings;
 }
 
-/** Finds the soonest slots of reports; the same for all principals. Made once, for it remembers. */
+/** Finds the next slots of reports. One finder for all principals: it caches timetables. */
 export type FindReportSlots = (
   jobs: Definitions,
   which: (of: { readonly org: string; readonly report: string }) => boolean,
   span: { readonly from: number; readonly until?: number | undefined; readonly limit: number },
 ) => Promise<readonly (Scheduled & { readonly slot: Parameters<typeof slotView>[0] })[]>;
 
-/** See `FindReportSlots`. Ten thousand reports cost milliseconds, and the first time of a day their timetables. */
+/** Takes milliseconds for ten thousand reports, and longer once a day to compute their timetables. */
 export function reportSlotFinder(): FindReportSlots {
   const find = slotFinder();
   let grouped: { readonly jobs: Definitions; readonly groups: readonly TimetableGroup<Scheduled>[] } | undefined;
   return async (jobs, which, span) => {
-    // Until definitions are read again they are the very same.
+    // The object changes only when definitions are loaded again.
     if (grouped?.jobs !== jobs) grouped = { jobs, groups: groupByTimetable(scheduledOf(jobs)) };
     const groups = grouped.groups.flatMap(({ reports, ...group }) => {
       const chosen = reports.filter(({ definition }) => which(definition));

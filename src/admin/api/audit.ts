@@ -20,7 +20,7 @@ const entrySchema = z
     id: z.string(),
     at: z.iso.datetime(),
     event: z.enum(AUDIT_EVENTS),
-    who: z.string().describe('Name of the token, or of the person on the command line.'),
+    who: z.string().describe('Name of the token, or of the user on the command line.'),
     from: text.describe('IP address; null on the command line.'),
     organization: text.describe('Null for what belongs to none: sign-ins and tokens.'),
     report: text,
@@ -34,7 +34,7 @@ const listRoute = createRoute({
   method: 'get',
   path: '/api/audit',
   tags: ['Audit'],
-  summary: 'Who did what, the newest first',
+  summary: 'List the audit log, newest first',
   description:
     'The last 10,000 or so. Sign-ins and tokens belong to no organization and are told to an operator of all organizations alone.',
   security,

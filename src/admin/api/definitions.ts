@@ -43,7 +43,7 @@ const validateRoute = createRoute({
   method: 'post',
   path: '/api/reports/{org}/{report}/validate',
   tags: ['Definitions'],
-  summary: 'Look for faults in a definition',
+  summary: 'Validate a definition',
   description:
     'The text as it would stand in the report’s file, which need not be there; at most 256 KiB, and what is read within 1.5 s. Nothing is kept, and no call is made: it is compared with the metric catalog if the workers hold one.',
   security,

@@ -4,7 +4,7 @@ import { create as contentDisposition } from 'content-disposition';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { FileEntry } from '../access/access.ts';
+import type { FileEntry } from '../../services/runs/run-file-reader.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {

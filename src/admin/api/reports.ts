@@ -38,7 +38,7 @@ const reportSchema = z
     faults: z
       .array(z.string())
       .readonly()
-      .describe('Of its file: it goes on as its last good version says, or not at all where there is none.'),
+      .describe('Errors of its file. The report uses its last good version, if there is one.'),
     last: orNull(runSchema).describe('The newest run, of whatever state.'),
   })
   .meta({ id: 'Report' });
@@ -57,7 +57,7 @@ const detailSchema = reportSchema
   .extend({
     owner: z.string().nullable(),
     timezone: z.string().nullable(),
-    text: z.string().nullable().describe('The definition in force, YAML; a text with a fault is not shown.'),
+    text: z.string().nullable().describe('The active definition, YAML; an invalid text is not shown.'),
     digest: z.string().nullable(),
     slots: z.array(slotSchema).readonly().describe('The next ones.'),
   })

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { PROGRESS_STAGES } from '../../run/live-progress.ts';
+import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
 import { TERMINAL_STATES } from '../../run/run-record.ts';
-import type { RunLive, RunNews } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { idParams, lookupProblems, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
@@ -24,7 +23,7 @@ export const progressSchema = z
     stage: z.enum(PROGRESS_STAGES),
     calls: z.object({ done: z.int(), of: z.int().describe('0 before there is a plan.') }),
     tokens: z.int().nullable().describe('Left on the key after the last call.'),
-    ahead: z.int().nullable().describe('Calls ahead in the line of its key, while it waits for a token.'),
+    ahead: z.int().nullable().describe('Calls ahead of it while it waits for a token.'),
     expected_finish: z.iso.datetime().nullable().describe('When the last call is expected to be answered.'),
     at: z.iso.datetime(),
   })
@@ -38,7 +37,7 @@ export const progressView = ({
   ahead,
   finish,
   at,
-}: RunLive): z.infer<typeof progressSchema> => ({
+}: LiveProgress): z.infer<typeof progressSchema> => ({
   stage,
   calls: { done, of },
   tokens,
@@ -51,7 +50,7 @@ const route = createRoute({
   method: 'get',
   path: '/api/runs/{id}/events',
   tags: ['Runs'],
-  summary: 'How a run goes on, as a stream of events',
+  summary: 'Stream the progress of a run',
   description: [
     'Server-sent events. `run`: the run (`Run`), at once and whenever it changed. `progress`: what its worker is at (`Progress`, or null), at once and at most once a second. `end`: `{ "state": … }`, when it has ended; the stream closes then.',
     'A comment every 15 s of silence. Come back with `Last-Event-ID` and you are told only what is new; after the end the answer is 204, which stops an `EventSource`. Each token may have ten streams.',
@@ -139,7 +138,7 @@ interface EventVersions {
 
 const contentHash = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
-const eventVersions = ({ record, live }: RunNews): EventVersions => ({
+const eventVersions = ({ record, live }: RunSnapshot): EventVersions => ({
   run: contentHash(record),
   live: contentHash(live),
 });
@@ -148,12 +147,12 @@ const parseEventId = (text: string | undefined): Partial<EventVersions> => {
   return { ...(run === undefined ? {} : { run }), ...(live === undefined ? {} : { live }) };
 };
 
-const isEnd = (news: RunNews, known: string | undefined): boolean =>
+const isEnd = (news: RunSnapshot, known: string | undefined): boolean =>
   TERMINAL_STATES.has(news.record.state) && parseEventId(known).run === eventVersions(news).run;
 
 async function* eventTexts(
-  first: RunNews,
-  rest: AsyncIterator<RunNews>,
+  first: RunSnapshot,
+  rest: AsyncIterator<RunSnapshot>,
   {
     known,
     clock,

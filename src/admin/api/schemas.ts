@@ -42,8 +42,8 @@ export const runSchema = z
     state: z.enum(RUN_STATES).describe('From queued, running and waiting a run moves by itself; from the others not.'),
     slot: z.string().describe('The scheduled instant, or `trigger:<id>`.').meta({ example: AT }),
     trigger: z.enum(TRIGGERS).describe('What asked for it.'),
-    by: z.string().nullable().describe('Who asked: the name of a token or of a shell’s user; null: nobody did.'),
-    priority: z.enum(PRIORITIES).describe('Its place in the line of its API key.'),
+    by: z.string().nullable().describe('Name of the token or of the shell’s user; null for scheduled runs.'),
+    priority: z.enum(PRIORITIES).describe('Priority in the queue of its API key.'),
     period: z
       .object({
         from: z.string().describe('First day, YYYY-MM-DD.'),
@@ -93,7 +93,7 @@ export const runSchema = z
     cancel: z
       .object({ by: z.string(), reason: z.string(), at: instantSchema })
       .nullable()
-      .describe('Who has told it to stop.'),
+      .describe('Who has requested its cancellation.'),
   })
   .meta({ id: 'Run' });
 export type RunView = z.infer<typeof runSchema>;
@@ -131,7 +131,7 @@ const heldSchema = z
 /** One run that was asked for by its id. */
 export const runDetailSchema = runSchema
   .extend({
-    held: z.union([heldSchema, z.null()]).describe('Of a run in state held, before it is released; null of any other.'),
+    held: z.union([heldSchema, z.null()]).describe('For a run in state held; otherwise null.'),
   })
   .meta({ id: 'RunDetail' });
 
@@ -174,7 +174,7 @@ export const deliverySchema = z
     recipient: z.string().describe('An address, or where the files go.').meta({ example: 'lead@acme.example' }),
     state: z
       .enum(DELIVERY_STATES)
-      .describe('unknown: it may have arrived, and is somebody’s decision; nothing is sent again by itself.'),
+      .describe('unknown: it may have arrived and needs a decision; it is not sent again automatically.'),
     epoch: count.describe('Grows with each attempt.'),
     detail: z.string().nullable().describe('What the server said, or why it is unknown.'),
     changed_at: instantSchema,

@@ -1,17 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { AddressList } from '../../base/net/address-list.ts';
-import type { Env } from '../hono-env.ts';
+import type { Env, Session } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { CSRF_FIELD, CSRF_HEADER, isCsrf, isOwnNavigation, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="docket"' };
 
-/** What lets requests in. */
 export interface AuthPorts {
   readonly tokens: TokenVerifier;
   /** Absent where there is no page. */
@@ -21,9 +20,8 @@ export interface AuthPorts {
 }
 
 /**
- * Lets nobody pass without a token that is accepted: for the API. The page's session does as well – for what changes
- * something only with its token in the header `X-CSRF-Token`, and only from a page of ours. Sets `principal`, `session`
- * and `stillAccepted`. Expects `knowClient` before it.
+ * Rejects API requests without a valid token. A session of the page is accepted as well; unsafe methods then need the header
+ * `X-CSRF-Token` and the same origin. Sets `principal`, `session` and `stillAccepted`. Requires `resolveClient`.
  */
 export function requireToken({ tokens, sessions, loginThrottle, limit }: AuthPorts): MiddlewareHandler<Env> {
   return async (context, next) => {
@@ -31,8 +29,8 @@ export function requireToken({ tokens, sessions, loginThrottle, limit }: AuthPor
     if (header === undefined && sessions !== undefined) {
       const session = isOwnNavigation(context) ? await sessions.read(context) : undefined;
       if (session !== undefined) {
-        const shown = context.req.header(CSRF_HEADER);
-        if (!isSafe(context.req.method) && !(isSameOrigin(context) && isCsrf(session.csrf, shown)))
+        const presented = context.req.header(CSRF_HEADER);
+        if (!isSafe(context.req.method) && !(isSameOrigin(context) && isCsrf(session.csrf, presented)))
           return crossSiteProblem();
         return admitSession(context, next, { sessions, limit, session });
       }
@@ -69,11 +67,10 @@ export function requireToken({ tokens, sessions, loginThrottle, limit }: AuthPor
 }
 
 /**
- * Lets nobody pass who is not signed in: for the page. An action (any method but GET and HEAD) has to come from a page
- * of ours with the session's token, in the field `csrf` of its form or the header `X-CSRF-Token`. Sets `principal`,
- * `session` (whose `csrf` goes into each form) and `stillAccepted`. Expects `knowClient` before it.
+ * Rejects page requests without a session. Unsafe methods need the same origin and the session's CSRF token, in the form
+ * field `csrf` or the header `X-CSRF-Token`. Sets `principal`, `session` and `stillAccepted`. Requires `resolveClient`.
  *
- * @param missing the answer to whoever is not signed in, e.g. a way to the sign-in form
+ * @param missing the response without a session, e.g. a redirect to the sign-in form
  */
 export function requireSession(
   { sessions, limit }: { readonly sessions: Sessions; readonly limit: RateLimit },
@@ -83,8 +80,8 @@ export function requireSession(
     const session = await sessions.read(context);
     if (session === undefined) return limit.address(context) ?? missing(context);
     if (!isSafe(context.req.method)) {
-      const shown = context.req.header(CSRF_HEADER) ?? (await readCsrfField(context));
-      if (!isSameOrigin(context) || !isCsrf(session.csrf, shown)) return crossSiteProblem();
+      const presented = context.req.header(CSRF_HEADER) ?? (await readCsrfField(context));
+      if (!isSameOrigin(context) || !isCsrf(session.csrf, presented)) return crossSiteProblem();
     }
     return admitSession(context, next, { sessions, limit, session });
   };
@@ -107,11 +104,11 @@ async function admitSession(
   return undefined;
 }
 
-/** Whether a token may what it might: its entry may have been narrowed since. */
+/** Whether the permissions of a token are unchanged. */
 const hasSameAccess = (before: Principal, now: Principal): boolean =>
   before.role === now.role && isDeepStrictEqual(before.orgs, now.orgs);
 
-/** Of a form; Hono keeps the body for the handler. */
+/** The CSRF field of a form. Hono caches the body for the handler. */
 async function readCsrfField(context: Context<Env>): Promise<unknown> {
   const type = context.req.header('content-type') ?? '';
   if (!/^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(type)) return undefined;
@@ -122,18 +119,18 @@ async function readCsrfField(context: Context<Env>): Promise<unknown> {
 const crossSiteProblem = (): Response =>
   problem('auth.cross_site', {
     expected: `a request of a page of this site, with its token in ${CSRF_FIELD} or ${CSRF_HEADER}`,
-    next: 'Load the page anew and try again; a script of your own sends Authorization: Bearer <token>.',
+    next: 'Reload the page and try again; scripts send Authorization: Bearer <token>.',
   });
 
-/** What decides who may ask, and who it is: `knowClient`, `authenticated` and `signedIn` are made of it. */
+/** Authentication and authorization of a process. */
 export interface Auth extends AuthPorts {
-  /** Those whose forwarded headers are believed. */
+  /** Proxies whose forwarded headers are trusted. */
   readonly proxies: AddressList;
-  /** Names of ours beside addresses and localhost, lower case, without port. */
+  /** Configured host names beside addresses and localhost, lower case, without port. */
   readonly names: readonly string[];
 }
 
-/** The door of a process that has the page. */
+/** Authentication of a process with the page. */
 export interface PageAuth extends Auth {
   readonly sessions: Sessions;
 }

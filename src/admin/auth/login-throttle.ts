@@ -5,17 +5,17 @@ import type { Env } from '../hono-env.ts';
 import { addressBlock } from './client.ts';
 import { createWindowCounter } from './window-counter.ts';
 
-/** Refused tokens that an address may show in a window. */
+/** Rejected tokens per address and window. */
 const MAX_REFUSED_TOKENS = 10;
 const WINDOW_MS = 60_000;
 
-/** Counts refused tokens by address, whether they came with a request or over the sign-in form. */
+/** Counts rejected tokens by address, of requests and of the sign-in form. */
 export interface LoginThrottle {
-  /** Says it in the log; returns the seconds to wait as soon as the address has shown too many. */
+  /** Logs the refusal; returns the seconds to wait once the address has exceeded the limit. */
   recordRefusal(context: Context<Env>, why: 'unknown' | 'expired'): number | undefined;
 }
 
-/** A right token always passes: all clients behind a proxy share an address, and one that guesses must not lock them out. */
+/** Valid tokens are not throttled: clients behind a proxy share an address, and one that guesses must not lock out the rest. */
 export function createLoginThrottle({ clock, log }: { readonly clock: Clock; readonly log: Log }): LoginThrottle {
   const refusals = createWindowCounter(() => clock.now(), { most: MAX_REFUSED_TOKENS, windowMs: WINDOW_MS });
   return {
@@ -24,9 +24,9 @@ export function createLoginThrottle({ clock, log }: { readonly clock: Clock; rea
       const { left, endsMs } = refusals.count(addressBlock(address));
       const fields = { event: 'token.refused', from: address, path: context.req.path.slice(0, 200) };
       if (left > 0) log.warn('A token was refused', { ...fields, why });
-      // Once: whoever goes on guessing must not fill the log as well.
+      // Once: further guesses must not fill the log.
       if (left === 0)
-        log.warn('Too many tokens were refused: further ones are not told of for a minute', { ...fields, why });
+        log.warn('Too many tokens were refused: further ones are not logged for a minute', { ...fields, why });
       return left > 0 ? undefined : Math.ceil(endsMs / 1_000);
     },
   };

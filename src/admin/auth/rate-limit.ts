@@ -8,18 +8,17 @@ import { createWindowCounter, type WindowCount } from './window-counter.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Holds off floods: by token for whoever has one, by address for everybody else. */
+/** Limits requests by token, or by address without one. */
 export interface RateLimit {
-  /** Counts a request; the refusal when there were too many within a minute. */
+  /** Counts a request; returns the refusal above the limit. */
   principal(context: Context<Env>, principal: Principal): Response | undefined;
   address(context: Context<Env>): Response | undefined;
 }
 
 /**
- * Counts in this process: a map of numbers costs a request nothing, whereas a count in Redis would cost it a round trip,
- * and the flood would reach Redis.
+ * Counts in this process: a count in Redis would cost each request a round trip, and pass a flood on to Redis.
  *
- * @param perMinute requests of one token, or of one address without any
+ * @param perMinute requests per token, or per address without one
  */
 export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
   const requests = createWindowCounter(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });

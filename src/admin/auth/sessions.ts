@@ -8,51 +8,43 @@ import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
-import type { Env } from '../hono-env.ts';
+import type { Env, Session } from '../hono-env.ts';
 import { isLoopbackHost } from './client.ts';
 import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
 
-/** A session ends so long after the last request that a person made, and so long after its sign-in, ms. */
+/** A session ends this long after the last request of the user, and this long after the sign-in. */
 const SESSION_IDLE_TIMEOUT_MS = 2 * 3_600_000;
 const SESSION_LIFETIME_MS = 12 * 3_600_000;
-/** How exact the time of the last request is kept, ms: otherwise each request would write. */
+/** Precision of the time of the last request, ms: otherwise each request would write. */
 const LAST_SEEN_INTERVAL_MS = 60_000;
 
-/** Somebody who is signed in to the page. */
-export interface Session {
-  readonly principal: Principal;
-  /** What each action of the page has to show: a form in the field `csrf`, a script in the header `X-CSRF-Token`. */
-  readonly csrf: string;
-}
-
-/** What became of a sign-in. */
 export type SignInResult =
   | { readonly signedIn: true; readonly session: Session }
   | {
       readonly signedIn: false;
       /**
        * - `unknown`, `expired`: the token;
-       * - `throttled`: too many refused tokens of this address, `retryAfterS` says for how long;
-       * - `insecure`: neither TLS nor this machine's own name, so the cookie would travel in clear;
-       * - `cross_site`: the form was not ours.
+       * - `throttled`: too many rejected tokens of this address; `retryAfterS` is the wait;
+       * - `insecure`: neither TLS nor a loopback name, so the cookie would be sent in clear;
+       * - `cross_site`: the form is of another site.
        */
       readonly why: 'unknown' | 'expired' | 'throttled' | 'insecure' | 'cross_site';
       readonly retryAfterS?: number;
     };
 
 /**
- * Sessions of the page. The browser holds an opaque id in a cookie (HttpOnly, SameSite=Strict; `__Host-` and Secure behind
- * TLS), Redis holds its hash with a mark of the token, so that every admin process knows it and a look into Redis opens
- * none. The token is judged again at each request: whoever is revoked is out within seconds.
+ * Sessions of the page. The browser has a random id in a cookie (HttpOnly, SameSite=Strict; `__Host-` and Secure behind TLS).
+ * Redis has its hash and a reference to the token: all admin processes share sessions, and reading Redis gives access to
+ * none. Each request verifies the token again, so that a revocation takes effect within seconds.
  *
- * Each throws `redis.unreachable`.
+ * Each method throws `redis.unreachable`.
  */
 export interface Sessions {
-  /** The session of a request; undefined without one, and when it or its token has ended. */
+  /** The session of a request; undefined without one, and if it or its token has expired. */
   read(context: Context<Env>): Promise<Session | undefined>;
-  /** Begins a session under a new id and ends the one that the browser had. Call it for POST alone. */
+  /** Starts a session with a new id and ends the previous one of the browser. Only for POST. */
   signIn(context: Context<Env>, token: string): Promise<SignInResult>;
   signOut(context: Context<Env>): Promise<void>;
 }
@@ -60,7 +52,7 @@ export interface Sessions {
 const storedSessionSchema = z.object({ mark: z.string(), began: epochMsSchema, seen: epochMsSchema });
 type StoredSession = z.infer<typeof storedSessionSchema>;
 
-/** A session that nobody can read is none: its bearer signs in again. */
+/** Undefined for an unreadable session: the user signs in again. */
 function parseStoredSession(text: string): StoredSession | undefined {
   try {
     return storedSessionSchema.safeParse(JSON.parse(text)).data;
@@ -69,7 +61,6 @@ function parseStoredSession(text: string): StoredSession | undefined {
   }
 }
 
-/** What sessions stand on. */
 export interface SessionPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
@@ -88,7 +79,7 @@ export function redisSessions({ redis, prefix, tokens, loginThrottle, audit, clo
     Math.min(began + SESSION_LIFETIME_MS, seen + SESSION_IDLE_TIMEOUT_MS) - clock.now();
   const keep = (id: string, kept: StoredSession, only: 'NX' | 'XX') => {
     const [key, text, ms] = [keyOf(id), JSON.stringify(kept), restMs(kept)];
-    // Only what is still there is kept on: a request in hand must not bring back what was signed out meanwhile.
+    // XX: a running request must not restore a session that was signed out meanwhile.
     return withRedisErrors(redis, () =>
       only === 'XX' ? redis.set(key, text, 'PX', ms, 'XX') : redis.set(key, text, 'PX', ms, 'NX'),
     );
@@ -148,7 +139,7 @@ export function redisSessions({ redis, prefix, tokens, loginThrottle, audit, clo
   };
 }
 
-// The prefix makes the browser refuse it from anything but this very host over TLS; plain HTTP cannot have it.
+// The prefix `__Host-` restricts the cookie to this host over TLS; it is not available over HTTP.
 const cookieName = (secure: boolean): string => (secure ? '__Host-docket' : 'docket');
 
 const cookieAttributes = (secure: boolean) =>
@@ -159,7 +150,7 @@ function readSessionId(context: Context<Env>): string | undefined {
   return id !== undefined && /^[\w-]{43}$/.test(id) ? id : undefined;
 }
 
-/** Whether a person asked: what an open page asks by itself, for its live figures, would keep it signed in for nobody. */
+/** Whether the user caused the request: polling by an open page must not extend the session. */
 function isUserInitiated(context: Context<Env>): boolean {
   const mode = context.req.header('sec-fetch-mode');
   return !isSafe(context.req.method) || mode === undefined || mode === 'navigate';

@@ -1,11 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { DAY_MS } from '../../base/time.ts';
 
 /** A viewer reads; an operator also triggers. */
 export const TOKEN_ROLES = ['viewer', 'operator'] as const;
 export type TokenRole = (typeof TOKEN_ROLES)[number];
 
-/** A token as it is kept: its hash, never itself. */
+/** A stored token: its hash, never the token itself. */
 export const tokenEntrySchema = z.strictObject({
   name: z.string().min(1).max(100).describe('Who uses it; appears in the log.'),
   sha256: z
@@ -18,21 +19,20 @@ export const tokenEntrySchema = z.strictObject({
 });
 export type TokenEntry = z.infer<typeof tokenEntrySchema>;
 
-/** Whoever has shown a token. */
+/** The authenticated bearer of a token. */
 export interface Principal {
   readonly name: string;
   readonly role: TokenRole;
   readonly orgs: readonly string[] | '*';
-  /** Address that the token or its session came from, for the audit log. */
+  /** Client address, for the audit log. */
   readonly from?: string;
 }
 
-/** What became of a token that was shown. */
 export type TokenVerification =
   | {
       readonly accepted: true;
       readonly principal: Principal;
-      /** Stands for the token in a session: neither it nor what the file keeps of it can be told from this. */
+      /** Reference to the token in a session. Reveals neither the token nor its hash in the file. */
       readonly mark: string;
     }
   | { readonly accepted: false; readonly why: 'unknown' | 'expired' };
@@ -40,7 +40,7 @@ export type TokenVerification =
 /** Hex. A token has 256 random bits, so neither salt nor a slow hash would add anything. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** A token nobody has: shown once, kept as its hash. */
+/** Creates a token. It is shown once and stored as its hash. */
 export function newToken(): { readonly token: string; readonly sha256: string } {
   const token = `docket_${randomBytes(32).toString('base64url')}`;
   return { token, sha256: hashToken(token) };
@@ -48,11 +48,11 @@ export function newToken(): { readonly token: string; readonly sha256: string } 
 
 const tokenRefOf = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
 
-/** Judges a token. Takes as long for one that is nearly right as for any other, and looks at every entry. */
+/** Verifies a token in constant time, against all entries. */
 export const verifyToken = (entries: readonly TokenEntry[], token: string, now: number): TokenVerification =>
   verifyHash(entries, ({ sha256 }) => sha256, hashToken(token), now);
 
-/** Judges a token by the mark that a session keeps of it: what is revoked or has expired meanwhile is refused. */
+/** Verifies the token of a session by its reference: revoked and expired tokens are rejected. */
 export const verifyTokenRef = (entries: readonly TokenEntry[], mark: string, now: number): TokenVerification =>
   verifyHash(entries, tokenRefOf, mark, now);
 
@@ -62,10 +62,10 @@ function verifyHash(
   hash: string,
   now: number,
 ): TokenVerification {
-  const shown = Buffer.from(hash, 'hex');
+  const presented = Buffer.from(hash, 'hex');
   let found: TokenEntry | undefined;
   for (const entry of entries) {
-    if (equalBytes(shown, Buffer.from(hashOf(entry), 'hex'))) found = entry;
+    if (equalBytes(presented, Buffer.from(hashOf(entry), 'hex'))) found = entry;
   }
   if (found === undefined) return { accepted: false, why: 'unknown' };
   if (hasExpired(found, now)) return { accepted: false, why: 'expired' };
@@ -73,24 +73,23 @@ function verifyHash(
   return { accepted: true, principal: Object.freeze({ name, role, orgs }), mark: tokenRefOf(found) };
 }
 
-/** Compares in a time that depends on the lengths alone. */
+/** Compares in constant time for a given length. */
 export const equalBytes = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-/** The instant from which a token that expires on this day is refused, epoch ms. */
-const expiryInstant = (day: string): number => Date.parse(`${day}T00:00:00Z`) + 86_400_000;
+/** When a token with this last day expires, epoch ms. */
+const expiryInstant = (day: string): number => Date.parse(`${day}T00:00:00Z`) + DAY_MS;
 
-/** Whether the token is not accepted any more. */
 export const hasExpired = ({ expires }: TokenEntry, now: number): boolean =>
   expires !== undefined && now >= expiryInstant(expires);
 
-/** Judges tokens, and what sessions keep of them. */
+/** Verifies tokens, and references to them in sessions. */
 export interface TokenVerifier {
   verify(token: string): Promise<TokenVerification>;
-  /** @param mark of an accepted verdict */
+  /** @param mark of an accepted token */
   verifyRef(mark: string): Promise<TokenVerification>;
 }
 
-/** @param entries asked for each judgement, for they may change */
+/** @param entries read for each verification: they may change */
 export const createTokenVerifier = (
   entries: () => Promise<readonly TokenEntry[]>,
   now: () => number,
@@ -99,5 +98,5 @@ export const createTokenVerifier = (
   verifyRef: async (mark) => verifyTokenRef(await entries(), mark, now()),
 });
 
-/** Whether an organization exists for the bearer. */
+/** Whether the principal may see an organization. */
 export const canSee = ({ orgs }: Principal, org: string): boolean => orgs === '*' || orgs.includes(org);

@@ -1,23 +1,22 @@
-/** Keys that are remembered: whoever has many addresses must not fill the memory. */
+/** Maximum number of keys: a client with many addresses must not fill the memory. */
 const MAX_KEYS = 10_000;
 
-/** Counts by key, in windows of a fixed length that begin with a key's first count. */
+/** Counts by key, in fixed windows that start with the first count of a key. */
 export interface WindowCounter {
-  /** Counts one more. */
   count(key: string): WindowCount;
-  /** What `count` would say without counting. */
+  /** The result of `count` without counting. */
   peek(key: string): WindowCount;
 }
 
 export interface WindowCount {
-  /** How many more there may be in the window; negative when there were too many. */
+  /** Remaining counts of the window; negative above the limit. */
   readonly left: number;
   /** Ms until the window ends. */
   readonly endsMs: number;
 }
 
 /**
- * Of one process: what it holds off is a flood, which any number of processes may each hold off by themselves.
+ * Counts in memory: each process limits floods by itself.
  *
  * @param now epoch ms
  */

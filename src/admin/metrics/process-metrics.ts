@@ -5,9 +5,8 @@ import { kindOfTarget } from '../../definitions/schema/kinds.ts';
 import type { SlotEvent } from '../../queue/schedules/open-due-slots.ts';
 import type { RunEvent } from '../../run/run-events.ts';
 import type { RunOrder } from '../../run/run-record.ts';
-import { type MetricsSnapshot, registerSnapshot } from './shared-metrics.ts';
-
-export type { BudgetSample as BudgetReading, MetricsSnapshot as Readings } from './shared-metrics.ts';
+import type { MetricsSnapshot } from '../../services/deployment/metrics-snapshot.ts';
+import { registerSnapshot } from './shared-metrics.ts';
 
 /** What `/metrics` answers. */
 export interface Exposition {

@@ -1,50 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
-import type { QueueCounts } from '../../queue/jobs/run-queue.ts';
-import type { OpenRunCount } from '../../queue/runs/run-counts.ts';
-import type { Pause } from '../../queue/schedules/pauses.ts';
-import type { SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
-import type { ClockSteps } from '../../redis/clock.ts';
-import type { RedisMemory } from '../../redis/server-info.ts';
-
-/** The line of one API key for one kind of calls, and how many tokens it has when it is not slowed. */
-export interface BudgetSample {
-  readonly of: 'metrics' | 'reads';
-  readonly calls: number;
-  readonly state: BudgetState;
-}
-
-/** What all processes of a deployment share, as it is now. */
-export interface MetricsSnapshot {
-  readonly budgets: readonly BudgetSample[];
-  /** Fingerprint of the key by organization; null where the key cannot be resolved here. */
-  readonly keys: ReadonlyMap<string, string | null>;
-  readonly queue: QueueCounts;
-  /** Runs on record that have not ended, or wait for somebody. */
-  readonly runs: readonly OpenRunCount[];
-  /** How many processes are at work, by role. */
-  readonly processes: ReadonlyMap<string, number>;
-  /** The last look at the due slots; null before the first. */
-  readonly look: SchedulerHeartbeat | null;
-  /** Null where Redis does not say. */
-  readonly memory: RedisMemory | null;
-  /** Of the wall clock of Redis. */
-  readonly clockSteps: ClockSteps;
-  readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
-  readonly owedNotices: number;
-  /** Deliveries that may have arrived and may not have: they wait for somebody's decision. */
-  readonly unknownDeliveries: number;
-  readonly reports: number;
-  /** Of files of definitions, which are left out. */
-  readonly faults: number;
-  /** Reports and organizations that go on as their last good file says. */
-  readonly kept: number;
-}
+import type { BudgetSample, MetricsSnapshot } from '../../services/deployment/metrics-snapshot.ts';
 
 /** Roles that are 0 when nobody does them: that there is no worker must be a figure, not a gap. */
 const PROCESS_ROLES = ['worker', 'scheduler', 'admin'];
 
-const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (reading: BudgetSample) => number])[] = [
+const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sample: BudgetSample) => number])[] = [
   ['tokens_free', 'Tokens free now.', ({ state }) => state.tokens],
   [
     'tokens_limit',
@@ -67,46 +27,46 @@ const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (rea
 ];
 
 /** Puts into the registry what was read. */
-export function registerSnapshot(registry: Registry, readings: MetricsSnapshot): void {
+export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new Gauge({ name, help, labelNames, registers });
-  registerBudgets(registry, readings);
+  registerBudgets(registry, snapshot);
 
   const info = gauge('docket_api_key_info', 'Always 1: which organization uses which key.', ['key', 'org']);
   const missing = gauge('docket_api_key_missing', 'Always 1: the key of the organization cannot be used here.', [
     'org',
   ]);
-  for (const [org, key] of readings.keys) {
+  for (const [org, key] of snapshot.keys) {
     if (key === null) missing.set({ org }, 1);
     else info.set({ key, org }, 1);
   }
 
   const jobs = gauge('docket_queue_runs', 'Runs in the queue by the state of their job.', ['state']);
-  for (const [state, count] of Object.entries(readings.queue)) jobs.set({ state }, count);
+  for (const [state, count] of Object.entries(snapshot.queue)) jobs.set({ state }, count);
   const runs = gauge('docket_runs', 'Runs on record that have not ended, or that wait for somebody.', ['state']);
   const oldest = gauge(
     'docket_runs_oldest_timestamp_seconds',
     'When the oldest run of the state was opened, in seconds since 1970; none while there is no such run.',
     ['state'],
   );
-  for (const { state, count, oldest: at } of readings.runs) {
+  for (const { state, count, oldest: at } of snapshot.runs) {
     runs.set({ state }, count);
     if (at !== null) oldest.set({ state }, at / 1000);
   }
 
   const processes = gauge('docket_processes', 'Processes that said within 90 seconds that they do the role.', ['role']);
-  for (const role of PROCESS_ROLES) processes.set({ role }, readings.processes.get(role) ?? 0);
+  for (const role of PROCESS_ROLES) processes.set({ role }, snapshot.processes.get(role) ?? 0);
   gauge(
     'docket_scheduler_looked_timestamp_seconds',
     'When a scheduler last looked at the due slots, in seconds since 1970; 0 before the first time.',
-  ).set((readings.look?.at ?? 0) / 1000);
+  ).set((snapshot.heartbeat?.at ?? 0) / 1000);
   gauge(
     'docket_slot_stuck_timestamp_seconds',
     'The oldest slot that is due and could not be opened, in seconds since 1970; 0 while there is none.',
-  ).set((readings.look?.stuck ?? 0) / 1000);
+  ).set((snapshot.heartbeat?.stuck ?? 0) / 1000);
 
-  const { memory } = readings;
+  const { memory } = snapshot;
   if (memory !== null) {
     gauge('docket_redis_memory_used_bytes', 'What Redis holds, in bytes.').set(memory.usedBytes);
     gauge(
@@ -119,11 +79,11 @@ export function registerSnapshot(registry: Registry, readings: MetricsSnapshot):
     name: 'docket_redis_clock_steps_total',
     help: 'Steps of the wall clock of Redis that were seen. The budget does not go by it.',
     registers,
-  }).inc(readings.clockSteps.steps);
+  }).inc(snapshot.clockSteps.steps);
   gauge(
     'docket_redis_clock_step_seconds',
     'The last step of the wall clock of Redis in seconds, negative when it was set back; 0 while none was seen.',
-  ).set((readings.clockSteps.last?.ms ?? 0) / 1000);
+  ).set((snapshot.clockSteps.last?.ms ?? 0) / 1000);
 
   const since = gauge(
     'docket_organization_paused_timestamp_seconds',
@@ -135,29 +95,29 @@ export function registerSnapshot(registry: Registry, readings: MetricsSnapshot):
     'Since when the scheduled runs of the report wait, because somebody paused them; in seconds since 1970.',
     ['org', 'report'],
   );
-  // Newest first: of two pauses of an organization the older one tells since when.
-  for (const { org, report, since: at } of [...readings.paused].sort((a, b) => b.since - a.since)) {
+  // Newest first: of two pauses of an organization the older one sets the time.
+  for (const { org, report, since: at } of [...snapshot.paused].sort((a, b) => b.since - a.since)) {
     if (report === null) since.set({ org }, at / 1000);
     else reportSince.set({ org, report }, at / 1000);
   }
   gauge(
     'docket_deliveries_unknown',
     'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',
-  ).set(readings.unknownDeliveries);
-  gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(readings.owedNotices);
-  gauge('docket_reports', 'Reports that are defined.').set(readings.reports);
+  ).set(snapshot.unknownDeliveries);
+  gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(snapshot.pendingNotices);
+  gauge('docket_reports', 'Reports that are defined.').set(snapshot.reports);
   gauge(
     'docket_definitions_kept',
     'Reports and organizations on their last good version, since their file has faults.',
-  ).set(readings.kept);
-  gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(readings.faults);
+  ).set(snapshot.kept);
+  gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(snapshot.faults);
 }
 
 function registerBudgets(registry: Registry, { budgets }: MetricsSnapshot): void {
   const described = { labelNames: ['key', 'of'], registers: [registry] };
   for (const [name, help, value] of BUDGET_GAUGES) {
     const metric = new Gauge({ name: `docket_budget_${name}`, help, ...described });
-    for (const reading of budgets) metric.set({ key: reading.state.key, of: reading.of }, value(reading));
+    for (const sample of budgets) metric.set({ key: sample.state.key, of: sample.of }, value(sample));
   }
   const throttled = new Counter({ name: 'docket_budget_throttled_total', help: '429s seen.', ...described });
   for (const { of, state } of budgets) throttled.inc({ key: state.key, of }, state.throttled);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
-import type { BudgetInspection } from '../../services/budgets/budgets.ts';
+import type { BudgetInspection } from '../../services/budgets/inspect-budgets.ts';
 import type { Column } from '../terminal/table.ts';
 
 export function addBudgetCommand(program: Command): void {
@@ -26,7 +26,8 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
   const [
     { createContext },
     { loadDefinitions },
-    budgets,
+    { inspectBudgets },
+    { sharedBudgets },
     { secretSource },
     { openRedis },
     { DEFAULT_KEY_PREFIX },
@@ -34,6 +35,7 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
   ] = await Promise.all([
     import('../context.ts'),
     import('../../services/definitions/built-in-kinds.ts'),
+    import('../../services/budgets/inspect-budgets.ts'),
     import('../../services/budgets/budgets.ts'),
     import('../../base/secrets/secret.ts'),
     import('../../redis/connection.ts'),
@@ -45,9 +47,9 @@ async function budget(flags: { readonly json?: boolean }): Promise<void> {
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
-    const now = await budgets.inspectBudgets(jobs.orgs.values(), {
+    const now = await inspectBudgets(jobs.orgs.values(), {
       secrets: secretSource(env, around),
-      budgetOf: budgets.sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
+      budgetOf: sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
     });
     for (const fault of jobs.diagnostics)
       print.printStatus(`left out: ${fault.file} has a fault; see \`docket check\``);

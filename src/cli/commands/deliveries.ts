@@ -129,6 +129,7 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
     { createContext },
     { openDecisions },
     { resolveDeliveryId },
+    { resolveDelivery },
     { openAuditLog },
     { deliveryView },
     print,
@@ -137,6 +138,7 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
     import('../context.ts'),
     import('../../compose/decisions.ts'),
     import('../../services/runs/resolve-id.ts'),
+    import('../../services/deliveries/audited-decisions.ts'),
     import('../context.ts'),
     import('../../admin/api/schemas.ts'),
     import('../terminal/print.ts'),
@@ -159,11 +161,9 @@ async function resolve(text: string, flags: ResolveFlags): Promise<void> {
         next: '`docket deliveries` lists those of recent runs.',
       });
     }
-    const row = await decisions.resolve(id, flags.sent ? 'sent' : 'resend', who);
+    const audit = await openAuditLog(redis, around);
+    const row = await resolveDelivery(id, flags.sent ? 'sent' : 'resend', who, { decisions, audit });
     const { run, org, report } = row;
-    const why = `${flags.sent ? 'declared sent' : 'to be sent again'}: ${who.reason}`;
-    const entry = { event: 'delivery.resolved', who: who.by, delivery: id, run, org, report, why } as const;
-    await (await openAuditLog(redis, around)).record(entry);
     if (flags.json) return print.printJson(deliveryView(row));
     const whom = `${row.recipient} (${org}/${report})`;
     print.printLine(

@@ -56,23 +56,17 @@ async function pause(target: string | undefined, flags: PauseFlags): Promise<voi
     const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
     if (put === undefined) await list(pauses, flags);
     else {
-      const stands = await pauses.put({ ...put, since: clock.now(), key: null, run: null });
-      await recordPaused(put, redis, around);
-      await show(stands, put, flags);
+      const [{ openAuditLog }, { pauseSchedules }] = await Promise.all([
+        import('../context.ts'),
+        import('../../services/runs/pause-schedules.ts'),
+      ]);
+      const ports = { pauses, audit: await openAuditLog(redis, around), clock };
+      const active = await pauseSchedules(put, { by: put.who, reason: put.why }, ports, { recordUnchanged: true });
+      await show(active, put, flags);
     }
   } finally {
     redis.disconnect();
   }
-}
-
-async function recordPaused(
-  { org, report, who, why }: PauseRequest,
-  redis: import('../../redis/client.ts').RedisClient,
-  around: import('../../compose/run-ports.ts').AppContext,
-): Promise<void> {
-  const { openAuditLog } = await import('../context.ts');
-  const of = report === null ? { org } : { org, report };
-  await (await openAuditLog(redis, around)).record({ event: 'schedule.paused', who, ...of, why });
 }
 
 type PauseRequest = Pick<import('../../queue/schedules/pauses.ts').Pause, 'org' | 'report' | 'who' | 'why'>;

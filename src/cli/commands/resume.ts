@@ -41,6 +41,7 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     { parsePauseTarget, assertPauseTargetExists },
     { readActor },
     { openAuditLog },
+    { resumeSchedules },
     print,
   ] = await Promise.all([
     import('../context.ts'),
@@ -52,6 +53,7 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     import('../options/pause-target.ts'),
     import('../options/actor.ts'),
     import('../context.ts'),
+    import('../../services/runs/pause-schedules.ts'),
     import('../terminal/print.ts'),
   ]);
   const around = createContext();
@@ -61,13 +63,10 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
   const redis = await openRedis(config.REDIS_URL, 'producer', log);
   try {
     const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
-    const lifted = await pauses.lift(of, by, reason);
+    const audit = await openAuditLog(redis, around);
+    const lifted = await resumeSchedules(of, { by, reason }, { pauses, audit });
     // A report that is gone may still be paused; only where nothing was is the name looked at.
     if (lifted.length === 0) await assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), of);
-    else {
-      const named = of.report === null ? { org: of.org } : { org: of.org, report: of.report };
-      await (await openAuditLog(redis, around)).record({ event: 'schedule.resumed', who: by, ...named, why: reason });
-    }
     const rest = (await pauses.list()).filter(
       ({ org, report }) => org === of.org && (of.report === null || report === null || report === of.report),
     );

@@ -76,7 +76,7 @@ async function start(flags: StartFlags): Promise<void> {
     import('../../admin/metrics/process-metrics.ts'),
     import('../../compose/admin.ts'),
     import('../../compose/tracing/tracing.ts'),
-    import('../../compose/run-ports.ts'),
+    import('../../deliver/targets/email/mail-routes.ts'),
     import('../../services/definitions/definition-threads.ts'),
     import('../../services/definitions/built-in-kinds.ts'),
     import('../../definitions/load/definition-source.ts'),

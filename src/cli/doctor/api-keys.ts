@@ -1,6 +1,7 @@
+import type { AppContext } from '../../base/context.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
-import { type AppContext, composeCatalogs } from '../../compose/run-ports.ts';
+import { composeCatalogs } from '../../compose/run-ports.ts';
 import { type Catalog, isWronglyAdditive } from '../../contract/catalog.ts';
 import type { Organization } from '../../contract/organization.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
@@ -8,7 +9,8 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { cachedCatalog } from '../../fetch/cache/catalog-cache.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
-import { inspectBudgets, type KeyBudgets, sharedBudgets } from '../../services/budgets/budgets.ts';
+import { sharedBudgets } from '../../services/budgets/budgets.ts';
+import { inspectBudgets, type KeyBudgets } from '../../services/budgets/inspect-budgets.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts } from '../../services/budgets/key-limits.ts';
 import { listOrganizations } from '../../services/budgets/list-organizations.ts';
 import { type CheckResult, type Finding, fail, ok, resultOfError, runCheck, warn } from './finding.ts';
@@ -176,7 +178,7 @@ async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock 
 /** A finding for each API key whose organizations set different budgets for it; nothing is asked but the keys themselves. */
 export async function checkBudgetSettings(
   { orgs }: Pick<Definitions, 'orgs'>,
-  around: Pick<AppContext, 'env' | 'learn' | 'redact'>,
+  around: Pick<AppContext, 'env' | 'registerSecret' | 'redact'>,
 ): Promise<readonly Finding[]> {
   const conflicts = await budgetConflicts(orgs.values(), secretSource(around.env, around));
   return conflicts.map(({ organizations, message }) => ({

@@ -1,7 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import { type CheckResult, type Finding, fail, formatByteSize, ok, runCheck, warn } from './finding.ts';
 
 const GB = 1024 ** 3;

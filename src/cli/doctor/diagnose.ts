@@ -1,4 +1,4 @@
-import type { AppContext } from '../../compose/run-ports.ts';
+import type { AppContext } from '../../base/context.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { checkAdminTokens } from './admin-tokens.ts';

@@ -1,5 +1,5 @@
+import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive/archive-marker.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { type Identity, readIdentity } from '../../redis/identity.ts';

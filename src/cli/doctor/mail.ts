@@ -1,7 +1,7 @@
 import { resolve4, resolveMx } from 'node:dns/promises';
 import { signsFor } from '../../base/config/smtp-variables.ts';
+import type { AppContext } from '../../base/context.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { targetOf } from '../../definitions/schema/kinds.ts';

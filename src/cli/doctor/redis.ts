@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import type { AppContext } from '../../base/context.ts';
 import { silentLog } from '../../base/log.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import { type RedisClient, redisName } from '../../redis/client.ts';
 import { NO_STEPS, redisClock } from '../../redis/clock.ts';
 import { openRedis } from '../../redis/connection.ts';

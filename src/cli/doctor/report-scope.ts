@@ -1,4 +1,4 @@
-import type { AppContext } from '../../compose/run-ports.ts';
+import type { AppContext } from '../../base/context.ts';
 import { checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';

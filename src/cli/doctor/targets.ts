@@ -1,4 +1,4 @@
-import type { AppContext } from '../../compose/run-ports.ts';
+import type { AppContext } from '../../base/context.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';

@@ -1,6 +1,7 @@
+import type { AppContext } from '../../base/context.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
-import { type AppContext, composeCatalogs } from '../../compose/run-ports.ts';
+import { composeCatalogs } from '../../compose/run-ports.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Organization } from '../../contract/organization.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';

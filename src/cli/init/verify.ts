@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import type { AppContext } from '../../compose/run-ports.ts';
+import type { AppContext } from '../../base/context.ts';
 import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { checkDefinitions } from '../doctor/definitions.ts';
 import { diagnose } from '../doctor/diagnose.ts';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
-import type { DecisionAuthor } from '../../services/deliveries/decisions.ts';
+import type { DecisionAuthor } from '../../run/run-record.ts';
 
 /** Flags of every command that decides something: who did, and why, is kept with the decision. */
 export interface ActorFlags {

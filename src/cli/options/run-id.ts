@@ -1,13 +1,13 @@
+import type { AppContext } from '../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
 import { openDecisions } from '../../compose/decisions.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import {
   type IdCandidate,
   isFullId,
   isIdPrefix,
   MAX_CANDIDATES,
-  type RunIdLookup,
   requireUnique,
   resolveRunId,
 } from '../../services/runs/resolve-id.ts';

@@ -2,7 +2,7 @@ import type * as OpenTelemetry from '@opentelemetry/api';
 import { toDocketError } from '../../base/error.ts';
 import type { SpanAttributes, SpanKind, Trace } from '../../base/trace.ts';
 
-/** Names of the attributes, OpenTelemetry's own where it has some. */
+/** Attribute names: OpenTelemetry's semantic conventions where they exist. */
 export const SPAN_ATTRIBUTES = {
   run: 'docket.run',
   org: 'docket.org',
@@ -32,7 +32,7 @@ const attributesOf = (fields: SpanAttributes): OpenTelemetry.Attributes =>
     }),
   );
 
-/** Spans of the OpenTelemetry that this process has registered. */
+/** Creates spans with the OpenTelemetry provider that this process has registered. */
 export function otelTrace(api: typeof OpenTelemetry, version: string): Trace {
   const { INTERNAL: internal, PRODUCER: producer, CLIENT: client, SERVER: server } = api.SpanKind;
   const kinds: Readonly<Record<SpanKind, OpenTelemetry.SpanKind>> = { internal, producer, client, server };
@@ -43,15 +43,15 @@ export function otelTrace(api: typeof OpenTelemetry, version: string): Trace {
       const outer = parent === undefined ? active : api.propagation.extract(active, { traceparent: parent });
       const options = { kind: kinds[kind], attributes: attributesOf(fields) };
       return tracer.startActiveSpan(name, options, outer, async (span) => {
-        const tell = (more: SpanAttributes): void => {
+        const setAttributes = (more: SpanAttributes): void => {
           span.setAttributes(attributesOf(more));
           if (more.error !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
         };
         try {
-          return await work(tell);
+          return await work(setAttributes);
         } catch (thrown) {
           const { code, correlationId } = toDocketError(thrown);
-          tell({ error: code, ...(correlationId === undefined ? {} : { correlation_id: correlationId }) });
+          setAttributes({ error: code, ...(correlationId === undefined ? {} : { correlation_id: correlationId }) });
           throw thrown;
         } finally {
           span.end();

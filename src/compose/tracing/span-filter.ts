@@ -3,11 +3,11 @@ import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { sanitizeLogText } from '../../base/log-text.ts';
 import { SPAN_ATTRIBUTES } from './otel-trace.ts';
 
-/** What takes spans to a collector, as far as it matters here. */
+/** The used part of an OpenTelemetry exporter. */
 export type SpanExporter = Pick<OTLPTraceExporter, 'export' | 'shutdown' | 'forceFlush'>;
 type Span = Parameters<SpanExporter['export']>[0][number];
 
-/** Ours, and of BullMQ's those that say which job. Its others quote options, results and failures. */
+/** Docket's attributes, and BullMQ's that identify the job. BullMQ's others contain options, results and failures. */
 const ALLOWED_ATTRIBUTES: ReadonlySet<string> = new Set([
   ...Object.values(SPAN_ATTRIBUTES),
   'bullmq.queue.name',
@@ -17,31 +17,31 @@ const ALLOWED_ATTRIBUTES: ReadonlySet<string> = new Set([
   'bullmq.job.attempts.made',
 ]);
 
-/** BullMQ's looks for jobs and renewals of locks: of no run, every few seconds, each a trace of its own. */
+/** BullMQ's polling and lock renewal: every few seconds, each a trace of its own. */
 const HOUSEKEEPING = /^(getNextJob|extendLocks|pause)\b/;
 
 /**
- * The one way out for spans: whoever made them, only attributes leave that are on the list, no event (exceptions carry
- * messages and stacks), no status message, and no housekeeping; of texts what may stand in a log line.
+ * Filters spans before export, whatever created them: only listed attributes, no events (exceptions carry messages and
+ * stacks), no status messages and no polling. Text is sanitized as in the log.
  *
- * @param said told after each batch why it was lost, or undefined
- * @param redact takes known secrets out of a text: a caller may put one into a path
+ * @param onResult called after each batch with the reason it was lost, or undefined
+ * @param redact removes known secrets: a caller may put one into a path
  */
 export function filterSpans(
   exporter: SpanExporter,
-  said: (failed: string | undefined) => void,
+  onResult: (failed: string | undefined) => void,
   redact?: (text: string) => string,
 ): SpanExporter {
   return {
     export: (spans, done) => {
-      const leaving = spans.filter(
+      const exported = spans.filter(
         ({ name, instrumentationScope: by }) => by.name !== 'bullmq' || !HOUSEKEEPING.test(name),
       );
-      if (leaving.length === 0) return done({ code: 0 });
+      if (exported.length === 0) return done({ code: 0 });
       exporter.export(
-        leaving.map((span) => filteredSpan(span, redact)),
+        exported.map((span) => filteredSpan(span, redact)),
         (result) => {
-          said(result.code === 0 ? undefined : (result.error?.message ?? 'no answer'));
+          onResult(result.code === 0 ? undefined : (result.error?.message ?? 'no answer'));
           done(result);
         },
       );

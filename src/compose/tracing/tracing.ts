@@ -1,57 +1,64 @@
 import { z } from 'zod';
 import { traceVariables } from '../../base/config/config.ts';
+import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { childLog, type Log } from '../../base/log.ts';
 import { passwordsIn } from '../../base/secrets/redactor.ts';
 import { settlesWithin } from '../../base/timeout.ts';
 import type { Trace } from '../../base/trace.ts';
 import { version } from '../../base/version.ts';
-import { queueTelemetry } from '../../queue/bullmq.ts';
-import type { AppContext } from '../run-ports.ts';
+import { type QueueTelemetry, queueTelemetry } from '../../queue/bullmq.ts';
 import { otelTrace } from './otel-trace.ts';
 import { filterSpans, type SpanExporter } from './span-filter.ts';
 
-/** Traces that are kept, until they are closed. */
+/** The context of a process that may export traces. */
+export interface TracedContext extends AppContext {
+  /** BullMQ's tracing; absent where no traces are exported. */
+  readonly queueTelemetry?: QueueTelemetry;
+}
+
+/** Traces that are exported, until they are closed. */
 export interface Tracing {
-  /** What the process starts from instead: with spans, and with their trace's id on each log line. */
-  readonly context: AppContext;
-  /** Sends what is not sent yet, for three seconds at most. */
+  /** The given context with a trace; each log line carries the trace id. */
+  readonly context: TracedContext;
+  /** Exports the remaining spans, for at most three seconds. */
   close(): Promise<void>;
 }
 
-/** What a collector that is away may hold up: a batch while it goes on, and the end of the process. */
+/** Ms that an unreachable collector may delay a batch, and the end of the process. */
 const EXPORT_TIMEOUT_MS = 3_000;
 
 /**
- * Keeps traces where the standard variables of OpenTelemetry ask for it; undefined, and nothing loaded, where they do not.
- * One a process: BullMQ's adapter finds it where OpenTelemetry registers it, which is global. Throws `config.invalid`.
+ * Exports traces where the standard variables of OpenTelemetry are set. Otherwise returns undefined and loads nothing. One
+ * per process: BullMQ's adapter finds the provider in OpenTelemetry's global registry. Throws `config.invalid`.
  */
-export async function openTracing(around: AppContext): Promise<Tracing | undefined> {
-  const wanted = readOtelVariables(around.env);
-  if (wanted === undefined) return undefined;
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = wanted;
-  for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(around.env)]) around.learn?.(secret);
+export async function openTracing(context: AppContext): Promise<Tracing | undefined> {
+  const settings = readOtelVariables(context.env);
+  if (settings === undefined) return undefined;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = settings;
+  for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(context.env)])
+    context.registerSecret?.(secret);
   const [api, { BatchSpanProcessor, NodeTracerProvider }, resources, exporter, telemetry] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-node'),
     import('@opentelemetry/resources'),
-    openExporter(wanted),
+    openExporter(settings),
     queueTelemetry(),
   ]);
-  const named = { 'service.name': 'docket', 'service.version': version() };
-  // What is named in OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES stands above ours.
+  const defaults = { 'service.name': 'docket', 'service.version': version() };
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
   const resource = resources
     .defaultResource()
-    .merge(resources.resourceFromAttributes(named))
+    .merge(resources.resourceFromAttributes(defaults))
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
   const provider = new NodeTracerProvider({
     resource,
-    spanProcessors: [new BatchSpanProcessor(filterSpans(exporter, logExportState(around.log), around.redact))],
+    spanProcessors: [new BatchSpanProcessor(filterSpans(exporter, logExportState(context.log), context.redact))],
   });
   provider.register();
   const trace = otelTrace(api, version());
   return {
-    context: { ...around, trace, queueTelemetry: telemetry, log: childLog(around.log, () => traceId(trace)) },
+    context: { ...context, trace, queueTelemetry: telemetry, log: childLog(context.log, () => traceId(trace)) },
     close: async () => {
       await settlesWithin(
         provider.shutdown().catch(() => {}),
@@ -73,17 +80,17 @@ function readOtelVariables(env: AppContext['env']): z.infer<typeof otelSchema> |
   if (disabled?.toLowerCase() === 'true' || to === 'none' || (to === undefined && !named)) return undefined;
   const parsed = otelSchema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path: [name], message }) => {
+  const problems = parsed.error.issues.map(({ path: [name], message }) => {
     const variable = String(name);
     // An endpoint may carry a password.
     return `${variable}: expected ${message}${variable.endsWith('ENDPOINT') ? '' : `, got "${given[variable]}"`}`;
   });
-  throw new DocketError('config.invalid', `Traces cannot be kept as the environment says:\n  ${faults.join('\n  ')}`, {
+  throw new DocketError('config.invalid', `Invalid OTEL_* settings:\n  ${problems.join('\n  ')}`, {
     next: 'Correct the variables above, or set OTEL_SDK_DISABLED=true; docs/observability/traces.md explains them.',
   });
 }
 
-/** What the collector is told in headers, and would repeat: each value, and of `Bearer …` the credential alone. */
+/** Credentials in headers, which an error of the collector may repeat: each value, and the credential of `Bearer …`. */
 const headerValues = (env: AppContext['env']): string[] =>
   [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
     .flatMap((headers) => headers?.split(',') ?? [])
@@ -93,15 +100,15 @@ const headerValues = (env: AppContext['env']): string[] =>
 
 const otelSchema = z.object(traceVariables);
 
-/** Headers, certificates and compression it reads from the standard variables itself. */
-async function openExporter(wanted: z.infer<typeof otelSchema>): Promise<SpanExporter> {
+/** The exporter reads headers, certificates and compression from the standard variables itself. */
+async function openExporter(settings: z.infer<typeof otelSchema>): Promise<SpanExporter> {
   const { OTEL_EXPORTER_OTLP_TIMEOUT: ms = EXPORT_TIMEOUT_MS, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMillis = ms } =
-    wanted;
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = wanted;
+    settings;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = settings;
   const url = own ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
   const options = { timeoutMillis, ...(url === undefined ? {} : { url }) };
   const protocol =
-    wanted.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? wanted.OTEL_EXPORTER_OTLP_PROTOCOL ?? ('http/protobuf' as const);
+    settings.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? settings.OTEL_EXPORTER_OTLP_PROTOCOL ?? ('http/protobuf' as const);
   const { OTLPTraceExporter } =
     protocol === 'http/json'
       ? await import('@opentelemetry/exporter-trace-otlp-http')
@@ -109,14 +116,14 @@ async function openExporter(wanted: z.infer<typeof otelSchema>): Promise<SpanExp
   return new OTLPTraceExporter(options);
 }
 
-/** Says once that spans are lost, and once that they arrive again: a collector that is away is nobody's emergency. */
+/** Logs once that spans are lost, and once that they arrive again. */
 function logExportState(log: Log): (failed: string | undefined) => void {
-  let away = false;
+  let failing = false;
   return (failed) => {
-    if (failed !== undefined && !away)
-      log.warn('Traces do not reach their collector; runs go on without them', { why: failed });
-    if (failed === undefined && away) log.info('Traces reach their collector again');
-    away = failed !== undefined;
+    if (failed !== undefined && !failing)
+      log.warn('Traces do not reach the collector; runs continue without them', { why: failed });
+    if (failed === undefined && failing) log.info('Traces reach the collector again');
+    failing = failed !== undefined;
   };
 }
 

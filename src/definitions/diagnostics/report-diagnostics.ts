@@ -1,4 +1,4 @@
-import { DAY_MS } from '../schedules/civil-day.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { HOLIDAY_YEARS } from '../schedules/holidays.ts';
 import { formatDurationLiteral } from '../schema/durations.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';

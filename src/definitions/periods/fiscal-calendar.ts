@@ -4,7 +4,7 @@ import { WEEKDAYS } from '../schedules/civil-day.ts';
 /** Later days are not in every month, and a quarter begins on the same day as its year. */
 const MAX_START_DAY = 28;
 
-/** When an organization's years and quarters begin, where they are not the calendar's. */
+/** Start of an organization's fiscal year. */
 export const fiscalYearSchema = z
   .strictObject({
     month: z.int().min(1).max(12).describe('1 is January.'),
@@ -22,7 +22,7 @@ export const weekStartSchema = z
     'The first day of the weeks of periods; MON by default. With another, no section can have granularity: week, since the weeks of the service begin on Monday.',
   );
 
-/** How an organization reckons its weeks, quarters and years. */
+/** Defines the weeks, quarters and years of an organization. */
 export interface FiscalCalendar {
   readonly fiscal_year_start?: z.infer<typeof fiscalYearSchema> | undefined;
   readonly week_start?: z.infer<typeof weekStartSchema> | undefined;

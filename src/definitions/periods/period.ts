@@ -114,7 +114,7 @@ function unitStart(
 const quarterOf = (year: DateTime, day: DateTime): number =>
   [3, 2, 1].find((quarters) => year.plus({ quarters }) <= day) ?? 0;
 
-/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined where the calendar's unit names are right. */
+/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined if the calendar's names apply. */
 function fiscalLabel(
   first: DateTime,
   last: DateTime,

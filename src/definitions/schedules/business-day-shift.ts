@@ -2,21 +2,20 @@ import { businessDays, type Calendar } from './calendar.ts';
 import { type CivilDay, parseCivilDay } from './civil-day.ts';
 import type { Schedule } from './schedule.ts';
 
-/** On which day a slot falls whose cron names another. */
+/** Moves the days of a cron to business days. */
 export interface BusinessDayShift {
-  /** Undefined: the slot falls away. */
+  /** Undefined: the slot is skipped. */
   shiftDay(day: CivilDay): CivilDay | undefined;
-  /** Every day of the cron whose slot can fall on one of these days is among `[first, last]` of this. */
+  /** Range of the cron's days whose slots can fall between `first` and `last`. */
   sourceDays(first: CivilDay, last: CivilDay): readonly [first: CivilDay, last: CivilDay];
 }
 
 type DayRules = Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
 
 /**
- * What `start`, `end`, `on` and `shift` make of a cron's days. `start` and `end` are held against the day on which the slot
- * falls, not the one it came from.
+ * Applies `start`, `end`, `on` and `shift` to the days of a cron. `start` and `end` apply to the shifted day.
  *
- * Throws `TypeError` for `on` or `shift` without a calendar: the loader refuses such a report (`scheduleFaults`).
+ * Throws `TypeError` for `on` or `shift` without a calendar: `scheduleDiagnostics` reports such a definition.
  */
 export function businessDayShift(
   { start, end, shift, on }: DayRules,
@@ -39,7 +38,7 @@ export function businessDayShift(
   const step = shift === 'previous_business_day' ? -1 : 1;
   return {
     shiftDay: (day) => within(days.nearestBusinessDay(day, step)),
-    // Beyond the nearest business day outside, slots fall on that one or farther.
+    // Days off between the range and the nearest business day outside it shift into the range.
     sourceDays: (from, to) =>
       step === 1
         ? [days.nearestBusinessDay(from - 1, -1) ?? from, to]

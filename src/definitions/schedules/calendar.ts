@@ -1,34 +1,31 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../base/time.ts';
 import { lineSchema } from '../schema/primitives.ts';
-import { type CivilDay, DAY_MS, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './civil-day.ts';
+import { type CivilDay, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './civil-day.ts';
 import { HOLIDAY_YEARS, publicHolidays } from './holidays.ts';
 
 const MAX_DATES = 1000;
 const datesSchema = z.array(z.iso.date('a date, YYYY-MM-DD')).max(MAX_DATES).default([]);
 
-/** Which days an organization works. */
+/** Business days of an organization. */
 export const calendarSchema = z
   .strictObject({
     country: lineSchema(60)
       .optional()
-      .describe('Its public holidays are no business days: two letters (ISO 3166-1), e.g. CH. Absent: none are.'),
+      .describe('Country whose public holidays are no business days, ISO 3166-1, e.g. CH. Absent: no public holidays.'),
     region: lineSchema(20).optional().describe("The country's region, e.g. ZH, or a part of one, e.g. BY-A."),
     holidays: datesSchema.describe('Further days off, YYYY-MM-DD.'),
-    working_days: datesSchema.describe('Days that are business days whatever else says no.'),
-    weekend: z
-      .array(z.enum(WEEKDAYS))
-      .max(6)
-      .default(['SAT', 'SUN'])
-      .describe('The days of each week that are off; [SAT, SUN] by default.'),
+    working_days: datesSchema.describe('Business days even on a weekend or public holiday.'),
+    weekend: z.array(z.enum(WEEKDAYS)).max(6).default(['SAT', 'SUN']).describe('Weekdays off; [SAT, SUN] by default.'),
   })
   .superRefine(({ country, region, holidays, working_days }, context) => {
     if (region !== undefined && country === undefined) {
       const params = { next: 'add "country", or remove "region"' };
       context.addIssue({ code: 'custom', path: ['region'], message: 'a region only beside a country', params });
     }
-    const off = new Set(holidays);
+    const holidayDays = new Set(holidays);
     working_days.forEach((date, index) => {
-      if (!off.has(date)) return;
+      if (!holidayDays.has(date)) return;
       const params = { next: 'remove it from one of the two' };
       const message = 'a date that is not among "holidays" too';
       context.addIssue({ code: 'custom', path: ['working_days', index], message, params });
@@ -36,28 +33,28 @@ export const calendarSchema = z
   });
 export type Calendar = z.infer<typeof calendarSchema>;
 
-/** Answers about days; undefined where the country's holidays are not known any more (`HOLIDAY_YEARS`). */
+/** Undefined results: the country's holidays are unknown for the year (`HOLIDAY_YEARS`). */
 export interface BusinessDays {
   isBusinessDay(day: CivilDay): boolean | undefined;
-  /** The day itself when it is one, else the nearest after it (`step` 1) or before it (-1). */
+  /** The day itself if it is a business day, else the nearest after (`step` 1) or before it (-1). */
   nearestBusinessDay(day: CivilDay, step: 1 | -1): CivilDay | undefined;
-  /** The n-th business day of the day's month, from its end when `n` is negative; undefined also where it has fewer. */
+  /** The n-th business day of the day's month, from its end if `n` is negative; undefined if it has fewer. */
   nthBusinessDayOfMonth(day: CivilDay, n: number): CivilDay | undefined;
 }
 
 export function businessDays({ country, region, holidays, working_days, weekend }: Calendar): BusinessDays {
-  const off = new Set(holidays.map(parseCivilDay));
-  const on = new Set(working_days.map(parseCivilDay));
-  const free = new Set(weekend.map((name) => WEEKDAYS.indexOf(name)));
+  const holidayDays = new Set(holidays.map(parseCivilDay));
+  const workingDays = new Set(working_days.map(parseCivilDay));
+  const weekendDays = new Set(weekend.map((name) => WEEKDAYS.indexOf(name)));
 
   const isBusinessDay = (day: CivilDay): boolean | undefined => {
     const year = new Date(day * DAY_MS).getUTCFullYear();
     if (country !== undefined && (year < HOLIDAY_YEARS.first || year > HOLIDAY_YEARS.last)) return undefined;
-    if (on.has(day)) return true;
-    if (free.has(weekdayOf(day)) || off.has(day)) return false;
+    if (workingDays.has(day)) return true;
+    if (weekendDays.has(weekdayOf(day)) || holidayDays.has(day)) return false;
     return country === undefined || !publicHolidays({ country, region }, year).has(day);
   };
-  // Ends: a week has a day that is not free, and the lists of dates are finite.
+  // Terminates: a week has at most six weekend days, and the lists of dates are finite.
   const nearestBusinessDay = (day: CivilDay, step: 1 | -1): CivilDay | undefined => {
     for (let at = day; ; at += step) {
       const is = isBusinessDay(at);

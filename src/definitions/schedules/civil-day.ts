@@ -1,10 +1,9 @@
+import { DAY_MS } from '../../base/time.ts';
+
 /**
- * A civil day as a number: days since 1970-01-01. Arithmetic on it knows neither zones nor hours, which is what days of a
- * calendar are.
+ * A civil day as days since 1970-01-01, independent of zones.
  */
 export type CivilDay = number;
-
-export const DAY_MS = 86_400_000;
 
 /** @param date YYYY-MM-DD, a date that exists */
 export const parseCivilDay = (date: string): CivilDay => Date.parse(`${date}T00:00Z`) / DAY_MS;

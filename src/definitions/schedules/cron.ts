@@ -1,6 +1,5 @@
 import { Cron } from 'croner';
 
-/** The `@` forms, as the five fields they stand for. */
 const CRON_ALIASES = {
   '@hourly': '0 * * * *',
   '@daily': '0 0 * * *',
@@ -11,8 +10,8 @@ const CRON_ALIASES = {
 const expandAlias = (cron: string): string | undefined =>
   Object.entries(CRON_ALIASES).find(([name]) => name === cron)?.[1];
 
-/** What the cron expression was expected to be, as the end of `expected …`; undefined when it is right. */
-export function cronFault(cron: string): string | undefined {
+/** The expected form of an invalid cron expression, as the end of `expected …`; undefined if it is valid. */
+export function cronError(cron: string): string | undefined {
   const text = cron.trim();
   if (text.startsWith('@')) {
     return expandAlias(text) === undefined
@@ -24,7 +23,7 @@ export function cronFault(cron: string): string | undefined {
     const seconds = fields.length > 5 ? ' (fields for seconds and years are not taken)' : '';
     return `five fields: minute, hour, day of month, month, day of week${seconds}`;
   }
-  // croner reads "?" as a wildcard and elsewhere it means "now": no two readers would agree. It takes a ":" for a date.
+  // "?" is a wildcard in croner and "now" elsewhere. A ":" makes croner read a date.
   if (!/^[\w*,/#\s-]+$/.test(text)) return 'five fields of digits, names and * , - / # (not "?")';
   try {
     const next = new Cron(text, { mode: '5-part', timezone: 'UTC', paused: true }).nextRun(new Date(0));
@@ -36,7 +35,7 @@ export function cronFault(cron: string): string | undefined {
 
 const HOURS_PER_DAY = 24;
 
-/** Every hour that a list of values and ranges names; a wildcard or a step makes an interval before this is asked. */
+/** The hours of a list of values and ranges, without wildcards and steps. */
 function hoursOf(field: string): ReadonlySet<number> {
   const hours = new Set<number>();
   for (const part of field.split(',')) {
@@ -46,24 +45,23 @@ function hoursOf(field: string): ReadonlySet<number> {
   return hours;
 }
 
-/** A valid cron, read. */
 export interface ParsedCron {
   /**
-   * Its times with `from` ≤ time ≤ `to`, ascending, on a calendar without zones: local times as if they were UTC, epoch ms.
+   * Its times with `from` ≤ time ≤ `to`, ascending, as local times without zone: epoch ms as if they were UTC.
    */
   between(from: number, to: number): Iterable<number>;
   /**
-   * Whether it means a pace ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
-   * step or is every hour. It matters when clocks are changed.
+   * Whether it is an interval ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
+   * step or is every hour. Decides the behaviour at DST changes.
    */
   readonly isInterval: boolean;
 }
 
-/** @param cron valid (`cronFault`) */
+/** @param cron valid (`cronError`) */
 export function parseCron(cron: string): ParsedCron {
   const text = cronFields(cron).join(' ');
   const [, hour = ''] = cronFields(cron);
-  // A zone is not croner's business here: at changes of summer time it has rules of its own.
+  // Without a zone: croner's rules for DST changes differ from ours.
   const times = new Cron(text, { mode: '5-part', utcOffset: 0, paused: true });
   return {
     *between(from, to) {
@@ -81,7 +79,7 @@ const cronFields = (cron: string): readonly string[] => {
   return (expandAlias(text) ?? text).split(/\s+/);
 };
 
-/** Whether the cron names no day, neither of the month nor of the week. */
+/** Whether the cron restricts neither the day of the month nor the day of the week. */
 export function runsOnAnyDay(cron: string): boolean {
   const [, , dayOfMonth, , dayOfWeek] = cronFields(cron);
   return dayOfMonth === '*' && dayOfWeek === '*';

@@ -1,18 +1,19 @@
 import { createRequire } from 'node:module';
 import type Holidays from 'date-holidays';
-import { type CivilDay, DAY_MS, parseCivilDay } from './civil-day.ts';
+import { DAY_MS, HOUR_MS } from '../../base/time.ts';
+import { type CivilDay, parseCivilDay } from './civil-day.ts';
 
-/** The years of which the library knows all calendars: its Islamic years end in 2077, its Hebrew ones begin in 1970. */
+/** The years for which the library has all calendars: Islamic ones end in 2077, Hebrew ones begin in 1970. */
 export const HOLIDAY_YEARS = { first: 1970, last: 2076 } as const;
 
-/** A country, and where in it: `ZH`, or `BY-A` for a part of `BY`. */
+/** A country and region: `ZH`, or `BY-A` for a part of `BY`. */
 export interface HolidayRegion {
   readonly country: string;
   readonly region?: string | undefined;
 }
 
 const require = createRequire(import.meta.url);
-/** The library's data are megabytes and take a quarter of a second: it is loaded when the first country is asked for. */
+/** Loaded lazily: its data are megabytes and take a quarter of a second. */
 function library(): typeof Holidays {
   const Library: typeof Holidays = require('date-holidays');
   return Library;
@@ -26,15 +27,15 @@ const openRegion = ({ country, region }: HolidayRegion): Holidays => {
   return new Library(country, state, part, { languages: 'en' });
 };
 
-/** A day on which clocks are put forward is a day all the same; the half day after three whole ones is none. */
-const DST_TOLERANCE_MS = 2 * 3_600_000;
+/** A day with a DST change counts as a whole day; a half day does not. */
+const DST_TOLERANCE_MS = 2 * HOUR_MS;
 
-// A year takes the library up to a tenth of a second and is always the same: kept for the process, whoever asks.
+// A year takes the library up to 100 ms.
 const holidayCache = new Map<string, ReadonlySet<CivilDay>>();
 
 /**
- * The public holidays of a year that last whole days, each of their days. What banks, schools or half a day keep is none.
- * @param place known (`placeFault`)
+ * All days of the public holidays of a year that last whole days. Bank, school and half-day holidays are not included.
+ * @param place known (`calendarDiagnostics`)
  * @param year one of `HOLIDAY_YEARS`
  */
 export function publicHolidays(place: HolidayRegion, year: number): ReadonlySet<CivilDay> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationSchema } from '../schema/durations.ts';
 import { zoneSchema } from '../schema/primitives.ts';
-import { cronFault, runsOnAnyDay } from './cron.ts';
+import { cronError, runsOnAnyDay } from './cron.ts';
 
 export const CATCH_UP = ['skip', 'latest', 'all'] as const;
 const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
@@ -10,18 +10,18 @@ const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 /** The longest `catch_up_window`, seconds. */
 export const MAX_CATCH_UP_WINDOW_S = 31 * DAY_S;
-/** No month has more business days. */
+/** Maximum number of business days of a month. */
 const MAX_BUSINESS_DAYS = 31;
 
 const cronSchema = z.string().superRefine((cron, context) => {
-  const message = cronFault(cron);
+  const message = cronError(cron);
   if (message === undefined) return;
   context.addIssue({ code: 'custom', message, params: { next: 'correct it, e.g. "0 8 * * MON" for Mondays at 8:00' } });
 });
 
 const BUSINESS_DAY_DESCRIPTION = `a business day of the month: 1 is the first, -1 the last, up to ${MAX_BUSINESS_DAYS}`;
 
-/** When a report runs. Cron has five fields or an `@` form; the zone is the organization's unless it is named here. */
+/** When a report runs. Cron has five fields or an `@` form; the zone defaults to the organization's. */
 export const scheduleSchema = z
   .strictObject({
     cron: cronSchema.describe(
@@ -92,10 +92,10 @@ export const scheduleSchema = z
   });
 export type Schedule = z.infer<typeof scheduleSchema>;
 
-/** More than this is a cron that somebody did not find. */
+/** More should be one cron expression. */
 const MAX_SCHEDULES = 10;
 
-/** One schedule or a list of them; read as a list, which may be written back as it is. */
+/** One schedule or a list of them; parsed to a list, which is valid input too. */
 export const schedulesSchema = z
   .union([scheduleSchema, z.array(scheduleSchema).max(MAX_SCHEDULES)], {
     error: `a schedule, e.g. { cron: "0 8 * * MON" }, or a list of up to ${MAX_SCHEDULES}`,

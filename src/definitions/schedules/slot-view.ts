@@ -3,20 +3,20 @@ import { formatDurationLiteral } from '../schema/durations.ts';
 import type { Schedule } from './schedule.ts';
 import { jitterMs, type Slot } from './slots.ts';
 
-/** A slot as people and programs are shown it. Plain data. */
+/** A slot as shown by CLI, page and API. Plain data. */
 export interface SlotView {
-  /** The nominal instant, ISO, in UTC: what identifies the run and what its period is counted from. */
+  /** The nominal instant, ISO in UTC: identifies the run, and is the base of its period. */
   readonly at: string;
   /** The same in the schedule's zone: `Mon 2026-11-23 08:00 UTC+01:00`. */
   readonly local: string;
   readonly timezone: string;
-  /** When its run begins, ISO, in UTC: later than `at` where the schedule has a jitter. */
+  /** When its run starts, ISO in UTC: later than `at` if the schedule has a jitter. */
   readonly begins: string;
-  /** Whose slot it is (`scheduleText`). */
+  /** The schedule of the slot (`formatSchedule`). */
   readonly schedule: string;
 }
 
-/** @param timezone the organization's zone, for a schedule that names none */
+/** @param timezone the organization's zone, for schedules without one */
 export function slotView(
   { at, schedule }: Slot,
   { org, report }: { readonly org: string; readonly report: string },
@@ -32,7 +32,7 @@ export function slotView(
   };
 }
 
-/** A schedule on one line: `0 8 * * *, business day -1, from 2026-01-01, jitter 10m`. What is by default is left out. */
+/** A schedule on one line: `0 8 * * *, business day -1, from 2026-01-01, jitter 10m`. Defaults are omitted. */
 export const formatSchedule = ({ cron, on, shift, start, end, jitter, catch_up, catch_up_window }: Schedule): string =>
   [
     cron.trim(),

@@ -1,28 +1,25 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import { zoneSchema } from '../schema/primitives.ts';
 import { businessDayShift } from './business-day-shift.ts';
 import { type Calendar, calendarSchema } from './calendar.ts';
-import { DAY_MS } from './civil-day.ts';
 import { parseCron } from './cron.ts';
 import { localToInstants, zoneOffsets } from './local-time.ts';
 import { type Schedule, scheduleSchema } from './schedule.ts';
 
-export { cronFault } from './cron.ts';
-
-/** What of a schedule says when its slots are. */
+/** The fields of a schedule that determine its slots. */
 export type RecurrenceRule = Pick<Schedule, 'cron'> & Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
 
-const MINUTE_MS = 60_000;
-/** Where to stop looking for the next slot: 29 February on one day of the week comes back within 40 years. */
+/** Limit of the search for the next slot: 29 February on a given weekday recurs within 40 years. */
 const MAX_LOOKAHEAD_MS = 50 * 366 * DAY_MS;
 
 /**
- * The slots of one schedule, to be asked for in spans: `after` < slot ≤ `upTo`, ascending, in epoch ms.
+ * Generates the slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms.
  *
- * The cron is read on a calendar without zones. Its days are moved or left out (`placingOf`), and only then its times
- * become instants of the zone (`instantsOf`), so that a slot that moves keeps its local time.
+ * The cron gives local times without zone. Their days are shifted or skipped (`businessDayShift`) before they are
+ * converted to instants (`localToInstants`), so that a shifted slot keeps its local time.
  */
 function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calendar | undefined) {
   const cron = parseCron(schedule.cron);
@@ -30,29 +27,29 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
   const { shiftDay, sourceDays } = businessDayShift(schedule, calendar);
   const between = (after: number, upTo: number): number[] => {
     if (upTo <= after) return [];
-    // What is skipped here may have been due by the offset of the day before.
+    // Around a DST change a slot may be due by the offset of the day before.
     const offsets = [after - DAY_MS, after, upTo].map(offsetAt);
     const [from, to] = [after + Math.min(...offsets), upTo + Math.max(...offsets)];
     const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)];
-    const [early, late] = sourceDays(first, last);
+    const [firstSource, lastSource] = sourceDays(first, last);
     const slots = new Set<number>();
-    const placed = new Map<number, number | undefined>();
+    const shiftedDays = new Map<number, number | undefined>();
     for (const time of cron.between(
-      early >= first ? Math.max(from, early * DAY_MS) : early * DAY_MS,
-      late <= last ? Math.min(to, (late + 1) * DAY_MS - 1) : (late + 1) * DAY_MS - 1,
+      firstSource >= first ? Math.max(from, firstSource * DAY_MS) : firstSource * DAY_MS,
+      lastSource <= last ? Math.min(to, (lastSource + 1) * DAY_MS - 1) : (lastSource + 1) * DAY_MS - 1,
     )) {
       const day = Math.floor(time / DAY_MS);
-      if (!placed.has(day)) placed.set(day, shiftDay(day));
-      const falls = placed.get(day);
-      if (falls === undefined) continue;
-      for (const at of localToInstants(time + (falls - day) * DAY_MS, offsetAt, cron.isInterval)) {
+      if (!shiftedDays.has(day)) shiftedDays.set(day, shiftDay(day));
+      const shiftedDay = shiftedDays.get(day);
+      if (shiftedDay === undefined) continue;
+      for (const at of localToInstants(time + (shiftedDay - day) * DAY_MS, offsetAt, cron.isInterval)) {
         if (at > after && at <= upTo) slots.add(at);
       }
     }
     return [...slots].sort((a, b) => a - b);
   };
-  /** How long after `after` the cron, were nothing moved or left out, has had so many times. */
-  const stride = (after: number, count: number): number => {
+  /** Ms after `after` within which the cron has `count` times, without shifts. */
+  const spanOf = (after: number, count: number): number => {
     const local = after + offsetAt(after);
     const start = schedule.start === undefined ? local : Math.max(local, Date.parse(schedule.start));
     let last = start;
@@ -64,16 +61,16 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
     }
     return last - local + MINUTE_MS;
   };
-  return { between, stride };
+  return { between, spanOf };
 }
 
 /**
- * The next slots of one schedule, ascending, in epoch ms; fewer than `count` when there are no more, or none within fifty
- * years, or none that the calendar knows of (`HOLIDAY_YEARS`).
+ * The next slots of one schedule, ascending, in epoch ms; fewer than `count` if there are no more, none within fifty years,
+ * or none in the years of the calendar (`HOLIDAY_YEARS`).
  * @param schedule valid (`scheduleSchema`)
- * @param zone IANA zone in which it is read
- * @param calendar the organization's; needed where the schedule has `on` or `shift`
- * @param after epoch ms; a slot at exactly this instant is not among them
+ * @param zone IANA zone
+ * @param calendar the organization's; required if the schedule has `on` or `shift`
+ * @param after epoch ms, exclusive
  */
 export function nextSlots(
   schedule: RecurrenceRule,
@@ -82,12 +79,12 @@ export function nextSlots(
   after: number,
   count: number,
 ): number[] {
-  const { between, stride } = slotGenerator(schedule, zone, calendar);
+  const { between, spanOf } = slotGenerator(schedule, zone, calendar);
   const ends = schedule.end === undefined ? Number.POSITIVE_INFINITY : Date.parse(schedule.end) + 3 * DAY_MS;
   const horizon = Math.min(after + MAX_LOOKAHEAD_MS, ends);
   const slots: number[] = [];
   let from = after;
-  for (let span = stride(after, count); slots.length < count && from < horizon; span = Math.max(span * 2, DAY_MS)) {
+  for (let span = spanOf(after, count); slots.length < count && from < horizon; span = Math.max(span * 2, DAY_MS)) {
     const to = Math.min(from + span, horizon);
     slots.push(...between(from, to));
     from = to;
@@ -104,16 +101,16 @@ export const slotsBetween = (
   upTo: number,
 ): number[] => slotGenerator(schedule, zone, calendar).between(after, upTo);
 
-/** All that decides when a report's slots are: two reports with equal timetables have the same slots. Plain data. */
+/** Determines a report's slots: reports with equal timetables have the same slots. Plain data. */
 export interface Timetable {
   /** Empty: on demand only. */
   readonly schedules: readonly Schedule[];
-  /** IANA zone of those schedules that name none. */
+  /** IANA zone of schedules without one. */
   readonly timezone: string;
   readonly calendar?: Calendar | undefined;
 }
 
-/** Reads a timetable back that was kept as JSON. */
+/** Of timetables stored as JSON. */
 export const timetableSchema = z.strictObject({
   schedules: z.array(scheduleSchema),
   timezone: zoneSchema,
@@ -134,11 +131,11 @@ export const timetableOf = (
 export interface Slot {
   /** Epoch ms. */
   readonly at: number;
-  /** Whose slot it is: of several schedules that fall together, the one that is written first. */
+  /** The schedule of the slot; of several with the same instant, the first one. */
   readonly schedule: Schedule;
 }
 
-/** The next slots of all schedules of a report, ascending, each instant once; fewer than `count` when there are no more. */
+/** The next slots of all schedules of a report, ascending, each instant once; fewer than `count` if there are no more. */
 export function nextReportSlots({ schedules, timezone, calendar }: Timetable, after: number, count: number): Slot[] {
   const slots = new Map<number, Slot>();
   for (const schedule of schedules) {
@@ -149,12 +146,12 @@ export function nextReportSlots({ schedules, timezone, calendar }: Timetable, af
   return [...slots.values()].sort((a, b) => a.at - b.at).slice(0, count);
 }
 
-/** What six bytes of a hash can say: 2^48 places. */
+/** Number of values of six bytes. */
 const HASH_RANGE = 2 ** 48;
 
 /**
- * How long after its slot a run begins, ms: at least 0, less than the schedule's `jitter`. Always the same for one slot,
- * whoever asks; another slot of the report begins at another offset. The slot keeps its nominal instant.
+ * Delay (ms) of a run's start after its slot: at least 0, less than the schedule's `jitter`. Deterministic for a slot, and
+ * different for other slots of the report. The slot keeps its nominal instant.
  * @param slot epoch ms
  */
 export function jitterMs(org: string, report: string, slot: number, { jitter = 0 }: Pick<Schedule, 'jitter'>): number {

@@ -1,15 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
+import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import { nextReportSlots, type Slot, type Timetable } from './slots.ts';
 
-/** Reports that are due at the same moments. */
+/** Reports with the same slots. */
 export interface TimetableGroup<Report> {
-  /** Tells timetables apart. */
+  /** Unique for a timetable. */
   readonly key: string;
   readonly timetable: Timetable;
   readonly reports: readonly Report[];
 }
 
-/** Reports by what decides when they are due; those on demand only are left out. */
+/** Groups reports by timetable, without those on demand only. */
 export function groupByTimetable<Report>(
   reports: Iterable<readonly [report: Report, timetable: Timetable]>,
 ): readonly TimetableGroup<Report>[] {
@@ -24,56 +25,56 @@ export function groupByTimetable<Report>(
   return [...groups.values()];
 }
 
-/** Which slots are asked for: `from` ≤ slot < `until` (epoch ms), at most `limit`, the soonest. */
+/** The earliest slots with `from` ≤ slot < `until` (epoch ms), at most `limit`. */
 export interface SlotQuery {
   readonly from: number;
   readonly until?: number | undefined;
   readonly limit: number;
 }
 
-/** The soonest slots of many reports, ascending; those of one instant in the order of the groups. */
+/** The earliest slots of many reports, ascending; those of one instant in the order of the groups. */
 export type FindSlots = <Report>(
   groups: readonly TimetableGroup<Report>[],
   span: SlotQuery,
 ) => Promise<readonly { readonly slot: Slot; readonly report: Report }[]>;
 
-/** Timetables that are looked at before others have their turn: a new one costs some hundred microseconds. */
+/** Timetables between two yields to the event loop: a new one takes some hundred microseconds. */
 const BATCH_SIZE = 20;
 
 /**
- * Finds slots of thousands of reports without holding up the process. What was found out of a timetable is remembered for
- * the day, whoever asks and however often definitions are read again.
+ * Finds slots of thousands of reports without blocking the event loop. The slots of a timetable are cached for the day,
+ * across reloads of the definitions.
  */
 export function slotFinder(): FindSlots {
   const nextOf = cachedNextSlot();
   return async (groups, { from, until = Number.POSITIVE_INFINITY, limit }) => {
-    const line: { readonly slot: Slot; readonly place: number; readonly group: (typeof groups)[number] }[] = [];
+    const queue: { readonly slot: Slot; readonly index: number; readonly group: (typeof groups)[number] }[] = [];
     let steps = 0;
-    const put = async (place: number, group: (typeof groups)[number], since: number): Promise<void> => {
+    const insert = async (index: number, group: (typeof groups)[number], since: number): Promise<void> => {
       steps += 1;
       if (steps % BATCH_SIZE === 0) await setImmediate();
       const slot = nextOf(group, since);
       if (slot === undefined || slot.at >= until) return;
       const { at } = slot;
-      const before = (other: (typeof line)[number]) =>
-        other.slot.at < at || (other.slot.at === at && other.place < place);
-      line.splice(lowerBound(line, before), 0, { slot, place, group });
-      // Behind as many timetables as slots are asked for nobody's slot is among the soonest.
-      if (line.length > limit) line.pop();
+      const before = (other: (typeof queue)[number]) =>
+        other.slot.at < at || (other.slot.at === at && other.index < index);
+      queue.splice(lowerBound(queue, before), 0, { slot, index, group });
+      // Keep only the `limit` earliest.
+      if (queue.length > limit) queue.pop();
     };
-    for (const [place, group] of groups.entries()) await put(place, group, from);
+    for (const [index, group] of groups.entries()) await insert(index, group, from);
     const found: { slot: Slot; report: (typeof groups)[number]['reports'][number] }[] = [];
-    for (let head = line.shift(); head !== undefined; head = line.shift()) {
-      const { slot, place, group } = head;
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { slot, index, group } = next;
       for (const report of group.reports.slice(0, limit - found.length)) found.push({ slot, report });
       if (found.length >= limit) break;
-      await put(place, group, slot.at + 1);
+      await insert(index, group, slot.at + 1);
     }
     return found;
   };
 }
 
-/** All slots of a timetable from a moment on, as far as anybody has asked. */
+/** Slots of a timetable from `since` on, as far as requested. */
 interface CachedSlots {
   readonly since: number;
   readonly slots: readonly Slot[];
@@ -81,19 +82,17 @@ interface CachedSlots {
   readonly complete: boolean;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** Slots that are found at once, at most: the first one alone, for most timetables have one in the time asked for. */
+/** Slots computed at once, at most; the first time only one, because most timetables have one in the requested range. */
 const MAX_PREFETCHED_SLOTS = 32;
-/** Days from which on somebody has asked lately. */
+/** Least recently used days are evicted. */
 const MAX_CACHED_DAYS = 4;
 
-/** The first slot of a timetable at `from` or later; undefined when there are no more. */
+/** The first slot of a timetable at `from` or later; undefined if there are no more. */
 function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: number) => Slot | undefined {
   const days = new Map<number, Map<string, CachedSlots>>();
   const ofDay = (day: number): Map<string, CachedSlots> => {
     const known = days.get(day) ?? new Map<string, CachedSlots>();
-    // The day that was asked for last is the last to go.
+    // Moves the day to the end: least recently used first.
     days.delete(day);
     days.set(day, known);
     const [oldest] = days.size > MAX_CACHED_DAYS ? days.keys() : [];
@@ -103,7 +102,7 @@ function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: 
   return ({ key, timetable }, from) => {
     const day = ofDay(Math.floor(from / DAY_MS));
     let known = day.get(key);
-    // Of every minute's slots nobody walks through those of hours.
+    // Too far ahead: start a new entry instead of computing all slots in between.
     if (known !== undefined && (from < known.since || from > lastKnownSlot(known) + HOUR_MS)) known = undefined;
     for (;;) {
       const { since, slots, complete }: CachedSlots = known ?? { since: from, slots: [], complete: false };
@@ -120,7 +119,7 @@ function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: 
 const lastKnownSlot = ({ since, slots, complete }: CachedSlots): number =>
   complete ? Number.POSITIVE_INFINITY : (slots.at(-1)?.at ?? since);
 
-/** How many of a sorted list come before: where the next one belongs. */
+/** Index of the first item of a sorted list that does not come before. */
 function lowerBound<Item>(items: readonly Item[], before: (item: Item) => boolean): number {
   let [low, high] = [0, items.length];
   while (low < high) {

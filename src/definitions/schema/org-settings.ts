@@ -14,7 +14,6 @@ const domainSchema = z
   .string()
   .refine((text) => canonicalDomain(text) !== undefined, 'a domain such as acme.example (no "@", no wildcard)');
 
-/** Who may read what is printed, e.g. `Confidential`. */
 export const classificationSchema = lineSchema(40).describe(
   'Printed on the cover and in the footer of each page of a workbook, e.g. Confidential.',
 );
@@ -25,30 +24,28 @@ const tokenUrlSchema = lineSchema(2000).refine((text) => {
   return protocol === 'https:' && username === '' && password === '';
 }, 'a URL, https://…, without user and password');
 
-/** How an organization's e-mail leaves, where it is not as everybody's. */
+/** SMTP settings that override SMTP_URL and MAIL_FROM. */
 const smtpSchema = z
   .strictObject({
-    url: secretRefSchema.optional().describe('A mail server of its own, smtp://… or smtps://…; defaults to SMTP_URL.'),
+    url: secretRefSchema.optional().describe('Mail server, smtp://… or smtps://…; defaults to SMTP_URL.'),
     from: addressSchema.optional().describe('Sender; defaults to MAIL_FROM.'),
     oauth2: z
       .strictObject({
-        user: lineSchema(320).describe('The mailbox that is logged into.'),
-        token_url: tokenUrlSchema.describe(
-          'Where access tokens are asked for, e.g. https://oauth2.googleapis.com/token.',
-        ),
+        user: lineSchema(320).describe('The mailbox to authenticate as.'),
+        token_url: tokenUrlSchema.describe('Token endpoint, e.g. https://oauth2.googleapis.com/token.'),
         client_id: secretRefSchema,
         client_secret: secretRefSchema.optional(),
         refresh_token: secretRefSchema
           .optional()
-          .describe('Absent: the client asks for itself (client_credentials), which needs its secret.'),
-        scope: lineSchema(500).optional().describe('Asked for with the token, where the server wants one.'),
+          .describe('Absent: the client_credentials grant, which needs client_secret.'),
+        scope: lineSchema(500).optional().describe('Scope of the token request.'),
       })
       .refine(({ client_secret, refresh_token }) => client_secret !== undefined || refresh_token !== undefined, {
         message: '"refresh_token" or "client_secret"',
         params: { next: 'add one of them' },
       })
       .optional()
-      .describe('Logs in by access token (XOAUTH2) instead of a password in the URL.'),
+      .describe('Authenticates with an access token (XOAUTH2) instead of a password in the URL.'),
     dkim: z
       .strictObject({
         domain: z
@@ -74,12 +71,12 @@ const smtpSchema = z
       params: { next: 'add url' },
     });
   })
-  .describe('How its e-mail leaves; what is absent is as SMTP_URL and MAIL_FROM say.');
+  .describe('SMTP settings that override SMTP_URL and MAIL_FROM.');
 
-/** `jobs/<org>/org.yaml`: who the organization is at the API, its key by reference, and who may receive its reports. */
+/** `jobs/<org>/org.yaml`: the organization at the API, a reference to its key, and the allowed recipients. */
 export const orgFileSchema = z.strictObject({
   version: z.literal(1).default(1),
-  name: lineSchema(200).optional().describe('How reports name it; defaults to the folder.'),
+  name: lineSchema(200).optional().describe('Display name in reports; defaults to the folder.'),
   logo: lineSchema(1000)
     .optional()
     .describe('A PNG or JPEG beside this file, for the cover of workbooks; up to 512 KB.'),
@@ -112,32 +109,32 @@ export const orgFileSchema = z.strictObject({
     .enum(['hold', 'resend'])
     .optional()
     .describe(
-      'What happens to a delivery that may have arrived and may not have: hold, the default, until somebody decides (`docket deliveries`); resend once, with the same Message-ID.',
+      'Uncertain deliveries: hold (default) waits for a decision (`docket deliveries`); resend sends once more, with the same Message-ID.',
     ),
   retention_days: z
     .int()
-    .min(7, '7 days or more: until then a missed slot may still be made up for')
+    .min(7, '7 days or more: until then a missed slot may still be caught up')
     .max(36_500)
     .optional()
-    .describe('Days after which runs leave the archive; DOCKET_ARCHIVE_DAYS by default, else never.'),
-  calendar: calendarSchema.optional().describe('Which days are business days, for `on` and `shift` of schedules.'),
+    .describe('Days after which runs are deleted from the archive; DOCKET_ARCHIVE_DAYS by default, else never.'),
+  calendar: calendarSchema.optional().describe('Business days, for `on` and `shift` of schedules.'),
   fiscal_year_start: fiscalYearSchema.optional(),
   week_start: weekStartSchema.optional(),
   budget: z
     .strictObject({
-      calls: z.int().min(1).max(10_000).optional().describe('Calls a window; 30 by default.'),
+      calls: z.int().min(1).max(10_000).optional().describe('Calls per window; 30 by default.'),
       window: z.number().positive('more than 0 seconds').max(3600).optional().describe('Seconds; 60 by default.'),
     })
     .optional()
-    .describe("The API key's rate, where the service grants another than 30 metrics calls a minute."),
+    .describe('Rate limit of the API key, if it differs from 30 metrics calls a minute.'),
 });
 export type OrgFile = z.infer<typeof orgFileSchema>;
 
 /**
- * A validated `org.yaml`. It holds references to secrets, never values. Its `logo` is a path from where Docket was
- * started, no longer from the file.
+ * A validated `org.yaml`, with references to secrets, never values. Its `logo` is relative to the working directory, not to
+ * the file.
  */
 export interface OrgSettings extends OrgFile {
-  /** The folder under `jobs/`: the organization's name in Docket. */
+  /** The folder under `jobs/`: the organization's id in Docket. */
   readonly id: string;
 }

@@ -4,7 +4,7 @@ import { FILTER_OPS, GRANULARITIES } from '../../contract/report.ts';
 import { chartIssues, chartSchema } from './chart.ts';
 import { idSchema, lineSchema, textSchema } from './primitives.ts';
 
-/** Metrics of a section and values of a filter, at most. What goes beyond one call (specification §8) takes several. */
+/** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
 export const MAX_METRICS = 100;
 export const MAX_FILTER_VALUES = 1000;
 
@@ -39,7 +39,7 @@ const filterSchema = z
     }
   });
 
-/** As the API's order (specification §2.7), with words for its faults. */
+/** The API's order (specification §2.7) with messages for diagnostics. */
 const orderSchema = z.strictObject({
   by: lineSchema(200).describe('A metric or dimension of the section, or `bucket`.'),
   dir: z.enum(['asc', 'desc']).default('asc'),
@@ -57,7 +57,7 @@ const fieldsSchema = z.strictObject({
     .min(1)
     .max(MAX_METRICS, `at most ${MAX_METRICS} metrics a section`)
     .optional()
-    .describe(`Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are asked in several calls.`),
+    .describe(`Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are requested in several calls.`),
   dimensions: z
     .array(dimensionId)
     .max(LIMITS.max_dimensions, `at most ${LIMITS.max_dimensions} dimensions`)
@@ -74,7 +74,7 @@ const fieldsSchema = z.strictObject({
     .min(1)
     .max(LIMITS.max_rows)
     .optional()
-    .describe('Rows kept after sorting; a table that was cut is marked.'),
+    .describe('Rows kept after sorting; a truncated table is marked.'),
   totals: z
     .boolean()
     .default(false)
@@ -93,39 +93,40 @@ const fieldsSchema = z.strictObject({
 
 type SectionFields = z.output<typeof fieldsSchema>;
 
-/** The rules between fields. They wait until each field is right by itself, so that one slip gives one fault. */
+/** Rules between fields. Run only if each field is valid, so that one mistake gives one diagnostic. */
 function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): void {
   if (context.issues.length > 0) return;
-  const fault = (path: (string | number)[], message: string, params: object) =>
+  const add = (path: (string | number)[], message: string, params: object) =>
     context.addIssue({ code: 'custom', path, message, params });
   const has = (name: keyof SectionFields) => section[name] !== undefined && section[name] !== false;
 
   if (has('list') === has('metrics')) {
     const both = has('list');
     const next = both ? 'make two sections of it' : 'add one of them';
-    fault(both ? ['list'] : [], 'either "metrics" or "list" in a section', { next });
+    add(both ? ['list'] : [], 'either "metrics" or "list" in a section', { next });
     return;
   }
-  const of = has('list') ? 'metrics' : 'list';
+  const requiredField = has('list') ? 'metrics' : 'list';
   for (const name of has('list') ? METRIC_FIELDS : LIST_FIELDS) {
-    if (has(name)) fault([name], `no "${name}" here: it belongs to a section with "${of}"`, { next: 'remove it' });
+    if (has(name))
+      add([name], `no "${name}" here: it belongs to a section with "${requiredField}"`, { next: 'remove it' });
   }
   if (has('list')) return;
 
   const { metrics = [], dimensions = [], granularity, order = [], chart } = section;
   for (const [name, ids] of Object.entries({ metrics, dimensions })) {
     ids.forEach((id, index) => {
-      if (ids.indexOf(id) < index) fault([name, index], `each of the ${name} once`, { next: 'remove the second one' });
+      if (ids.indexOf(id) < index) add([name, index], `each of the ${name} once`, { next: 'remove the second one' });
     });
   }
   const columns = [...metrics, ...dimensions, ...(granularity === undefined ? [] : ['bucket'])];
   order.forEach(({ by }, index) => {
     if (columns.includes(by)) return;
-    fault(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
+    add(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
   });
   if (chart === undefined) return;
   for (const { path, message, params } of chartIssues(chart, { metrics, dimensions, granularity })) {
-    fault(path, message, params);
+    add(path, message, params);
   }
 }
 

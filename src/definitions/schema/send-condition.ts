@@ -3,7 +3,7 @@ import { lineSchema } from './primitives.ts';
 export const COMPARISONS = ['<', '<=', '>', '>=', '=', '!='] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
-/** When a delivery is sent. A comparison names one metric, of one section or of each that has it. */
+/** Condition of a delivery. A comparison applies to a metric of one section, or of all sections that have it. */
 export type SendCondition =
   | { readonly kind: 'changed' }
   | { readonly kind: 'non_empty' }
@@ -26,7 +26,7 @@ const METRIC_PATTERN = /^[A-Za-z_][A-Za-z0-9_.-]{0,199}$/;
 const OPERATOR_PATTERN = /^(<=|>=|!=|<|>|=)/;
 const NUMBER_PATTERN = /^(-?\d{1,15}(?:\.\d{1,15})?)(%|s|m|h|d)?$/;
 
-/** What a unit makes of a number: ratios are from 0 to 1, durations in seconds. */
+/** Factors to raw units: ratios are from 0 to 1, durations in seconds. */
 const UNIT_CONVERSIONS: Readonly<Record<string, (value: number) => number>> = {
   '%': (value) => value / 100,
   s: (value) => value,
@@ -39,16 +39,16 @@ const CONDITION_DESCRIPTION = 'changed, non_empty, or a comparison such as "aler
 
 /**
  * `changed`, `non_empty` or `[section:]metric op number[unit]`, with the operators `< <= > >= = !=` and the units
- * `%` (of a ratio) and `s m h d` (of a duration). Total: every text is a condition or a fault, and none is run as code.
+ * `%` (of a ratio) and `s m h d` (of a duration). Never throws; the text is never evaluated.
  */
 export function parseSendCondition(text: string): SendCondition | ConditionSyntaxError {
-  const written = text.trim();
-  if (written === 'changed' || written === 'non_empty') return { kind: written };
+  const trimmed = text.trim();
+  if (trimmed === 'changed' || trimmed === 'non_empty') return { kind: trimmed };
   const at = (rest: string): string => `${JSON.stringify(rest.slice(0, 40))} at character ${text.indexOf(rest) + 1}`;
-  const operator = written.search(/[<>=!]/);
-  if (operator === -1) return { expected: CONDITION_DESCRIPTION, got: JSON.stringify(written.slice(0, 60)) };
-  const subject = written.slice(0, operator).trim();
-  const rest = written.slice(operator);
+  const operator = trimmed.search(/[<>=!]/);
+  if (operator === -1) return { expected: CONDITION_DESCRIPTION, got: JSON.stringify(trimmed.slice(0, 60)) };
+  const subject = trimmed.slice(0, operator).trim();
+  const rest = trimmed.slice(operator);
   const op = COMPARISONS.find((each) => each === OPERATOR_PATTERN.exec(rest)?.[0]);
   if (op === undefined) return { expected: `one of ${COMPARISONS.join(' ')}`, got: at(rest) };
   const colon = subject.indexOf(':');
@@ -56,7 +56,7 @@ export function parseSendCondition(text: string): SendCondition | ConditionSynta
   const metric = subject.slice(colon + 1).trim();
   if (section !== undefined && !SECTION_PATTERN.test(section))
     return { expected: 'the id of a section before ":"', got: at(subject) };
-  if (!METRIC_PATTERN.test(metric)) return { expected: `the id of a metric before "${op}"`, got: at(written) };
+  if (!METRIC_PATTERN.test(metric)) return { expected: `the id of a metric before "${op}"`, got: at(trimmed) };
   const operand = rest.slice(op.length).trim();
   const [, digits, unit = ''] = NUMBER_PATTERN.exec(operand) ?? [];
   if (digits === undefined) {
@@ -69,7 +69,7 @@ export function parseSendCondition(text: string): SendCondition | ConditionSynta
   return { kind: 'compare', section, metric, op, value: inUnit(Number(digits)) };
 }
 
-/** Whether a value meets a comparison. A figure that is undefined meets none. */
+/** Whether a value meets a comparison. An undefined value meets none. */
 export function meetsComparison(found: number | null, op: Comparison, value: number): boolean {
   if (found === null) return false;
   switch (op) {

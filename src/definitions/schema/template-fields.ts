@@ -2,7 +2,7 @@ import { Liquid } from 'liquidjs';
 import { didYouMean } from '../diagnostics/suggest.ts';
 import { lineSchema } from './primitives.ts';
 
-/** What every name, subject and path may speak of. */
+/** Variables available in every template. */
 const COMMON_VARIABLES = [
   'period.from',
   'period.to',
@@ -23,7 +23,7 @@ interface TemplateFieldIssue {
   readonly next: string;
 }
 
-/** Why a LiquidJS template cannot be filled from these variables; undefined when it can. Found now, not when the report is due. */
+/** The error of a LiquidJS template with these variables; undefined if it is valid. */
 function validateTemplate(template: string, variables: readonly string[]): TemplateFieldIssue | undefined {
   try {
     const liquid = new Liquid({ strictFilters: true, templates: {}, parseLimit: 10_000 });
@@ -44,9 +44,9 @@ function validateTemplate(template: string, variables: readonly string[]): Templ
 
 const templateSchema = (variables: readonly string[]) =>
   lineSchema(300).superRefine((template, context) => {
-    const fault = validateTemplate(template, variables);
-    if (fault === undefined) return;
-    context.addIssue({ code: 'custom', message: fault.expected, params: { next: fault.next } });
+    const issue = validateTemplate(template, variables);
+    if (issue === undefined) return;
+    context.addIssue({ code: 'custom', message: issue.expected, params: { next: issue.next } });
   });
 
 /** File name of an output. */

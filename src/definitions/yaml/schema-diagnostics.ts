@@ -37,8 +37,8 @@ export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
       if (issue.origin === 'array') return `at least ${countEntries(issue.minimum)}`;
       return issue.origin === 'string' ? `at least ${issue.minimum} characters` : `${issue.minimum} or more`;
     case 'too_big':
-      if (issue.origin === 'array') return `at max ${countEntries(issue.maximum)}`;
-      return issue.origin === 'string' ? `at max ${issue.maximum} characters` : `at max ${issue.maximum}`;
+      if (issue.origin === 'array') return `at most ${countEntries(issue.maximum)}`;
+      return issue.origin === 'string' ? `at most ${issue.maximum} characters` : `at most ${issue.maximum}`;
     default:
       return 'another value';
   }

@@ -6,10 +6,10 @@ import { LAST_SWEEP_FILE } from './retention.ts';
 import { readManifest } from './run-metadata.ts';
 import type { ArchiveMetadata, ArchiveStorage, RunRef } from './storage/archive-storage.ts';
 
-/** At the root of the archive. Its id tells this archive from all others, wherever it is mounted or moved to. */
+/** A file at the root of the archive. Its id identifies the archive, wherever it is mounted or moved to. */
 export const ARCHIVE_MARKER = 'docket-archive.json';
 
-/** Never a path or a host: releases move them. */
+/** Holds no path or host, which may change when the archive moves. */
 const markerSchema = z
   .looseObject({
     docket_archive: z.literal(1),
@@ -20,14 +20,13 @@ const markerSchema = z
   .transform(({ id, created_at, deployed }) => ({
     id,
     createdAt: created_at,
-    /** Whether a Redis was told of the id. Until then one that does not know it has forgotten nothing. */
+    /** Whether a Redis has stored the id. Until then a Redis without the id has not lost it. */
     deployed: deployed !== false,
   }));
 
-/** Which archive this is. */
 export type ArchiveMarker = Readonly<z.infer<typeof markerSchema>>;
 
-/** What the marker is read from and written to: `shelf.notes`, with the archive's name for people. */
+/** The part of an archive that holds the marker. */
 export interface MarkedArchive {
   readonly location: string;
   readonly metadata: Pick<ArchiveMetadata, 'get' | 'put' | 'putIfAbsent'>;
@@ -35,13 +34,13 @@ export interface MarkedArchive {
 
 export const newArchiveId = (): string => randomBytes(16).toString('hex');
 
-/** Undefined when the archive has none. Throws `archive.corrupt` for one that cannot be read, `archive.unreachable`. */
+/** Undefined when the archive has none. Throws `archive.corrupt` for an invalid marker, `archive.unreachable`. */
 export async function readMarker({ location, metadata }: MarkedArchive): Promise<ArchiveMarker | undefined> {
   const bytes = await metadata.get(ARCHIVE_MARKER).catch((cause: unknown) => {
     if (cause instanceof DocketError) throw cause;
     throw new DocketError('archive.unreachable', `The marker of the archive cannot be read: ${errorMessage(cause)}.`, {
       where: location,
-      next: 'Look at the folder, its permissions and its disk.',
+      next: 'Check the folder, its permissions and its disk.',
       cause,
     });
   });
@@ -59,8 +58,8 @@ export async function readMarker({ location, metadata }: MarkedArchive): Promise
 }
 
 /**
- * Writes the marker where there is none, as of no Redis yet, and returns the one that is there then: of several that create it at once the
- * first wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
+ * Writes the marker where there is none, as not yet registered in Redis, and returns the stored one: of several concurrent
+ * writers the first wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  *
  * @param now epoch ms
  */
@@ -71,15 +70,15 @@ export async function createMarker(archive: MarkedArchive, id: string, now: numb
   if (written !== undefined) return written;
   throw new DocketError(
     'archive.unwritable',
-    `The marker of the archive, ${ARCHIVE_MARKER}, was written and is gone.`,
+    `The marker of the archive, ${ARCHIVE_MARKER}, was written and has disappeared.`,
     {
       where: archive.location,
-      next: 'Look at what else writes to or mounts over the archive.',
+      next: 'Find out which other program writes to the archive or mounts over it.',
     },
   );
 }
 
-/** Says in the marker that a Redis was told of its id. Throws `archive.unwritable`. */
+/** Marks the archive's id as registered in Redis. Throws `archive.unwritable`. */
 export const markDeployed = ({ metadata }: MarkedArchive, marker: ArchiveMarker): Promise<void> =>
   metadata.put(ARCHIVE_MARKER, markerText({ ...marker, deployed: true }));
 
@@ -88,21 +87,21 @@ const markerText = ({ id, createdAt, deployed }: ArchiveMarker): string => {
   return `${JSON.stringify(marker, null, 2)}\n`;
 };
 
-/** The run that was archived last: a Redis that does not know it was set back to before it. */
+/** Names the newest archived run. A Redis that does not know this run was rolled back. */
 const NEWEST_RUN_FILE = '.newest';
 
 const newestSchema = z.object({ run: z.string(), at: epochMsSchema });
 
 export type NewestRun = Readonly<z.infer<typeof newestSchema>>;
 
-/** Notes that a run was archived. A hint: the run is archived all the same when it cannot be written. @param at epoch ms */
-export async function putNewestRun(notes: Pick<ArchiveMetadata, 'put'>, { id }: RunRef, at: number): Promise<void> {
-  await notes.put(NEWEST_RUN_FILE, `${JSON.stringify({ run: id, at } satisfies NewestRun)}\n`).catch(() => {});
+/** Best effort: a failure does not fail the run. @param at epoch ms */
+export async function putNewestRun(metadata: Pick<ArchiveMetadata, 'put'>, { id }: RunRef, at: number): Promise<void> {
+  await metadata.put(NEWEST_RUN_FILE, `${JSON.stringify({ run: id, at } satisfies NewestRun)}\n`).catch(() => {});
 }
 
-/** Undefined before the first, and for what cannot be read. */
-export async function readNewestRun(notes: Pick<ArchiveMetadata, 'get'>): Promise<NewestRun | undefined> {
-  const bytes = await notes.get(NEWEST_RUN_FILE);
+/** Undefined before the first run, and for an invalid file. */
+export async function readNewestRun(metadata: Pick<ArchiveMetadata, 'get'>): Promise<NewestRun | undefined> {
+  const bytes = await metadata.get(NEWEST_RUN_FILE);
   try {
     return bytes === undefined ? undefined : newestSchema.parse(JSON.parse(bytes.toString('utf8')));
   } catch {
@@ -110,20 +109,20 @@ export async function readNewestRun(notes: Pick<ArchiveMetadata, 'get'>): Promis
   }
 }
 
-/** Folders that are looked into: what is no run of ours may be there in any number. */
+/** Bounds the search where the folder holds many foreign folders. */
 const MAX_INSPECTED_RUNS = 200;
 
-/** Whether Docket has archived anything here: a run whose manifest can be read, or it was swept. */
+/** Whether Docket has used this archive: a run has a readable manifest, or retention has run. */
 export async function hasArchivedRuns({
   listRuns,
   metadata,
 }: Pick<ArchiveStorage, 'listRuns' | 'metadata'>): Promise<boolean> {
   if ((await metadata.get(LAST_SWEEP_FILE)) !== undefined) return true;
-  let looked = 0;
+  let inspected = 0;
   for await (const { files } of listRuns()) {
     if ((await readManifest(files).catch(() => undefined)) !== undefined) return true;
-    looked += 1;
-    if (looked === MAX_INSPECTED_RUNS) return false;
+    inspected += 1;
+    if (inspected === MAX_INSPECTED_RUNS) return false;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { mapWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import { type DeliveryState, noticeId } from '../ledger/ledger.ts';
 import { kindOfMessage } from '../targets/registry.ts';
@@ -8,7 +9,7 @@ import { archivedMessages, readAttempts, readReceipts } from './attempt-log.ts';
 import { readMetadataFile } from './run-metadata.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
-/** The days of a period, and the zone in which they are days: what makes two periods the same. */
+/** The days of a period and their time zone, which identify it. */
 export interface PeriodDays {
   readonly from: string;
   readonly to: string;
@@ -17,7 +18,10 @@ export interface PeriodDays {
 
 /** One delivery as the archive knows it, without the ledger. */
 export interface ArchivedDelivery {
-  /** Position and kind in the definition; `email` or `webhook` alone where only the kept message tells; null where nothing does. */
+  /**
+   * Position and kind in the definition; the kind alone (`email`, `webhook`) where only an archived message shows it; null
+   * where nothing does.
+   */
   readonly target: string | null;
   /** The delivery's id where the archive does not name the recipient. */
   readonly recipient: string;
@@ -38,10 +42,10 @@ export interface ArchivedRunsQuery {
   readonly period: PeriodDays;
 }
 
-/** The archived runs of one report and period. */
+/** The archived runs of one report and period, newest first. */
 export type FindArchivedRuns = (query: ArchivedRunsQuery) => AsyncGenerator<ArchivedRun>;
 
-/** What is read of a manifest: a newer version of Docket may have written more, and other fields may have changed. */
+/** The fields that are read here: a manifest of a newer version may have other fields. */
 const manifestSchema = z.looseObject({
   owner: z.string(),
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string() }),
@@ -51,57 +55,54 @@ type ManifestSummary = z.infer<typeof manifestSchema>;
 
 /** Manifests that are read at the same time. */
 const CONCURRENCY = 16;
-/** Manifests whose period is remembered; they never change. */
+/** Manifests in the cache. A manifest never changes. */
 const CACHE_SIZE = 20_000;
-/** A period begins up to a day earlier or later in another zone; clocks of a store and of a worker may differ as well. */
-const MARGIN_MS = 2 * 86_400_000;
+/** Covers time zones, in which a period begins up to a day earlier or later, and clocks that differ. */
+const MARGIN_MS = 2 * DAY_MS;
 
 /**
- * Finds archived runs by report and period, newest first. Lists the runs of that report alone, and opens only those that were
- * sealed after the period had begun. What cannot be read of a run is told to `unreadable`: without its manifest the run is
- * skipped, without its attempts it has one delivery in state `unknown`. Throws `archive.unreachable`.
+ * Finds archived runs by report and period. Lists the runs of that report and opens those published since the period
+ * began. Reports what cannot be read to `onUnreadable`: a run without a readable manifest is skipped, one without readable
+ * attempts yields one delivery in state `unknown`. Throws `archive.unreachable`.
  */
 export function findArchivedRuns(
-  shelf: Pick<ArchiveStorage, 'listRuns'>,
-  unreadable: (run: StoredRun, error: unknown) => void,
+  storage: Pick<ArchiveStorage, 'listRuns'>,
+  onUnreadable: (run: StoredRun, error: unknown) => void,
 ): FindArchivedRuns {
   const cache = new Map<string, ManifestSummary>();
   const manifestOf = async (run: StoredRun): Promise<ManifestSummary | undefined> => {
-    const known = cache.get(run.id);
-    if (known !== undefined) return known;
-    const read = await readMetadataFile(run.files, 'manifest.json', manifestSchema);
-    if (read === undefined) return undefined;
-    const { owner, period, made_at } = read;
+    const cached = cache.get(run.id);
+    if (cached !== undefined) return cached;
+    const manifest = await readMetadataFile(run.files, 'manifest.json', manifestSchema);
+    if (manifest === undefined) return undefined;
+    const { owner, period, made_at } = manifest;
     cache.set(run.id, { owner, period, made_at });
     const [oldest] = cache.size > CACHE_SIZE ? cache.keys() : [];
     if (oldest !== undefined) cache.delete(oldest);
-    return read;
+    return manifest;
   };
   const ifReadable = async <T>(run: StoredRun, read: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await read();
     } catch (error) {
       if (toDocketError(error).code !== 'archive.corrupt') throw error;
-      unreadable(run, error);
+      onUnreadable(run, error);
       return undefined;
     }
   };
 
   return async function* ({ org, report, period }) {
-    const begins = Date.parse(period.from) - MARGIN_MS;
+    const start = Date.parse(period.from) - MARGIN_MS;
     const candidates: StoredRun[] = [];
-    for await (const run of shelf.listRuns(org, report)) {
-      if (run.unpublishedAt === undefined && (run.publishedBefore ?? begins) >= begins) candidates.push(run);
+    for await (const run of storage.listRuns(org, report)) {
+      if (run.unpublishedAt === undefined && (run.publishedBefore ?? start) >= start) candidates.push(run);
     }
     candidates.sort((one, other) => (other.publishedBefore ?? 0) - (one.publishedBefore ?? 0));
-    for (let at = 0; at < candidates.length; at += CONCURRENCY) {
-      const batch = candidates.slice(at, at + CONCURRENCY);
-      const manifests = new Map<StoredRun, ManifestSummary | undefined>();
-      await forEachWithConcurrency(batch, CONCURRENCY, async (run) => {
-        manifests.set(run, await ifReadable(run, () => manifestOf(run)));
-      });
-      for (const run of batch) {
-        const manifest = manifests.get(run);
+    for (let from = 0; from < candidates.length; from += CONCURRENCY) {
+      const batch = candidates.slice(from, from + CONCURRENCY);
+      const manifests = await mapWithConcurrency(batch, CONCURRENCY, (run) => ifReadable(run, () => manifestOf(run)));
+      for (const [index, run] of batch.entries()) {
+        const manifest = manifests[index];
         if (manifest === undefined || !isSamePeriodDays(manifest.period, period)) continue;
         const deliveries = await ifReadable(run, () => archivedDeliveries(run, manifest));
         const at = Date.parse(manifest.made_at);
@@ -111,13 +112,13 @@ export function findArchivedRuns(
   };
 }
 
-/** Whether two periods are the same days, whatever they are called. */
+/** Whether two periods have the same days, whatever their labels. */
 export const isSamePeriodDays = (one: PeriodDays, other: PeriodDays): boolean =>
   one.from === other.from && one.to === other.to && one.timezone === other.timezone;
 
 /**
- * The latest attempt at each delivery is the best witness; `receipts.json`, then a message that was kept, speak where there is
- * none. Notices to the owner are no deliveries of the report.
+ * The state of each delivery: from its latest attempt, else from `receipts.json`, else from an archived message. Leaves out
+ * notices to the owner, which are no deliveries of the report.
  */
 async function archivedDeliveries(
   { id, files }: StoredRun,

@@ -1,10 +1,17 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { mapWithConcurrency } from '../../base/concurrency.ts';
+import { sha256 } from '../../base/sha256.ts';
 import { epochMsSchema } from '../../base/time.ts';
-import { type ArchivedState, DELIVERY_STATES, type Receipt, receiptsSchema } from '../ledger/ledger.ts';
+import {
+  type ArchivedState,
+  DELIVERY_STATES,
+  type Receipt,
+  receiptsSchema,
+  resolutionSchema,
+} from '../ledger/ledger.ts';
 import type { AttemptRecord, Release } from './archive.ts';
-import { archiveCorrupt, requirePathName } from './run-folder.ts';
+import { archiveCorrupt } from './archive-errors.ts';
+import { requirePathName } from './path-names.ts';
 import { readMetadataFile } from './run-metadata.ts';
 import type { RunFiles } from './storage/archive-storage.ts';
 
@@ -19,24 +26,22 @@ const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  decision: z
-    .object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: epochMsSchema })
-    .optional(),
+  decision: resolutionSchema.optional(),
 });
 
-/** `<delivery>.<epoch>.json`, or with what it tells of in between. */
+/** `<delivery>.<epoch>.json`, or with the kind of the record before the ending. */
 const ATTEMPT_FILE_NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
-/** Reads under way at once. */
+/** Files that are read at the same time. */
 const CONCURRENCY = 8;
 const RANK = { begin: 0, end: 1, decision: 2 } as const;
 
 /**
- * `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for what
- * somebody decided: none is ever written over by another, so a late one cannot hide a later one.
+ * `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for a
+ * person's decision. No record overwrites another, so a late write cannot hide a newer record.
  */
 export function attemptFileName({ delivery, epoch, state, decision }: AttemptRecord): string {
-  const what = decision !== undefined ? '.decision' : state === 'sending' ? '' : '.end';
-  return `attempts/${requirePathName(delivery, 'delivery')}.${epoch}${what}.json`;
+  const kind = decision !== undefined ? '.decision' : state === 'sending' ? '' : '.end';
+  return `attempts/${requirePathName(delivery, 'delivery')}.${epoch}${kind}.json`;
 }
 
 interface AttemptFile {
@@ -46,59 +51,50 @@ interface AttemptFile {
   readonly rank: number;
 }
 
-/** The first attempt first, and of each what was written last. */
+/** Sorted by epoch, and within an epoch from the first record to the last. */
 const attemptFiles = (names: readonly string[]): readonly AttemptFile[] =>
   names
     .flatMap((name): AttemptFile[] => {
-      const [, delivery, digits, word] = ATTEMPT_FILE_NAME.exec(name) ?? [];
+      const [, delivery, digits, kind] = ATTEMPT_FILE_NAME.exec(name) ?? [];
       if (delivery === undefined) return [];
-      const rank = RANK[word === 'end' || word === 'decision' ? word : 'begin'];
+      const rank = RANK[kind === 'end' || kind === 'decision' ? kind : 'begin'];
       return [{ name, delivery, epoch: Number(digits), rank }];
     })
     .sort((one, other) => one.epoch - other.epoch || one.rank - other.rank);
 
-const latestPerAttempt = (kept: readonly AttemptFile[]): readonly AttemptFile[] => [
-  ...new Map(kept.map((one) => [`${one.delivery}.${one.epoch}`, one] as const)).values(),
-];
-
-const readAttemptFile = (box: RunFiles, { name }: AttemptFile): Promise<AttemptRecord | undefined> =>
-  readMetadataFile(box, name, attemptSchema);
-
-/** What is kept in each; files and requests of a run with many recipients are not all opened at once. */
-async function readAttemptFiles(
-  box: RunFiles,
-  kept: readonly AttemptFile[],
-): Promise<ReadonlyMap<AttemptFile, AttemptRecord | undefined>> {
-  const read = new Map<AttemptFile, AttemptRecord | undefined>();
-  await forEachWithConcurrency(kept, CONCURRENCY, async (one) => read.set(one, await readAttemptFile(box, one)));
-  return read;
-}
+/** Reads these files; bounded, because a run with many recipients has thousands. */
+const readAttemptFiles = (
+  files: RunFiles,
+  found: readonly AttemptFile[],
+): Promise<readonly (AttemptRecord | undefined)[]> =>
+  mapWithConcurrency(found, CONCURRENCY, ({ name }) => readMetadataFile(files, name, attemptSchema));
 
 /**
- * The last word on each attempt of a run, or on those of one delivery, the first attempt first. Throws `archive.corrupt`
- * when any word cannot be read.
+ * The latest record of each attempt of a run, or of one delivery, in the order of epochs. Reads the earlier records too:
+ * throws `archive.corrupt` when any of them cannot be read.
  */
-export async function readAttempts(box: RunFiles, delivery?: string): Promise<AttemptRecord[]> {
-  const kept = attemptFiles(await box.list()).filter((one) => delivery === undefined || one.delivery === delivery);
-  const read = await readAttemptFiles(box, kept);
-  return latestPerAttempt(kept).flatMap((one) => read.get(one) ?? []);
+export async function readAttempts(files: RunFiles, delivery?: string): Promise<AttemptRecord[]> {
+  const found = attemptFiles(await files.list()).filter((one) => delivery === undefined || one.delivery === delivery);
+  const records = await readAttemptFiles(files, found);
+  const latest = new Map(found.map((one, index) => [`${one.delivery}.${one.epoch}`, records[index]] as const));
+  return [...latest.values()].flatMap((record) => record ?? []);
 }
 
-/** `receipts.json`; empty while nothing was delivered. Throws `archive.corrupt` when it cannot be read. */
-export const readReceipts = async (box: RunFiles): Promise<readonly Receipt[]> =>
-  (await readMetadataFile(box, 'receipts.json', receiptsSchema)) ?? [];
+/** `receipts.json`; empty before the first delivery. Throws `archive.corrupt`. */
+export const readReceipts = async (files: RunFiles): Promise<readonly Receipt[]> =>
+  (await readMetadataFile(files, 'receipts.json', receiptsSchema)) ?? [];
 
 const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: epochMsSchema });
 
-/** Who let the held pack go out as it is; undefined when nobody did. Throws `archive.corrupt` when it cannot be read. */
-export const readRelease = (box: RunFiles): Promise<Release | undefined> =>
-  readMetadataFile(box, 'release.json', releaseSchema);
+/** Who released a held run; undefined where nobody did. Throws `archive.corrupt`. */
+export const readRelease = (files: RunFiles): Promise<Release | undefined> =>
+  readMetadataFile(files, 'release.json', releaseSchema);
 
-/** What an exact message is called in `messages/`: by its delivery and the first digits of its SHA-256. */
-export const messageFileName = (delivery: string, sha256: string, kind: 'eml' | 'json'): string =>
-  `${delivery}.${sha256.slice(0, 16)}.${kind}`;
+/** Name of an exact message in `messages/`: the delivery and the first digits of its SHA-256. */
+export const messageFileName = (delivery: string, hash: string, kind: 'eml' | 'json'): string =>
+  `${delivery}.${hash.slice(0, 16)}.${kind}`;
 
-/** An exact message that is kept: an e-mail, or what a webhook is told. */
+/** An archived message: an e-mail or the body of a webhook. */
 export interface ArchivedMessage {
   readonly name: string;
   readonly delivery: string;
@@ -111,45 +107,45 @@ export const archivedMessages = (names: readonly string[]): readonly ArchivedMes
   });
 
 /**
- * The exact message of the last attempt at a delivery, with the hash that the attempt says; undefined where no attempt names
- * one. Throws `archive.corrupt` when it is gone or another.
+ * The exact message of the delivery's last attempt that names one; undefined where none does. Throws `archive.corrupt`
+ * when the file is missing or its hash differs.
  */
 export async function readLastMessage(
-  box: RunFiles,
+  files: RunFiles,
   delivery: string,
   kind: 'eml' | 'json',
 ): Promise<Buffer | undefined> {
-  const attempts = await readAttempts(box, delivery);
-  const last = attempts.findLast(({ message }) => message !== undefined)?.message;
-  if (last === undefined) return undefined;
-  const name = `messages/${messageFileName(delivery, last, kind)}`;
-  const bytes = await box.get(name);
-  const got = bytes === undefined ? 'nothing' : createHash('sha256').update(bytes).digest('hex');
-  if (got === last) return bytes;
-  throw archiveCorrupt(box.location, `${name} ${bytes === undefined ? 'is missing' : 'has changed'}`, {
-    expected: `SHA-256 ${last}, as the attempt says that sent it`,
+  const attempts = await readAttempts(files, delivery);
+  const expected = attempts.findLast(({ message }) => message !== undefined)?.message;
+  if (expected === undefined) return undefined;
+  const name = `messages/${messageFileName(delivery, expected, kind)}`;
+  const bytes = await files.get(name);
+  const got = bytes === undefined ? 'nothing' : sha256(bytes);
+  if (got === expected) return bytes;
+  throw archiveCorrupt(files.location, `${name} ${bytes === undefined ? 'is missing' : 'has changed'}`, {
+    expected: `SHA-256 ${expected}, as recorded by the attempt that sent it`,
     got,
   });
 }
 
 /**
- * What the archive knows of each delivery. The latest attempt is the best witness; `receipts.json` and a message that
- * was kept without a word speak where there is none, and only to a ledger that has no row at all (epoch 0).
+ * The state of each delivery as the archive knows it. The latest attempt is the most reliable source. `receipts.json` and
+ * archived messages count only where a delivery has no attempt, with epoch 0: they restore missing ledger rows only.
  */
-export async function readArchivedStates(box: RunFiles): Promise<ReadonlyMap<string, ArchivedState>> {
-  const names = await box.list();
-  const evidence = new Map<string, ArchivedState>();
+export async function readArchivedStates(files: RunFiles): Promise<ReadonlyMap<string, ArchivedState>> {
+  const names = await files.list();
+  const states = new Map<string, ArchivedState>();
   for (const { delivery } of archivedMessages(names)) {
-    evidence.set(delivery, { state: 'sending', epoch: 0, detail: null });
+    states.set(delivery, { state: 'sending', epoch: 0, detail: null });
   }
-  for (const { delivery, state, detail } of await readReceipts(box)) {
-    if (state !== 'skipped') evidence.set(delivery, { state, epoch: 0, detail });
+  for (const { delivery, state, detail } of await readReceipts(files)) {
+    if (state !== 'skipped') states.set(delivery, { state, epoch: 0, detail });
   }
   const latest = new Map(attemptFiles(names).map((one) => [one.delivery, one] as const));
-  for (const attempt of (await readAttemptFiles(box, [...latest.values()])).values()) {
+  for (const attempt of await readAttemptFiles(files, [...latest.values()])) {
     if (attempt === undefined) continue;
     const { delivery, epoch, state, detail } = attempt;
-    evidence.set(delivery, { state, epoch, detail });
+    states.set(delivery, { state, epoch, detail });
   }
-  return evidence;
+  return states;
 }

@@ -1,55 +1,50 @@
-import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
+import { sha256 } from '../../base/sha256.ts';
 import type { Archive, PublishedManifest, PublishedRun } from './archive.ts';
+import { withWriteErrors } from './archive-errors.ts';
 import { attemptFileName, messageFileName, readArchivedStates, readLastMessage, readReceipts } from './attempt-log.ts';
 import { type RunChain, toChainFile } from './chain/run-chain.ts';
-import { assembleRunFolder, publishedNames, readPublishedRun, requirePathName, withWriteErrors } from './run-folder.ts';
+import { publishedNames, requirePathName } from './path-names.ts';
+import { assembleRunFolder, readPublishedRun } from './run-folder.ts';
 import { readManifest } from './run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage.ts';
 
-/** What every archive does with the papers of a sealed run. */
+/**
+ * The methods of an archive that work on the metadata files of a published run.
+ * @param chain records every file; absent where no signing key is configured
+ */
 export const metadataMethods = (
-  boxOf: (sealed: PublishedManifest) => RunFiles,
-  signing?: Pick<RunChain, 'defer' | 'record'>,
-): Pick<
-  Archive,
-  | 'putMessage'
-  | 'getMessage'
-  | 'putReceipts'
-  | 'getReceipts'
-  | 'putAttempt'
-  | 'getArchivedStates'
-  | 'putRelease'
-  | 'discard'
-> => {
-  const keep = async (sealed: PublishedManifest, name: string, paper: unknown): Promise<void> => {
-    const text = `${JSON.stringify(paper, null, 2)}\n`;
-    await boxOf(sealed).put(name, text);
-    await signing?.record(runRefOf(sealed), [toChainFile(name, text)]);
+  filesOf: (published: PublishedManifest) => RunFiles,
+  chain?: Pick<RunChain, 'defer' | 'record'>,
+): Omit<Archive, 'stage' | 'publish' | 'find' | 'peek' | 'discardCheckout' | 'link'> => {
+  const putJson = async (published: PublishedManifest, name: string, value: unknown): Promise<void> => {
+    const text = `${JSON.stringify(value, null, 2)}\n`;
+    await filesOf(published).put(name, text);
+    await chain?.record(runRefOf(published), [toChainFile(name, text)]);
   };
   return {
-    putMessage: async (sealed, delivery, message, kind = 'eml') => {
-      const digest = createHash('sha256').update(message).digest('hex');
-      const name = messageFileName(requirePathName(delivery, 'delivery'), digest, kind);
-      // The hash first, so that a message is never without one; as `sha256sum --check` reads it.
-      const hash = { name: `messages/${name}.sha256`, bytes: `${digest}  ${name}\n` };
-      await boxOf(sealed).putPair(hash, { name: `messages/${name}`, bytes: message });
-      // Entered with the attempt that sends it, which is written before it leaves.
-      signing?.defer(runRefOf(sealed), [
-        toChainFile(hash.name, hash.bytes),
-        { name: `messages/${name}`, sha256: digest },
+    putMessage: async (published, delivery, message, kind = 'eml') => {
+      const hash = sha256(message);
+      const name = messageFileName(requirePathName(delivery, 'delivery'), hash, kind);
+      // The hash file is written first, so that no message lacks one. Its format is that of `sha256sum --check`.
+      const hashFile = { name: `messages/${name}.sha256`, bytes: `${hash}  ${name}\n` };
+      await filesOf(published).putPair(hashFile, { name: `messages/${name}`, bytes: message });
+      // Recorded in the chain together with the attempt, which is written before the message is sent.
+      chain?.defer(runRefOf(published), [
+        toChainFile(hashFile.name, hashFile.bytes),
+        { name: `messages/${name}`, sha256: hash },
       ]);
-      return digest;
+      return hash;
     },
-    getMessage: (sealed, delivery, kind = 'eml') =>
-      readLastMessage(boxOf(sealed), requirePathName(delivery, 'delivery'), kind),
-    putReceipts: (sealed, receipts) => keep(sealed, 'receipts.json', receipts),
-    getReceipts: (sealed) => readReceipts(boxOf(sealed)),
-    putAttempt: (sealed, attempt) => keep(sealed, attemptFileName(attempt), attempt),
-    getArchivedStates: (sealed) => readArchivedStates(boxOf(sealed)),
-    putRelease: (sealed, release) => keep(sealed, 'release.json', release),
+    getMessage: (published, delivery, kind = 'eml') =>
+      readLastMessage(filesOf(published), requirePathName(delivery, 'delivery'), kind),
+    putReceipts: (published, receipts) => putJson(published, 'receipts.json', receipts),
+    getReceipts: (published) => readReceipts(filesOf(published)),
+    putAttempt: (published, attempt) => putJson(published, attemptFileName(attempt), attempt),
+    getArchivedStates: (published) => readArchivedStates(filesOf(published)),
+    putRelease: (published, release) => putJson(published, 'release.json', release),
     discard: (staged) => rm(staged, { recursive: true, force: true }),
   };
 };
@@ -61,24 +56,24 @@ const runRefOf = ({ manifest }: PublishedManifest): RunRef => ({
 });
 
 /**
- * The archive on a shelf, a directory or a bucket alike. Throws `archive.unwritable` (disk full, permissions, a store that
- * refuses), `archive.unreachable` (a store that does not answer) and `archive.corrupt`.
- * @param signing enters everything into the signed chain, and compares with it; absent where no key is named
+ * An archive in a directory or a bucket. Throws `archive.unwritable` (disk full, permissions, a store that refuses),
+ * `archive.unreachable` (a store that does not answer) and `archive.corrupt`.
+ * @param chain records and verifies everything with signatures; absent where no signing key is configured
  */
-export function createArchive(shelf: ArchiveStorage, clock: Clock, signing?: RunChain): Archive {
-  const { link } = shelf;
+export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: RunChain): Archive {
+  const { link } = storage;
 
   const peek = async (run: RunRef): Promise<PublishedManifest | undefined> => {
-    const box = shelf.runFiles(run);
-    const manifest = await readManifest(box);
+    const files = storage.runFiles(run);
+    const manifest = await readManifest(files);
     if (manifest !== undefined) {
-      await signing?.verifyManifest(run);
+      await chain?.verifyManifest(run);
       return { manifest };
     }
-    // A run that was sealed has lost its manifest: what it sent must not be made and sent anew.
-    if ((await box.list()).length > 0) {
-      throw new DocketError('archive.corrupt', `The archived run in ${box.location} has no manifest.json.`, {
-        where: box.location,
+    // A published run that has lost its manifest: running it again would send it twice.
+    if ((await files.list()).length > 0) {
+      throw new DocketError('archive.corrupt', `The archived run in ${files.location} has no manifest.json.`, {
+        where: files.location,
         next: 'Restore it from a backup, or remove it and run the report again.',
       });
     }
@@ -88,35 +83,35 @@ export function createArchive(shelf: ArchiveStorage, clock: Clock, signing?: Run
   const find = async (run: RunRef): Promise<PublishedRun | undefined> => {
     const found = await peek(run);
     if (found === undefined) return undefined;
-    // Whoever died between writing something and entering it: the next one who has the run in hand enters it.
-    await signing?.recordMissing(run);
-    const folder = await shelf.checkout(run, publishedNames(found.manifest));
+    // A process may have died after writing a file and before recording it in the chain.
+    await chain?.recordMissing(run);
+    const folder = await storage.checkout(run, publishedNames(found.manifest));
     try {
-      return await readPublishedRun(folder, 'files', found.manifest, shelf.runFiles(run).location);
+      return await readPublishedRun(folder, 'files', found.manifest, storage.runFiles(run).location);
     } catch (error) {
-      await shelf.discardCheckout(folder);
+      await storage.discardCheckout(folder);
       throw error;
     }
   };
 
   return {
-    ...metadataMethods((sealed) => shelf.runFiles(runRefOf(sealed)), signing),
+    ...metadataMethods((published) => storage.runFiles(runRefOf(published)), chain),
     peek,
     find,
-    discardCheckout: ({ folder }) => shelf.discardCheckout(folder),
-    stage: shelf.stage,
-    publish: async (staged, unsealed, artifacts, mail) => {
-      const run = runRefOf({ manifest: unsealed });
-      const { location } = shelf.runFiles(run);
+    discardCheckout: ({ folder }) => storage.discardCheckout(folder),
+    stage: storage.stage,
+    publish: async (staged, draft, artifacts, mail) => {
+      const run = runRefOf({ manifest: draft });
+      const { location } = storage.runFiles(run);
       const { manifest } = await withWriteErrors(staged, () =>
-        assembleRunFolder(staged, 'files', unsealed, artifacts, mail),
+        assembleRunFolder(staged, 'files', draft, artifacts, mail),
       );
-      const folder = await shelf.publish(run, staged, manifest, artifacts);
-      if (folder !== undefined) await signing?.recordPublished(run);
-      const sealed =
+      const folder = await storage.publish(run, staged, manifest, artifacts);
+      if (folder !== undefined) await chain?.recordPublished(run);
+      const published =
         folder === undefined ? await find(run) : await readPublishedRun(folder, 'files', manifest, location);
-      if (sealed !== undefined) return sealed;
-      throw new DocketError('archive.corrupt', `The run that was just sealed is gone from ${location}.`, {
+      if (published !== undefined) return published;
+      throw new DocketError('archive.corrupt', `The run that was just published is missing from ${location}.`, {
         where: location,
       });
     },

@@ -3,16 +3,16 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isErrno } from '../../base/errno.ts';
 import { DocketError } from '../../base/error.ts';
 import { toDiskError } from '../../base/files/disk-error.ts';
 import { createFolder } from '../../base/files/durable-file.ts';
-import { archiveCorrupt, hasErrnoCode } from './run-folder.ts';
+import { archiveCorrupt } from './archive-errors.ts';
 import { sha256OfRunFile } from './run-metadata.ts';
 import type { RunFiles, RunRef, StoredRun } from './storage/archive-storage.ts';
 import { directoryRunFiles } from './storage/directory-storage.ts';
 import { runProblems } from './verify/verify-run.ts';
 
-/** A file that was taken out. */
 export interface ExportedFile {
   /** Relative to the folder, with `/`. */
   readonly name: string;
@@ -20,11 +20,11 @@ export interface ExportedFile {
 }
 
 /**
- * Copies an archived run into a folder that is not there yet or empty, whole or not at all: what is verified is the copy.
- * Throws `archive.corrupt` with every fault, `usage.invalid` when the folder holds something.
+ * Copies an archived run into a folder that does not exist or is empty, whole or not at all. Verifies the copy.
+ * Throws `archive.corrupt` with every problem found, `usage.invalid` when the folder is not empty.
  */
 export async function exportRun(
-  { files, ...run }: Pick<StoredRun, keyof RunRef | 'files'>,
+  { files, id, org, report }: Pick<StoredRun, keyof RunRef | 'files'>,
   folder: string,
 ): Promise<readonly ExportedFile[]> {
   await createFolder(dirname(folder));
@@ -33,21 +33,23 @@ export async function exportRun(
     await mkdir(staged);
     await copyRunFiles(files, await files.list(), staged);
     const copy = directoryRunFiles(staged);
-    const faults = await runProblems({ id: run.id, org: run.org, report: run.report, files: copy });
-    if (faults.length > 0) throw archiveCorrupt(files.location, faults.join('; '), {});
-    const names = await copy.list();
+    const problems = await runProblems({ id, org, report, files: copy });
+    if (problems.length > 0) throw archiveCorrupt(files.location, problems.join('; '));
     const exported = await Promise.all(
-      names.map(async (name) => ({ name, sha256: (await sha256OfRunFile(copy, name)) ?? 'unreadable' })),
+      (await copy.list()).map(async (name) => ({
+        name,
+        sha256: (await sha256OfRunFile(copy, name)) ?? 'unreadable',
+      })),
     );
     try {
-      // Replaces an empty folder, and no other.
+      // Replaces an empty folder only.
       await rename(staged, folder);
     } catch (error) {
-      if (!hasErrnoCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;
-      throw new DocketError('usage.invalid', `${folder} holds something already.`, {
+      if (!isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw error;
+      throw new DocketError('usage.invalid', `${folder} is not empty.`, {
         where: folder,
-        expected: 'a folder that is not there yet, or empty',
-        next: 'Choose another one with --out; nothing in it was touched.',
+        expected: 'a folder that does not exist or is empty',
+        next: 'Choose another one with --out; nothing in this one was changed.',
       });
     }
     return exported;
@@ -58,18 +60,18 @@ export async function exportRun(
   }
 }
 
-/** Copies these files of a box, by their names, into a folder. What is not there (any more) is left out. */
-export async function copyRunFiles(box: RunFiles, names: readonly string[], folder: string): Promise<void> {
+/** Copies these files of a run into a folder. Absent files are left out. Throws `archive.corrupt` for an unsafe name. */
+export async function copyRunFiles(files: RunFiles, names: readonly string[], folder: string): Promise<void> {
   for (const name of names) {
     const steps = name.split('/');
-    // Whoever may write into a bucket may call an object anything.
+    // Names in a bucket are arbitrary: another program may have written them.
     if (steps.some((step) => step === '' || step === '.' || step === '..' || /[\\\p{Cc}]/u.test(step))) {
-      throw archiveCorrupt(box.location, `it holds a file called ${JSON.stringify(name)}`, {});
+      throw archiveCorrupt(files.location, `it contains a file named ${JSON.stringify(name)}`);
     }
-    const pieces = await box.stream(name);
-    if (pieces === undefined) continue;
+    const stream = await files.stream(name);
+    if (stream === undefined) continue;
     const path = join(folder, ...steps);
     await mkdir(dirname(path), { recursive: true });
-    await pipeline(pieces, createWriteStream(path, { flags: 'wx' }));
+    await pipeline(stream, createWriteStream(path, { flags: 'wx' }));
   }
 }

@@ -1,8 +1,52 @@
 import { z } from 'zod';
-import { NOTE_CODES } from '../../fetch/dataset.ts';
-import type { Manifest } from './archive.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import { type CallRecord, NOTE_CODES, type Note } from '../../fetch/dataset.ts';
+import type { StoredKind } from '../../render/artifact.ts';
+import type { SendDecision } from '../send-decision.ts';
 
-/** Of a mail's picture beside `mail.html`. */
+/** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */
+export interface Manifest {
+  readonly version: 1;
+  readonly run: string;
+  readonly org: string;
+  readonly organization: string;
+  readonly report: string;
+  readonly title: string;
+  readonly owner: string;
+  /** ISO instant of the schedule, or the trigger's id. */
+  readonly slot: string;
+  readonly digest: string;
+  readonly period: Period;
+  readonly registry_version: number;
+  readonly calls: readonly CallRecord[];
+  readonly incomplete: readonly (Note & { readonly section: string })[];
+  readonly files: readonly (StoredKind & {
+    readonly name: string;
+    readonly bytes: number;
+    readonly sha256: string;
+  })[];
+  /** SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. */
+  readonly mail?:
+    | {
+        readonly html_sha256: string;
+        readonly text_sha256: string;
+        readonly pictures?:
+          | readonly { readonly name: string; readonly cid: string; readonly sha256: string }[]
+          | undefined;
+      }
+    | undefined;
+  readonly recipients: readonly string[];
+  /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent where no delivery has a condition. */
+  readonly figures?: string | undefined;
+  /** Decisions on the deliveries with `send_if`. */
+  readonly conditions?: readonly SendDecision[] | undefined;
+  /** ISO instant at which the files were made. */
+  readonly made_at: string;
+  /** Only in a bucket: the folder beside the manifest that holds the published files. */
+  readonly stored?: string | undefined;
+}
+
+/** File name of a picture beside `mail.html`. */
 export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;
 
 /** Far above what a run can have: 100 sections of several tables with up to 100 calls each. */
@@ -11,12 +55,12 @@ const MAX_CALLS = 100_000;
 const MAX_RECIPIENTS = 10_000;
 const MAX_FILES = 1_000;
 
-/** Counted before any entry is looked at. */
+/** Checks the length before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry));
 
 const nullableText = z.string().nullable();
 
-/** What `manifest.json` holds, read back. Loose: a newer version of Docket may have written more. */
+/** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
 export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   version: z.literal(1),
   run: z.string(),

@@ -1,55 +1,56 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Manifest } from './archive.ts';
-import { manifestSchema } from './manifest.ts';
-import { archiveCorrupt } from './run-folder.ts';
+import { sha256OfStream } from '../../base/sha256.ts';
+import { archiveCorrupt } from './archive-errors.ts';
+import { type Manifest, manifestSchema } from './manifest.ts';
 import type { RunFiles } from './storage/archive-storage.ts';
 
 /** Above the largest manifest that a run can have. */
 const MAX_METADATA_BYTES = 64 * 1024 * 1024;
-const MAX_GOT = 300;
+const MAX_ISSUE_LENGTH = 300;
 
-/** All bytes under this name; undefined when it is not there. Reads no further than it may. Throws `archive.corrupt`. */
-async function readBounded(box: RunFiles, name: string): Promise<Buffer | undefined> {
-  const pieces = await box.stream(name);
-  if (pieces === undefined) return undefined;
-  const read: Uint8Array[] = [];
+/** All bytes of a file; undefined when it is absent. Stops reading at the limit. Throws `archive.corrupt`. */
+async function readBounded(files: RunFiles, name: string): Promise<Buffer | undefined> {
+  const stream = await files.stream(name);
+  if (stream === undefined) return undefined;
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of pieces) {
-    bytes += piece.length;
+  for await (const chunk of stream) {
+    bytes += chunk.length;
     if (bytes > MAX_METADATA_BYTES) {
-      throw archiveCorrupt(box.location, `${name} is too large`, {
+      throw archiveCorrupt(files.location, `${name} is too large`, {
         expected: `at most ${MAX_METADATA_BYTES} bytes`,
         got: 'more than that',
       });
     }
-    read.push(piece);
+    chunks.push(chunk);
   }
-  return Buffer.concat(read);
+  return Buffer.concat(chunks);
 }
 
-/** One of a run's papers, read; undefined when it is not there. Throws `archive.corrupt` when it cannot be understood. */
-export async function readMetadataFile<T>(box: RunFiles, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
-  const bytes = await readBounded(box, name);
-  if (bytes === undefined) return undefined;
+/** Reads and parses a JSON file of a run; undefined when it is absent. Throws `archive.corrupt`, `archive.unreachable`. */
+export async function readMetadataFile<T>(files: RunFiles, name: string, schema: z.ZodType<T>): Promise<T | undefined> {
+  const bytes = await readBounded(files, name);
+  return bytes === undefined ? undefined : parseMetadata(files.location, name, bytes, schema);
+}
+
+/** Throws `archive.corrupt` for invalid JSON or another format. */
+export function parseMetadata<T>(location: string, name: string, bytes: Buffer, schema: z.ZodType<T>): T {
   try {
     return schema.parse(JSON.parse(bytes.toString('utf8')));
   } catch (cause) {
     const [issue] = cause instanceof z.ZodError ? cause.issues : [];
-    const got = issue === undefined ? {} : { got: `${issue.path.join('.')}: ${issue.message}`.slice(0, MAX_GOT) };
-    throw archiveCorrupt(box.location, `${name} cannot be read`, { ...got, cause });
+    const got =
+      issue === undefined ? {} : { got: `${issue.path.join('.')}: ${issue.message}`.slice(0, MAX_ISSUE_LENGTH) };
+    throw archiveCorrupt(location, `${name} cannot be read`, { ...got, cause });
   }
 }
 
-/** Undefined when the run is not sealed. Throws `archive.corrupt`. */
-export const readManifest = (box: RunFiles): Promise<Manifest | undefined> =>
-  readMetadataFile(box, 'manifest.json', manifestSchema);
+/** Undefined when the run is not published. Throws `archive.corrupt`, `archive.unreachable`. */
+export const readManifest = (files: RunFiles): Promise<Manifest | undefined> =>
+  readMetadataFile(files, 'manifest.json', manifestSchema);
 
-/** SHA-256 of what stands under this name, hex; undefined when nothing does. */
-export async function sha256OfRunFile(box: RunFiles, name: string): Promise<string | undefined> {
-  const pieces = await box.stream(name);
-  if (pieces === undefined) return undefined;
-  const hash = createHash('sha256');
-  for await (const piece of pieces) hash.update(piece);
-  return hash.digest('hex');
+/** SHA-256 of a file of a run, hex; undefined when it is absent. */
+export async function sha256OfRunFile(files: RunFiles, name: string): Promise<string | undefined> {
+  const stream = await files.stream(name);
+  return stream === undefined ? undefined : sha256OfStream(stream);
 }

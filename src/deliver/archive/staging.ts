@@ -3,22 +3,23 @@ import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DocketError } from '../../base/error.ts';
 import { createFolder } from '../../base/files/durable-file.ts';
-import { requirePathName, withWriteErrors } from './run-folder.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { withWriteErrors } from './archive-errors.ts';
+import { requirePathName } from './path-names.ts';
 
-/** A staged folder that is this old belongs to a process that is gone. */
-export const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
+/** A staged folder of this age belongs to a process that has died. */
+export const ABANDONED_AFTER_MS = DAY_MS;
 
 /**
- * Throws away what dead processes were making in this folder, under names that begin so: what is a day older than `fresh`,
- * which was made just now. Ages are the file system's alone: by the clock of a process that runs ahead of it, whatever its
- * neighbours are making would be old.
+ * Removes staged folders of dead processes: names that start with `prefix` and are a day older than `fresh`, which was
+ * just created. Both ages come from the file system: a process whose clock runs ahead would remove active folders.
  */
 async function removeAbandoned(folder: string, prefix: string, fresh: string): Promise<void> {
   const { mtimeMs: now } = await stat(fresh);
   for (const name of await readdir(folder)) {
     if (!name.startsWith(prefix)) continue;
     const path = join(folder, name);
-    // Another process may sweep, seal or discard at the same moment: what is gone is gone.
+    // Another process may publish, discard or remove it at the same time.
     const age = await stat(path)
       .then(({ mtimeMs }) => now - mtimeMs)
       .catch(() => 0);
@@ -26,7 +27,7 @@ async function removeAbandoned(folder: string, prefix: string, fresh: string): P
   }
 }
 
-/** A private, empty folder in this one, its name beginning so; what dead processes left there goes as well. */
+/** Creates a private, empty folder `<folder>/<prefix><run>-<random>`, and removes abandoned ones. */
 export const createStagingFolder = (folder: string, prefix: string, run: string): Promise<string> =>
   withWriteErrors(join(folder, prefix), async () => {
     await createFolder(folder);
@@ -37,18 +38,18 @@ export const createStagingFolder = (folder: string, prefix: string, run: string)
   });
 
 /**
- * As `stageIn`, in a folder that is this user's alone: the place for temporary files is open to all, and whoever made the
- * folder first could put other files in the place of ours.
+ * As `createStagingFolder`, in a folder that only this user may write to. The folder for temporary files is open to all
+ * users: another one could create this folder first and replace files in it. Throws `archive.unwritable`.
  */
 export const createPrivateStagingFolder = (folder: string, run: string): Promise<string> =>
   withWriteErrors(folder, async () => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const { uid, mode } = await lstat(folder);
-    const own = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
-    if (own && (await lstat(folder)).isDirectory()) return createStagingFolder(folder, '', run);
-    throw new DocketError('archive.unwritable', `${folder} does not belong to Docket alone.`, {
+    const found = await lstat(folder);
+    const isOwned = process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
+    if (isOwned && found.isDirectory()) return createStagingFolder(folder, '', run);
+    throw new DocketError('archive.unwritable', `${folder} is not private to Docket.`, {
       where: folder,
-      expected: 'a folder of the user that Docket runs as, which nobody else may write to',
+      expected: 'a folder of the user that Docket runs as, not writable by others',
       next: 'Remove it, or name another one with staging= in DOCKET_ARCHIVE.',
     });
   });

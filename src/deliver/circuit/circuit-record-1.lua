@@ -1,19 +1,19 @@
 --[[
-  What became of a try at a service.
+  Records the result of an attempt at a service.
 
   KEYS[1]  the service: a hash
-  ARGV[1]  now, epoch ms   ARGV[2]  'answered' or 'failed'   ARGV[3]  why
-  ARGV[4]  failures that open it   ARGV[5]  ms within which they count
-  ARGV[6]  ms for which it opens first   ARGV[7]  ms at most, after doubling with each probe that fails
-  ARGV[8]  epoch ms before which the service asked not to be tried, or empty
+  ARGV[1]  now, epoch ms   ARGV[2]  'success' or 'failure'   ARGV[3]  why
+  ARGV[4]  failures that open it   ARGV[5]  ms of the window in which they count
+  ARGV[6]  ms for which it opens first   ARGV[7]  maximum ms, after doubling with each failed probe
+  ARGV[8]  epoch ms of the service's Retry-After, or empty
 
-  Returns { 'opened', until } or { 'closed', since } to the one caller who made it so, else nil.
+  Returns { 'opened', until } or { 'closed', since } to the one caller that changed the state, else nil.
 ]]
 local now = tonumber(ARGV[1])
-local held = redis.call('HMGET', KEYS[1], 'until', 'since', 'probing', 'times', 'first', 'failures')
-local since, probing, times, first, failures = held[2], held[3], held[4], held[5], held[6]
-local open = held[1]
-if ARGV[2] == 'answered' then
+local stored = redis.call('HMGET', KEYS[1], 'until', 'since', 'probing', 'times', 'first', 'failures')
+local since, probing, times, first, failures = stored[2], stored[3], stored[4], stored[5], stored[6]
+local open = stored[1]
+if ARGV[2] == 'success' then
   redis.call('DEL', KEYS[1])
   if open then return { 'closed', since } end
   return nil
@@ -39,14 +39,14 @@ if not open then
   times = 0
   redis.call('HSET', KEYS[1], 'since', now)
 elseif not probing then
-  -- It began before the circuit opened, and tells nothing new.
+  -- The attempt began before the circuit opened.
   return nil
 end
 times = times + 1
 local till = now + math.min(ARGV[6] * 2 ^ (times - 1), tonumber(ARGV[7]))
 redis.call('HSET', KEYS[1], 'until', till, 'times', times, 'why', ARGV[3])
 redis.call('HDEL', KEYS[1], 'probing')
--- A service that nobody asks for any more is forgotten.
+-- A service that is no longer used expires.
 redis.call('PEXPIRE', KEYS[1], ARGV[7] * 12)
 if not open then return { 'opened', tostring(till) } end
 return nil

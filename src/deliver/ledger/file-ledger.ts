@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import { type FindArchivedRuns, isSamePeriodDays } from '../archive/archived-runs.ts';
-import { archiveCorrupt, requirePathName } from '../archive/run-folder.ts';
+import { requirePathName } from '../archive/path-names.ts';
+import { parseMetadata } from '../archive/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';
-import { DELIVERY_STATES, type DeliveryRow, type Ledger } from './ledger.ts';
+import { DELIVERY_STATES, type DeliveryRow, type Ledger, newDeliverySchema, resolutionSchema } from './ledger.ts';
 import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './ledger-transitions.ts';
 
-/** The run whose deliveries a file ledger keeps. */
+/** The run of a file ledger. */
 export interface LedgerRun {
   readonly id: string;
   readonly org: string;
@@ -16,14 +17,14 @@ export interface LedgerRun {
   readonly period: { readonly from: string; readonly to: string; readonly timezone: string; readonly label: string };
 }
 
-/** Where the ledgers of runs without Redis are, in the archive's folder or bucket. */
+/** Folder in the archive for the ledgers of runs without Redis. */
 const LEDGER_FOLDER = '.ledger';
-/** Says of which run and period a ledger is. */
+/** Names the run and period of a ledger. */
 const RUN_FILE = 'run.json';
-/** `<delivery>.<version>.json`, the version with as many digits that names sort as numbers do. */
+/** `<delivery>.<version>.json`; the version is padded, so that names sort as numbers do. */
 const ROW_FILE = /^([0-9a-f]{32})\.(\d{6})\.json$/;
-/** Times that a row is read anew when another process has changed it in between. */
-const MAX_CONFLICTS = 10;
+/** Attempts at a row that other processes change at the same time. */
+const MAX_ATTEMPTS = 10;
 
 const runSchema = z.looseObject({
   run: z.string(),
@@ -32,23 +33,15 @@ const runSchema = z.looseObject({
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
   at: epochMsSchema,
 });
-const rowSchema = z.object({
-  id: z.string(),
-  run: z.string(),
-  org: z.string(),
-  report: z.string(),
-  target: z.string(),
-  recipient: z.string(),
+const rowSchema = newDeliverySchema.extend({
   state: z.enum(DELIVERY_STATES),
   epoch: z.int().nonnegative(),
   detail: z.string().nullable(),
   at: epochMsSchema,
-  decisions: z.array(
-    z.object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: epochMsSchema }),
-  ),
+  decisions: z.array(resolutionSchema),
 });
 const storedSchema = z.object({ nth: z.int(), row: rowSchema });
-/** A row with its place in the order of opening. */
+/** A row with its position in the order of opening. */
 type StoredRow = z.infer<typeof storedSchema>;
 
 type MetadataStore = ArchiveStorage['metadata'];
@@ -59,44 +52,39 @@ const rowFileName = (delivery: string, version: number): string =>
   `${requirePathName(delivery, 'delivery')}.${String(version).padStart(6, '0')}.json`;
 
 async function readLedgerFile<T>(
-  notes: MetadataStore,
-  place: string,
+  metadata: MetadataStore,
+  location: string,
   name: string,
   schema: z.ZodType<T>,
 ): Promise<T | undefined> {
-  const bytes = await notes.get(name);
-  if (bytes === undefined) return undefined;
-  try {
-    return schema.parse(JSON.parse(bytes.toString('utf8')));
-  } catch (cause) {
-    throw archiveCorrupt(place, `${name} cannot be read`, { cause });
-  }
+  const bytes = await metadata.get(name);
+  return bytes === undefined ? undefined : parseMetadata(location, name, bytes, schema);
 }
 
-/** The last version of each row that these files of a ledger's folder tell of. */
+/** The latest version of each delivery, from the names of a ledger's files. */
 function latestVersions(names: readonly string[]): ReadonlyMap<string, number> {
-  const last = new Map<string, number>();
+  const latest = new Map<string, number>();
   for (const name of names) {
     const [, delivery, digits] = ROW_FILE.exec(name) ?? [];
-    if (delivery !== undefined) last.set(delivery, Math.max(last.get(delivery) ?? 0, Number(digits)));
+    if (delivery !== undefined) latest.set(delivery, Math.max(latest.get(delivery) ?? 0, Number(digits)));
   }
-  return last;
+  return latest;
 }
 
-async function readRows(notes: MetadataStore, place: string, folder: string): Promise<readonly StoredRow[]> {
-  const versions = [...latestVersions(await notes.list(folder))];
+async function readRows(metadata: MetadataStore, location: string, folder: string): Promise<readonly StoredRow[]> {
+  const versions = [...latestVersions(await metadata.list(folder))];
   const rows = await Promise.all(
     versions.map(([delivery, version]) =>
-      readLedgerFile(notes, place, `${folder}/${rowFileName(delivery, version)}`, storedSchema),
+      readLedgerFile(metadata, location, `${folder}/${rowFileName(delivery, version)}`, storedSchema),
     ),
   );
   return rows.flatMap((row) => row ?? []).sort((one, other) => one.nth - other.nth);
 }
 
 /**
- * The ledger of one run without Redis, in the archive: `.ledger/<org>/<report>/<run>/` with `run.json`, and a file for each
- * version of each row. A version is written where none is yet, whole and durable, so that of two processes one gets it and
- * the other looks again. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
+ * The ledger of one run without Redis, in the archive: `.ledger/<org>/<report>/<run>/` with `run.json` and one file per
+ * version of each row. A version is written only where none exists: of two concurrent writers one succeeds and the other
+ * reads the row again. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  */
 export function fileLedger(
   { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
@@ -104,50 +92,50 @@ export function fileLedger(
 ): Ledger {
   const folder = `${folderOfReport(run.org, run.report)}/${requirePathName(run.id, 'run')}`;
 
-  const latest = async (
+  const readLatest = async (
     delivery: string,
-  ): Promise<{ version: number; stored: StoredRow | undefined; known: number }> => {
+  ): Promise<{ version: number; stored: StoredRow | undefined; rowCount: number }> => {
     const versions = latestVersions(await metadata.list(folder));
     const version = versions.get(delivery) ?? 0;
     const name = `${folder}/${rowFileName(delivery, version)}`;
     const stored = version === 0 ? undefined : await readLedgerFile(metadata, location, name, storedSchema);
-    return { version, stored, known: versions.size };
+    return { version, stored, rowCount: versions.size };
   };
 
-  /** Writes what `step` makes of the row as its next version; undefined when the step is refused. */
-  const change = async (
+  /** Writes the row's next version; undefined when the transition is refused. */
+  const update = async (
     delivery: string,
-    step: (row: DeliveryRow | undefined) => DeliveryRow | undefined,
+    transition: (row: DeliveryRow | undefined) => DeliveryRow | undefined,
   ): Promise<DeliveryRow | undefined> => {
-    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
-      const { version, stored, known } = await latest(delivery);
-      const row = step(stored?.row);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const { version, stored, rowCount } = await readLatest(delivery);
+      const row = transition(stored?.row);
       if (row === undefined || row === stored?.row) return row;
-      const next: StoredRow = { nth: stored?.nth ?? known + 1, row: { ...row, decisions: [...row.decisions] } };
-      // Names this one write: a store whose answer was lost is asked whose version it has.
+      const next: StoredRow = { nth: stored?.nth ?? rowCount + 1, row: { ...row, decisions: [...row.decisions] } };
+      // Identifies this write: after a lost reply the content shows whose version the store has.
       const text = `${JSON.stringify({ ...next, by: randomUUID() })}\n`;
       if (await metadata.putIfAbsent(`${folder}/${rowFileName(delivery, version + 1)}`, text)) return row;
     }
-    throw new DocketError('archive.unwritable', 'A delivery in the ledger is being changed by others all the time.', {
+    throw new DocketError('archive.unwritable', 'Too many concurrent writes to a delivery in the ledger.', {
       where: `${location}/${folder}`,
-      next: 'Find out which other process delivers this run.',
+      next: 'Find out which other processes deliver this run.',
     });
   };
 
   return {
-    open: async (delivery, at, evidence) => {
+    open: async (delivery, at, archived) => {
       const { id, org, report, period } = run;
       await metadata.putIfAbsent(`${folder}/${RUN_FILE}`, `${JSON.stringify({ run: id, org, report, period, at })}\n`);
-      const row = await change(delivery.id, (found) => openRow(found, delivery, at, evidence));
+      const row = await update(delivery.id, (found) => openRow(found, delivery, at, archived));
       // Opening is never refused.
-      return row ?? openRow(undefined, delivery, at, evidence);
+      return row ?? openRow(undefined, delivery, at, archived);
     },
-    begin: async (id, at) => (await change(id, (row) => beginRow(row, at)))?.epoch,
+    begin: async (id, at) => (await update(id, (row) => beginRow(row, at)))?.epoch,
     settle: async (id, epoch, to, detail, at) =>
-      (await change(id, (row) => settleRow(row, epoch, to, detail, at))) !== undefined,
-    resolve: (id, epoch, decision) => change(id, (row) => resolveRow(row, epoch, decision)),
-    find: async (id) => (await latest(id)).stored?.row,
-    list: async (of) => (of === run.id ? (await readRows(metadata, location, folder)).map(({ row }) => row) : []),
+      (await update(id, (row) => settleRow(row, epoch, to, detail, at))) !== undefined,
+    resolve: (id, epoch, decision) => update(id, (row) => resolveRow(row, epoch, decision)),
+    find: async (id) => (await readLatest(id)).stored?.row,
+    list: async (id) => (id === run.id ? (await readRows(metadata, location, folder)).map(({ row }) => row) : []),
     listUnknown: async (limit, after) =>
       selectUnknown(
         (await readRows(metadata, location, folder)).map(({ row }) => row),
@@ -158,11 +146,12 @@ export function fileLedger(
 }
 
 /**
- * What file ledgers know of the runs of a report and period, newest first: as `archivedRuns`, and `unreadable` is told likewise.
+ * The runs of a report and period in file ledgers, newest first. As `findArchivedRuns`: reports what cannot be read to
+ * `onUnreadable`.
  */
 export function findLedgerRuns(
   { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
-  unreadable: (run: RunRef, error: unknown) => void,
+  onUnreadable: (run: RunRef, error: unknown) => void,
 ): FindArchivedRuns {
   return async function* ({ org, report, period }) {
     const folder = folderOfReport(org, report);
@@ -171,7 +160,7 @@ export function findLedgerRuns(
         return await read();
       } catch (error) {
         if (toDocketError(error).code !== 'archive.corrupt') throw error;
-        unreadable({ id, org, report }, error);
+        onUnreadable({ id, org, report }, error);
         return undefined;
       }
     };
@@ -192,32 +181,34 @@ export function findLedgerRuns(
 }
 
 /**
- * Removes the ledgers of runs that began before their organization keeps anything, but for those with an open delivery. One
- * that cannot be read stays, and is told to `unreadable`.
+ * Deletes the ledgers of runs that are older than the retention of their organization and have no open delivery. Reports a
+ * ledger that cannot be read to `onUnreadable` and keeps it.
+ * @param retainedSince epoch ms; undefined: no limit
+ * @returns the number of deleted ledgers
  */
 export async function deleteExpiredLedgers(
   { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
-  keptSince: (org: string) => number | undefined,
-  unreadable: (name: string, error: unknown) => void,
+  retainedSince: (org: string) => number | undefined,
+  onUnreadable: (name: string, error: unknown) => void,
 ): Promise<number> {
-  const isOver = async (name: string, folder: string): Promise<boolean> => {
+  const isExpired = async (name: string, folder: string): Promise<boolean> => {
     const run = await readLedgerFile(metadata, location, `${LEDGER_FOLDER}/${name}`, runSchema);
-    const since = run === undefined ? undefined : keptSince(run.org);
+    const since = run === undefined ? undefined : retainedSince(run.org);
     if (run === undefined || since === undefined || run.at >= since) return false;
     const rows = await readRows(metadata, location, folder);
     return !rows.some(({ row: { state } }) => state === 'unknown' || state === 'sending');
   };
-  let removed = 0;
+  let deleted = 0;
   for (const name of await metadata.list(LEDGER_FOLDER)) {
     if (!name.endsWith(`/${RUN_FILE}`)) continue;
     const folder = `${LEDGER_FOLDER}/${name.slice(0, -`/${RUN_FILE}`.length)}`;
     try {
-      if (!(await isOver(name, folder))) continue;
+      if (!(await isExpired(name, folder))) continue;
       await metadata.deleteAll(folder);
-      removed += 1;
+      deleted += 1;
     } catch (error) {
-      unreadable(name, error);
+      onUnreadable(name, error);
     }
   }
-  return removed;
+  return deleted;
 }

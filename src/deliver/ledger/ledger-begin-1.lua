@@ -2,10 +2,10 @@
   `pending` -> `sending` with a new epoch.
 
   KEYS[1]  the run's rows: a hash
-  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  name of this request
+  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  id of this request
 
-  The client repeats a command whose reply was lost. The request's name lets it recognise its own `sending`: otherwise a
-  broken connection would turn a message that was never sent into one that may have been sent.
+  The client repeats a command with a lost reply. By the request's id the repetition recognises its own `sending`:
+  otherwise a broken connection would make an unsent message `unknown`.
   Returns the epoch, or nil when the row is in any other state.
 ]]
 -- @include ./ledger-expiry.lua

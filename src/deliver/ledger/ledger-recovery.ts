@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import { targetName } from '../../definitions/schema/kinds.ts';
-import type { Manifest } from '../archive/archive.ts';
+import type { Manifest } from '../archive/manifest.ts';
 import { reconcileRow } from '../attempt.ts';
 import { recipientKey } from '../send-decision.ts';
 import { TARGETS } from '../targets/registry.ts';
@@ -16,7 +16,7 @@ import {
   type Receipt,
 } from './ledger.ts';
 
-/** What the archive has of a run's deliveries. */
+/** A run's deliveries in the archive. */
 export interface ArchivedRunState {
   readonly manifest: Manifest;
   readonly archivedStates: ReadonlyMap<string, ArchivedState>;
@@ -24,37 +24,37 @@ export interface ArchivedRunState {
 }
 
 /**
- * Puts the rows of a run back that the ledger does not have any more, as the archive knows them. Only for a run that is
- * over: an attempt without an end becomes `unknown`. Returns all rows of the run.
+ * Restores the rows of a run that the ledger has lost from the archive. Call it only for a run that has ended: an attempt
+ * without a result becomes `unknown`. Returns all rows of the run.
  */
 export async function recoverRows(archived: ArchivedRunState, ledger: Ledger, clock: Clock): Promise<DeliveryRow[]> {
   const { run } = archived.manifest;
   const known = new Set((await ledger.list(run)).map(({ id }) => id));
   for (const row of namedDeliveries(archived)) {
-    const evidence = archived.archivedStates.get(row.id);
-    if (evidence === undefined || known.has(row.id)) continue;
-    await reconcileRow(ledger, await ledger.open(row, clock.now(), evidence), clock);
+    const state = archived.archivedStates.get(row.id);
+    if (state === undefined || known.has(row.id)) continue;
+    await reconcileRow(ledger, await ledger.open(row, clock.now(), state), clock);
   }
   return ledger.list(run);
 }
 
-/** Targets of a definition among which a mailbox is looked for. */
+/** Positions of targets that are tried for a mailbox of the manifest. */
 const MAX_TARGETS = 100;
 
 /**
- * The deliveries that the archive names: those of the receipts, the notices to the owner, and, since the receipts are
- * written last, each mailbox of the manifest whose id an attempt has.
+ * The deliveries that the archive names: those in the receipts, the notices to the owner and, because receipts are written
+ * last, each mailbox of the manifest with an archived state.
  */
 function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunState): readonly NewDelivery[] {
   const { run, org, report, owner, recipients } = manifest;
-  const named = new Map<string, NewDelivery>();
+  const found = new Map<string, NewDelivery>();
   const add = (id: string, target: string, recipient: string): void => {
-    if (archivedStates.has(id) && !named.has(id)) named.set(id, { id, run, org, report, target, recipient });
+    if (archivedStates.has(id) && !found.has(id)) found.set(id, { id, run, org, report, target, recipient });
   };
   for (const { delivery, target, recipient } of receipts) add(delivery, target, recipient);
   const mailbox = canonicalAddress(owner) ?? owner;
   for (const held of [false, true]) add(noticeId(run, mailbox, held), NOTICE_TARGET, mailbox);
-  if (named.size === archivedStates.size) return [...named.values()];
+  if (found.size === archivedStates.size) return [...found.values()];
   const mailboxKinds = TARGETS.flatMap(({ kind, audience }) => (audience?.people ? [kind] : []));
   for (const recipient of recipients) {
     for (const kind of mailboxKinds) {
@@ -64,5 +64,5 @@ function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunStat
       }
     }
   }
-  return [...named.values()];
+  return [...found.values()];
 }

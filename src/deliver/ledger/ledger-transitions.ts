@@ -10,19 +10,19 @@ import {
 } from './ledger.ts';
 
 /**
- * What each step of a ledger makes of a row, for ledgers that are no Redis; the scripts `ledger-*.lua` say the same in Lua.
- * A step that changes nothing returns the very row that it was given, one that is refused returns undefined.
+ * The transitions of a row, for ledgers outside Redis; the scripts `ledger-*.lua` implement the same rules. A transition
+ * without a change returns the given object; a refused one returns undefined.
  */
 
 export function openRow(
   row: DeliveryRow | undefined,
   { id, run, org, report, target, recipient }: NewDelivery,
   at: number,
-  evidence: ArchivedState | undefined,
+  archived: ArchivedState | undefined,
 ): DeliveryRow {
   if (row !== undefined)
-    return evidence !== undefined && isSupersededBy(row, evidence) ? { ...row, ...evidence, at } : row;
-  const { state, epoch, detail } = evidence ?? { state: 'pending', epoch: 0, detail: null };
+    return archived !== undefined && isSupersededBy(row, archived) ? { ...row, ...archived, at } : row;
+  const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
   return { id, run, org, report, target, recipient, state, epoch, detail, at, decisions: [] };
 }
 
@@ -38,8 +38,8 @@ export function settleRow(
 ): DeliveryRow | undefined {
   if (row === undefined || row.epoch !== epoch) return undefined;
   if (row.state === to) return row;
-  const settles = row.state === 'sending' || (row.state === 'unknown' && (to === 'sent' || to === 'refused'));
-  return settles ? { ...row, state: to, detail, at } : undefined;
+  const isAllowed = row.state === 'sending' || (row.state === 'unknown' && (to === 'sent' || to === 'refused'));
+  return isAllowed ? { ...row, state: to, detail, at } : undefined;
 }
 
 export function resolveRow(row: DeliveryRow | undefined, epoch: number, decision: Resolution): DeliveryRow | undefined {
@@ -56,7 +56,7 @@ export function resolveRow(row: DeliveryRow | undefined, epoch: number, decision
   };
 }
 
-/** The first `limit` rows that wait for a decision, the longest waiting first; those after `after`. */
+/** `Ledger.listUnknown` over rows in memory. */
 export const selectUnknown = (
   rows: readonly DeliveryRow[],
   limit: number,

@@ -1,31 +1,25 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { sha256 } from '../../base/sha256.ts';
+import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
 
 /**
- * The ledger decides what was sent. One row per run, target and recipient:
+ * The ledger decides what is sent. One row per run, target and recipient:
  *
  *     pending ─begin─▶ sending ─settle─▶ sent | refused | unknown
  *        ▲                └──settle(pending): a definite failure before the message was consumed
- *        └──resolve(pending): somebody decided that a refused or unknown one is sent again
+ *        └──resolve(pending): a decision to send a refused or unknown delivery again
  *
- * A restart that finds `sending` makes it `unknown`: the message may have been accepted. `unknown` is never sent again
- * automatically, unless its organization asks for that; somebody decides.
+ * A restart that finds `sending` sets `unknown`: the message may have been accepted. `unknown` is never sent again
+ * automatically, unless the organization has `on_unknown: resend`; it waits for a person's decision.
  */
-export type DeliveryState = 'pending' | 'sending' | 'sent' | 'refused' | 'unknown';
+export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-export const DELIVERY_STATES = [
-  'pending',
-  'sending',
-  'sent',
-  'refused',
-  'unknown',
-] as const satisfies readonly DeliveryState[];
-
-/** What somebody decided about a delivery that nobody could know of, or that was refused. */
+/** A decision about a delivery that is `unknown` or `refused`. */
 export interface Resolution {
-  /** `sent`: it has arrived. `pending`: it is sent again. */
+  /** `sent`: it has arrived. `pending`: send it again. */
   readonly to: 'sent' | 'pending';
-  /** Who decided: a person, the name of a token, or `docket` where `on_unknown: resend` did. */
+  /** A person, the name of a token, or `docket` for `on_unknown: resend`. */
   readonly by: string;
   readonly reason: string;
   /** Epoch ms. */
@@ -33,50 +27,67 @@ export interface Resolution {
 }
 
 export interface DeliveryRow {
-  /** `deliveryId(run, target, recipient)`: the same delivery has the same id, whoever computes it. */
+  /** `deliveryId(run, target, recipient)`: the same for every process. */
   readonly id: string;
   readonly run: string;
   readonly org: string;
   readonly report: string;
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** An address, or a directory. */
+  /** An address, or the location of the files. */
   readonly recipient: string;
   readonly state: DeliveryState;
-  /** Grows with each `begin`; a writer that holds an older one is refused. */
+  /** Grows with each `begin`. A writer with an older epoch is refused. */
   readonly epoch: number;
-  /** What the server said, or why it is unknown. */
+  /** The server's reply, or the reason of the state. */
   readonly detail: string | null;
   /** Epoch ms of the last change. */
   readonly at: number;
-  /** In the order they were made. */
+  /** Oldest first. */
   readonly decisions: readonly Resolution[];
-}
-
-/** What another, more durable place knows of a delivery; see `Ledger.open`. */
-export interface ArchivedState {
-  /** `sending`: it began, and nothing tells how it ended. */
-  readonly state: DeliveryState;
-  readonly epoch: number;
-  readonly detail: string | null;
 }
 
 export type NewDelivery = Pick<DeliveryRow, 'id' | 'run' | 'org' | 'report' | 'target' | 'recipient'>;
 
-/** Compare-and-set over delivery rows. Every method is one atomic step; a promise that resolved is durable as far as the store is. */
+/** A decision as it is stored in the ledger and the archive. */
+export const resolutionSchema = z.object({
+  to: z.enum(['sent', 'pending']),
+  by: z.string(),
+  reason: z.string(),
+  at: epochMsSchema,
+}) satisfies z.ZodType<Resolution>;
+
+/** The fields of a stored row that never change. */
+export const newDeliverySchema = z.object({
+  id: z.string(),
+  run: z.string(),
+  org: z.string(),
+  report: z.string(),
+  target: z.string(),
+  recipient: z.string(),
+}) satisfies z.ZodType<NewDelivery>;
+
+/** The state of a delivery in the archive, which is more durable than the ledger; see `Ledger.open`. */
+export interface ArchivedState {
+  /** `sending`: the attempt began, and its result is not recorded. */
+  readonly state: DeliveryState;
+  readonly epoch: number;
+  readonly detail: string | null;
+}
+
+/** Compare-and-set over delivery rows. Every method is one atomic step, durable once its promise has resolved. */
 export interface Ledger {
   /**
-   * Creates the row as `pending`, or returns the one that is there, whatever its state. A ledger that was lost or rolled
-   * back catches up with the evidence: a new row begins as it says, and one that is there takes it over when the
-   * evidence is of a later epoch, or of the same one and says what became of a `sending` or `unknown`.
+   * Creates the row as `pending`, or returns the existing one in any state. Restores a ledger that was lost or rolled back:
+   * the row takes over the archived state where that is newer (`isSupersededBy`).
    */
-  open(delivery: NewDelivery, at: number, evidence?: ArchivedState): Promise<DeliveryRow>;
+  open(delivery: NewDelivery, at: number, archived?: ArchivedState): Promise<DeliveryRow>;
   /** `pending` → `sending` with a new epoch; undefined when the row is in any other state. */
   begin(id: string, at: number): Promise<number | undefined>;
   /**
-   * `sending` with this epoch → `to`. A writer whose `sending` was declared `unknown` meanwhile may still
-   * bring the truth (`sent`, `refused`) with its own epoch. Saying the same again is true again, so that a
-   * write whose answer was lost may be repeated. False when refused: another epoch holds the row, or it is settled.
+   * `sending` with this epoch → `to`. After `sending` was declared `unknown`, its writer may still settle `sent` or
+   * `refused` with its own epoch. Idempotent, so that a write with a lost reply can be repeated.
+   * @returns false when refused: another epoch holds the row, or it is settled
    */
   settle(
     id: string,
@@ -86,89 +97,84 @@ export interface Ledger {
     at: number,
   ): Promise<boolean>;
   /**
-   * Carries out a decision about the row as it was seen: `unknown` → `sent`, or `unknown` and `refused` → `pending` with
-   * a new epoch, so that an attempt which is still on its way can no longer settle it. The row as it is then; undefined
-   * when it is in another state or epoch by now. The same decision again is carried out once.
+   * Carries out a decision about the row with this epoch: `unknown` → `sent`, or `unknown` and `refused` → `pending` with a
+   * new epoch, so that a running attempt can no longer settle it. Idempotent.
+   * @returns the new row; undefined when the row is in another state or epoch
    */
   resolve(id: string, epoch: number, decision: Resolution): Promise<DeliveryRow | undefined>;
   find(id: string): Promise<DeliveryRow | undefined>;
   /** All rows of a run, in the order they were opened. */
   list(run: string): Promise<DeliveryRow[]>;
   /**
-   * Rows that are `unknown` and wait for a decision, the longest waiting first, those of one instant by id; fewer than
-   * `limit` only when there are no more. They are kept until somebody has decided.
+   * Rows in state `unknown`, oldest first, then by id; fewer than `limit` only at the end. They are kept until they are
+   * resolved.
+   * @param after the last row of the previous page
    */
   listUnknown(limit: number, after?: Pick<DeliveryRow, 'at' | 'id'>): Promise<DeliveryRow[]>;
 }
 
-/** The order in which rows wait for a decision. */
+/** The order of `listUnknown`. */
 export const isAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<DeliveryRow, 'at' | 'id'>): boolean =>
   row.at > other.at || (row.at === other.at && row.id > other.id);
 
 /**
- * Whether a row takes over what the evidence says. Its rule is `ledger-open-1.lua`'s as well: a higher epoch was given
- * out by a ledger that remembered more; within one epoch, an end is news to a row that does not know its own.
+ * Whether a row takes over the archived state; `ledger-open-2.lua` has the same rule. A higher epoch comes from a ledger
+ * that knew more. Within one epoch, a result replaces `sending` and `unknown`.
  */
-export function isSupersededBy(row: Pick<DeliveryRow, 'state' | 'epoch'>, evidence: ArchivedState): boolean {
+export function isSupersededBy(row: Pick<DeliveryRow, 'state' | 'epoch'>, archived: ArchivedState): boolean {
   if (row.state === 'sent') return false;
-  if (evidence.epoch !== row.epoch) return evidence.epoch > row.epoch;
-  const { state } = evidence;
-  const end = state === 'sent' || state === 'refused';
-  return (row.state === 'sending' && (end || state === 'pending')) || (row.state === 'unknown' && end);
+  if (archived.epoch !== row.epoch) return archived.epoch > row.epoch;
+  const { state } = archived;
+  const isFinal = state === 'sent' || state === 'refused';
+  return (row.state === 'sending' && (isFinal || state === 'pending')) || (row.state === 'unknown' && isFinal);
 }
 
-/** Why a row is `unknown` whose attempt ended without a word. */
+/** Detail of a row that is `unknown` because its process died. */
 export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
 
-/** No attempt goes on for so long, ms: one that is still `sending` after it has died. */
-export const MAX_ATTEMPT_MS = 10 * 60_000;
+/** Maximum duration of an attempt. A row that is `sending` for longer belongs to a dead process. */
+export const MAX_ATTEMPT_MS = 10 * MINUTE_MS;
 
-/** What tells an owner how a run ended has this target. */
+/** Target of the notices to owners. */
 export const NOTICE_TARGET = 'notice';
 
-/** A decision as the row's detail. */
+/** Detail of a row after a decision. */
 export const resolutionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
   `${to === 'sent' ? 'Declared sent' : 'To be sent again, decided'} by ${by}: ${reason}`;
 
 const ID_HALF_LENGTH = 16;
 
 /**
- * The id of a delivery: the run's first 16 digits, then 16 hex digits of SHA-256 over run, target and recipient. It
- * begins with the run's so that all rows of a run can be kept together: on a Redis cluster, on one node.
+ * The id of a delivery: the run's first 16 digits, then 16 hex digits of SHA-256 over run, target and recipient. All rows
+ * of a run share the first half, which is their hash tag: on a Redis cluster they are on one node.
  */
 export function deliveryId(run: string, target: string, recipient: string): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([run, target, recipient]))
-    .digest('hex');
+  const hash = sha256(JSON.stringify([run, target, recipient]));
   return `${run.slice(0, ID_HALF_LENGTH)}${hash.slice(0, ID_HALF_LENGTH)}`;
 }
 
-/** What the rows of a run share: the part of their ids that is the run's. */
 export const hashTagOfRun = (run: string): string => run.slice(0, ID_HALF_LENGTH);
 export const hashTagOfDelivery = (id: string): string => id.slice(0, -ID_HALF_LENGTH);
 
-/**
- * The id of a notice to an owner. That a pack is held is no end: what comes of it once somebody has released it is told
- * as well, and so is a delivery of its own.
- */
+/** The id of a notice to an owner. A held run gets a second notice after its release, which is a delivery of its own. */
 export function noticeId(run: string, owner: string, held: boolean): string {
   const mailbox = owner.toLowerCase();
   return deliveryId(run, NOTICE_TARGET, held ? `held ${mailbox}` : mailbox);
 }
 
-/** What became of one delivery. */
+/** The result of one delivery. */
 export interface Receipt {
-  /** The ledger row's id. */
+  /** Id of the ledger row. */
   readonly delivery: string;
   readonly target: string;
   readonly recipient: string;
-  /** `skipped`: its `send_if` was not met, so it has no ledger row; `detail` says why. */
+  /** `skipped`: its `send_if` was not met, so it has no ledger row; `detail` has the reason. */
   readonly state: DeliveryState | 'skipped';
   readonly detail: string | null;
   readonly messageId: string | null;
 }
 
-/** `receipts.json` as it is read back; loose, because a newer version may have written more. */
+/** `receipts.json` as it is read back. Loose: a newer version may have written more fields. */
 export const receiptsSchema: z.ZodType<readonly Receipt[]> = z.array(
   z.looseObject({
     delivery: z.string(),

@@ -1,7 +1,7 @@
 import type { DeliveryRow, Ledger } from './ledger.ts';
 import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './ledger-transitions.ts';
 
-/** A ledger that lives as long as the process: for runs that deliver nothing, and for tests. */
+/** A ledger in the memory of the process, for runs that deliver nothing. */
 export function memoryLedger(): Ledger {
   const rows = new Map<string, DeliveryRow>();
   const put = (row: DeliveryRow | undefined): DeliveryRow | undefined => {
@@ -9,8 +9,8 @@ export function memoryLedger(): Ledger {
     return row;
   };
   return {
-    open: async (delivery, at, evidence) => {
-      const row = openRow(rows.get(delivery.id), delivery, at, evidence);
+    open: async (delivery, at, archived) => {
+      const row = openRow(rows.get(delivery.id), delivery, at, archived);
       put(row);
       return row;
     },

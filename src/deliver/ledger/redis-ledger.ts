@@ -4,7 +4,7 @@ import { DocketError } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
-import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
   DELIVERY_STATES,
   type DeliveryRow,
@@ -12,23 +12,12 @@ import {
   hashTagOfRun,
   isAfter,
   type Ledger,
+  newDeliverySchema,
+  resolutionSchema,
   resolutionText,
 } from './ledger.ts';
+import { BATCH_SIZE, rowsKeyOf, unknownKeyOf } from './unknown-set.ts';
 
-const rowIdentitySchema = z.object({
-  id: z.string(),
-  run: z.string(),
-  org: z.string(),
-  report: z.string(),
-  target: z.string(),
-  recipient: z.string(),
-});
-const decisionSchema = z.object({
-  to: z.enum(['sent', 'pending']),
-  by: z.string(),
-  reason: z.string(),
-  at: epochMsSchema,
-});
 const rowStateSchema = z.object({
   state: z.enum(DELIVERY_STATES),
   epoch: z.coerce.number().int(),
@@ -38,119 +27,69 @@ const rowStateSchema = z.object({
   decisions: z
     .string()
     .nullish()
-    .transform((text) => (text ? text.split('\n').map((line) => decisionSchema.parse(JSON.parse(line))) : [])),
+    .transform((text) => (text ? text.split('\n').map((line) => resolutionSchema.parse(JSON.parse(line))) : [])),
 });
 const FIELDS = ['row', 'state', 'epoch', 'detail', 'at', 'decisions'] as const;
-const foundSchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.string(), z.string().nullable()]);
-const rowsSchema = z.record(z.string(), z.string());
-const epochSchema = z.number().int().nullable();
+const rowReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.string(), z.string().nullable()]);
+const rowsReplySchema = z.record(z.string(), z.string());
+const epochReplySchema = z.number().int().nullable();
 
-function readFound(answer: unknown): DeliveryRow {
-  return parseStored(() => {
-    const [fixed, state, epoch, detail, at, decisions] = foundSchema.parse(answer);
-    return readRow(fixed, { state, epoch, detail, at, decisions });
+const parseRow = (constant: string, state: Record<keyof z.infer<typeof rowStateSchema>, unknown>): DeliveryRow =>
+  Object.freeze({ ...newDeliverySchema.parse(JSON.parse(constant)), ...rowStateSchema.parse(state) });
+
+/** One row, from the fields in the order of `FIELDS`. Throws `run.unreadable`. */
+const parseRowReply = (reply: unknown): DeliveryRow =>
+  parseStored(() => {
+    const [constant, state, epoch, detail, at, decisions] = rowReplySchema.parse(reply);
+    return parseRow(constant, { state, epoch, detail, at, decisions });
   });
-}
 
-function readRow(fixed: string, changing: Record<keyof z.infer<typeof rowStateSchema>, unknown>): DeliveryRow {
-  return Object.freeze({ ...rowIdentitySchema.parse(JSON.parse(fixed)), ...rowStateSchema.parse(changing) });
-}
+/** All rows of a run, in the order they were opened. Throws `run.unreadable`. */
+const parseRowsReply = (reply: unknown): DeliveryRow[] =>
+  parseStored(() => {
+    const fields = rowsReplySchema.parse(reply);
+    const field = (id: string, name: string): string | undefined => fields[`${id}:${name}`];
+    return Object.entries(fields)
+      .filter(([name]) => name.endsWith(':row'))
+      .map(([name, constant]) => ({ constant, id: name.slice(0, -':row'.length) }))
+      .sort((one, other) => Number(field(one.id, 'nth')) - Number(field(other.id, 'nth')))
+      .map(({ constant, id }) =>
+        parseRow(constant, {
+          state: field(id, 'state'),
+          epoch: field(id, 'epoch'),
+          detail: field(id, 'detail'),
+          at: field(id, 'at'),
+          decisions: field(id, 'decisions'),
+        }),
+      );
+  });
 
-/** All rows of a run, the one that was opened first first. */
-function parseRows(reply: unknown): DeliveryRow[] {
-  const fields = rowsSchema.parse(reply);
-  const field = (id: string, name: string): string | undefined => fields[`${id}:${name}`];
-  return Object.entries(fields)
-    .filter(([name]) => name.endsWith(':row'))
-    .map(([name, fixed]) => ({ fixed, id: name.slice(0, -':row'.length) }))
-    .sort((one, other) => Number(field(one.id, 'nth')) - Number(field(other.id, 'nth')))
-    .map(({ fixed, id }) =>
-      readRow(fixed, {
-        state: field(id, 'state'),
-        epoch: field(id, 'epoch'),
-        detail: field(id, 'detail'),
-        at: field(id, 'at'),
-        decisions: field(id, 'decisions'),
-      }),
-    );
-}
-
-/** What a row says that another version of Docket has written, or somebody else: nothing may be sent by it. */
-function parseStored<T>(read: () => T): T {
+/** Throws `run.unreadable` for a row in another format: nothing is sent on its basis. */
+function parseStored<T>(parse: () => T): T {
   try {
-    return read();
+    return parse();
   } catch (cause) {
     throw new DocketError('run.unreadable', 'A delivery in the ledger cannot be read.', {
       got: (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500),
-      next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
+      next: 'A newer Docket may have written it; otherwise find out which program writes to this Redis under the same prefix.',
       retryable: true,
       cause,
     });
   }
 }
 
-/** How many rows wait for a decision: those that became `unknown` since `after`, epoch ms. Throws `redis.unreachable`. */
-export const countUnknown = (redis: Pick<RedisClient, 'zcount'>, prefix: string, after: number): Promise<number> =>
-  withRedisErrors(
-    undefined,
-    () => redis.zcount(`${prefix}unknown`, after, '+inf'),
-    beforeSending('The delivery ledger (count)'),
-  );
+const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
 
-/** Ids in the list of undecided rows whose row is gone, since an older version let it expire. Throws `redis.unreachable`. */
-export async function listExpiredUnknown(
-  redis: Pick<RedisClient, 'zrange' | 'hexists'>,
-  prefix: string,
-): Promise<string[]> {
-  const ids = await withRedisErrors(
-    undefined,
-    () => redis.zrange(`${prefix}unknown`, 0, '-1'),
-    beforeSending('The delivery ledger (expired)'),
-  );
-  const gone: string[] = [];
-  for (let from = 0; from < ids.length; from += BATCH_SIZE) {
-    const batch = ids.slice(from, from + BATCH_SIZE);
-    const there = await withRedisErrors(
-      undefined,
-      () => Promise.all(batch.map((id) => redis.hexists(rowsKey(prefix, id), `${id}:row`))),
-      beforeSending('The delivery ledger (expired)'),
-    );
-    gone.push(...batch.filter((_, index) => there[index] === 0));
-  }
-  return gone;
-}
-
-const REMOVE_EXPIRED = loadLuaScript('./ledger-remove-expired.lua', import.meta.url);
-
-/** Takes an id off the list of undecided rows, unless its row is there. Throws `redis.unreachable`. */
-export async function removeExpiredUnknown(
-  redis: Pick<RedisClient, 'evalsha' | 'eval'>,
-  prefix: string,
-  id: string,
-): Promise<void> {
-  await withRedisErrors(
-    undefined,
-    () => runLuaScript(redis, REMOVE_EXPIRED, [rowsKey(prefix, id), `${prefix}unknown`], [id]),
-    beforeSending('The delivery ledger (forget)'),
-  );
-}
-
-const rowsKey = (prefix: string, id: string): string => `${prefix}deliveries:{${hashTagOfDelivery(id)}}`;
-
-/** Rows of the list of undecided ones that are read at once. */
-const BATCH_SIZE = 500;
-
-/** What the ledger asks of a connection. */
+/** The commands that the ledger uses. */
 export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
 
 /**
- * The ledger in Redis: one hash a run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
- * rows that wait for a decision, `<prefix>unknown`, changed by Lua scripts alone. On a cluster the prefix must hold the
- * hash tag. As durable as the server's persistence. Throws `redis.unreachable` when the server cannot be asked: then
- * nothing may be sent. A client that waits for Redis brings the truth of a send also after a restart of the server.
- * @param prefix in front of the key, its separator included, e.g. `docket:`
- * @param ttlDays how long after the last change the rows of a run are kept once none of them waits for a decision; until
- *   then they do not expire
+ * The ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
+ * `unknown` rows, `<prefix>unknown`. Only Lua scripts change them. On a cluster the prefix must contain the hash tag. As
+ * durable as the server's persistence. Throws `redis.unreachable`: then nothing may be sent. Pass a client that waits for
+ * Redis, so that the result of a send survives a restart of the server.
+ * @param prefix of every key, with its separator, e.g. `docket:`
+ * @param ttlDays the rows of a run expire so long after their last change, unless one of them is `unknown`
  */
 export function redisLedger(
   redis: LedgerRedis,
@@ -158,69 +97,66 @@ export function redisLedger(
 ): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
-    open: loadLuaScript('./ledger-open-1.lua', import.meta.url),
-    begin: loadLuaScript('./ledger-begin-1.lua', import.meta.url),
-    settle: loadLuaScript('./ledger-settle-1.lua', import.meta.url),
-    resolve: loadLuaScript('./ledger-resolve-1.lua', import.meta.url),
+    open: loadScript('./ledger-open-2.lua'),
+    begin: loadScript('./ledger-begin-1.lua'),
+    settle: loadScript('./ledger-settle-2.lua'),
+    resolve: loadScript('./ledger-resolve-2.lua'),
   };
-  const key = (place: string): string => `${prefix}deliveries:{${place}}`;
-  const waiting = `${prefix}unknown`;
-  const keysFor = (id: string): string[] => [key(hashTagOfDelivery(id)), waiting];
+  const unknownKey = unknownKeyOf(prefix);
+  const rowsKey = (id: string): string => rowsKeyOf(prefix, hashTagOfDelivery(id));
+  const keysFor = (id: string): string[] => [rowsKey(id), unknownKey];
 
-  const ask = <T>(step: string, question: () => Promise<T>): Promise<T> =>
-    withRedisErrors(undefined, question, beforeSending(`The delivery ledger (${step})`));
+  const withContext = <T>(operation: string, command: () => Promise<T>): Promise<T> =>
+    withRedisErrors(undefined, command, beforeSending(`The ledger of deliveries (${operation})`));
 
   const find = async (id: string): Promise<DeliveryRow | undefined> => {
     const fields = FIELDS.map((field) => `${id}:${field}`);
-    const found = await ask('find', () => redis.hmget(key(hashTagOfDelivery(id)), ...fields));
-    return found[0] === null ? undefined : readFound(found);
+    const reply = await withContext('find', () => redis.hmget(rowsKey(id), ...fields));
+    return reply[0] === null ? undefined : parseRowReply(reply);
   };
 
   return {
-    open: async ({ id, run: of, org, report, target, recipient }, at, evidence) => {
-      const fixed = JSON.stringify({ id, run: of, org, report, target, recipient });
-      const { state, epoch, detail } = evidence ?? { state: 'pending', epoch: 0, detail: null };
-      const args = [id, fixed, at, ttlDays, state, epoch, detail ?? ''];
-      return readFound(await ask('open', () => runLuaScript(redis, scripts.open, keysFor(id), args)));
+    open: async ({ id, run, org, report, target, recipient }, at, archived) => {
+      const constant = JSON.stringify({ id, run, org, report, target, recipient });
+      const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
+      const args = [id, constant, at, ttlDays, state, epoch, detail ?? ''];
+      return parseRowReply(await withContext('open', () => runLuaScript(redis, scripts.open, keysFor(id), args)));
     },
     begin: async (id, at) => {
-      const request = randomUUID();
-      const answer = await ask('begin', () =>
-        runLuaScript(redis, scripts.begin, [key(hashTagOfDelivery(id))], [id, at, ttlDays, request]),
-      );
-      return epochSchema.parse(answer) ?? undefined;
+      const keys = [rowsKey(id)];
+      const args = [id, at, ttlDays, randomUUID()];
+      const reply = await withContext('begin', () => runLuaScript(redis, scripts.begin, keys, args));
+      return epochReplySchema.parse(reply) ?? undefined;
     },
     settle: async (id, epoch, to, detail, at) => {
       const args = [id, epoch, to, detail ?? '', at, ttlDays];
-      return (await ask('settle', () => runLuaScript(redis, scripts.settle, keysFor(id), args))) === 1;
+      return (await withContext('settle', () => runLuaScript(redis, scripts.settle, keysFor(id), args))) === 1;
     },
     resolve: async (id, epoch, decision) => {
       const { to, at } = decision;
-      const said = [resolutionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
-      const answer = await ask('resolve', () =>
-        runLuaScript(redis, scripts.resolve, keysFor(id), [id, epoch, to, ...said]),
-      );
-      return answer === 1 ? find(id) : undefined;
+      const args = [id, epoch, to, resolutionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
+      const reply = await withContext('resolve', () => runLuaScript(redis, scripts.resolve, keysFor(id), args));
+      return reply === 1 ? find(id) : undefined;
     },
     find,
     listUnknown: async (limit, after) => {
       const since = after?.at ?? '-inf';
-      const found: DeliveryRow[] = [];
-      for (let from = 0; found.length < limit; from += BATCH_SIZE) {
-        const ids = await ask('unknown', () =>
-          redis.zrange(waiting, since, '+inf', 'BYSCORE', 'LIMIT', from, BATCH_SIZE),
+      const rows: DeliveryRow[] = [];
+      for (let from = 0; rows.length < limit; from += BATCH_SIZE) {
+        const ids = await withContext('unknown', () =>
+          redis.zrange(unknownKey, since, '+inf', 'BYSCORE', 'LIMIT', from, BATCH_SIZE),
         );
         for (const row of await Promise.all(ids.map(find))) {
-          // A row that an older version let expire may have stayed in the set.
-          if (row?.state === 'unknown' && (after === undefined || isAfter(row, after))) found.push(row);
+          // The set may contain rows that an older version let expire.
+          if (row?.state === 'unknown' && (after === undefined || isAfter(row, after))) rows.push(row);
         }
         if (ids.length < BATCH_SIZE) break;
       }
-      return found.slice(0, limit);
+      return rows.slice(0, limit);
     },
-    list: async (of) => {
-      const reply = await ask('list', () => redis.hgetall(key(hashTagOfRun(of))));
-      return parseStored(() => parseRows(reply)).filter((row) => row.run === of);
+    list: async (run) => {
+      const reply = await withContext('list', () => redis.hgetall(rowsKeyOf(prefix, hashTagOfRun(run))));
+      return parseRowsReply(reply).filter((row) => row.run === run);
     },
   };
 }

@@ -6,36 +6,39 @@ import type { Redact } from '../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { Artifact } from '../../render/artifact.ts';
 import { type AddressPolicy, guardedLookup, literalRefusal } from '../address-guard.ts';
-import { artifactBytes, artifactChunks } from '../archive/run-folder.ts';
+import { artifactBytes, artifactChunks } from '../archive/artifact-bytes.ts';
 import type { S3Spec } from '../targets/s3/s3-schema.ts';
 
-/** Address and credentials of a bucket, of a delivery or of the archive. */
+/** Location and credentials of a bucket, for a delivery or the archive. */
 export type S3Access = Pick<S3Spec, 'bucket' | 'endpoint' | 'region' | 'path_style' | 'credentials' | 'encryption'>;
 
 export interface S3Connection {
   readonly sdk: typeof import('@aws-sdk/client-s3');
   readonly client: S3Client;
-  /** Removes secrets from replies of the store. */
+  /** Removes secrets from the store's replies. */
   readonly redact: Redact;
-  /** Parameters of every write. */
+  /** For every object that is written. */
   readonly encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
   /**
-   * When the credentials expire, and URLs signed with them: epoch ms, null for credentials that do not expire, undefined
-   * where it is not known.
+   * Epoch ms at which the credentials, and URLs signed with them, expire: null for no expiry, undefined when unknown.
    */
   credentialsExpireAt(): Promise<number | null | undefined>;
   close(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Attempts of the SDK at one request. A repeated conditional PUT finds the object of the first one. */
+/** Attempts of one request by the SDK. Repeating a PUT is safe: the second one finds its own object. */
 const MAX_ATTEMPTS = 3;
-/** The SDK reads credentials by reference again five minutes before this expires, so a rotated key needs no restart. */
+/**
+ * Lifetime of credentials by reference, by the SDK's clock. It reads them again five minutes earlier, so that a rotated key
+ * is used without a restart.
+ */
 const CREDENTIALS_TTL_MS = 10 * 60_000;
 
 /**
- * Throws `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`.
- * @param addresses that may be connected to; any when absent, for the archive, which belongs to the deployment
+ * Throws `deliver.target_refused`, `config.secret_missing`.
+ * @param socketTimeoutMs closes a silent connection
+ * @param addresses the allowed addresses; absent for the archive, which belongs to the deployment: all
  */
 export async function connectS3(
   access: S3Access,
@@ -47,10 +50,10 @@ export async function connectS3(
   const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
   if (refusal !== undefined)
     throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
-  // Loaded on first use: it takes longer than the rest of a start.
+  // Lazy: loading the SDK takes longer than the rest of the start.
   const sdk = await import('@aws-sdk/client-s3');
   const credentials = credentialsOf(access, secrets);
-  // A missing secret is reported before the first request.
+  // Fails early for a missing secret.
   await credentials?.();
   const client = new sdk.S3Client({
     ...(access.endpoint === undefined ? {} : { endpoint: access.endpoint, region: 'us-east-1' }),
@@ -58,7 +61,7 @@ export async function connectS3(
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: access.path_style ?? access.endpoint !== undefined,
     maxAttempts: MAX_ATTEMPTS,
-    // Other stores refuse the trailers of the SDK's checksums; `putFile` sends its checksum as a header.
+    // Other stores than Amazon's refuse the trailers with the SDK's checksums; ours is an ordinary header.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -81,7 +84,7 @@ export async function connectS3(
   };
 }
 
-/** Options of an HTTP agent that connects to no address the policy refuses. */
+/** Options of an agent that connects to allowed addresses only. */
 const guardedAgent = (addresses: AddressPolicy) => ({ lookup: guardedLookup(addresses) });
 
 function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
@@ -108,24 +111,24 @@ const encryptionOf = ({ encryption }: S3Access): S3Connection['encryption'] =>
       ? { ServerSideEncryption: 'AES256' }
       : { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: encryption.kms_key };
 
-/** RFC 6266: an ASCII file name for old clients, and the real one in UTF-8. */
+/** RFC 6266: an ASCII name for old programs, and the name in UTF-8. */
 function contentDisposition(name: string): string {
   const plain = name.replace(/[^ !#$&+.0-9A-Z^_a-z~-]/g, '_');
   const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;
 }
 
-/** The headers for browsers that open the object. */
+/** Headers for browsers that open the object. */
 export const objectHeaders = ({ name, mediaType }: Pick<Artifact, 'name' | 'mediaType'>) => ({
   ContentType: mediaType,
   ContentDisposition: contentDisposition(name),
 });
 
-/** Larger files are uploaded in parts of this size, two of them in memory. */
+/** A larger file is uploaded in parts, two at a time in memory. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_PARTS = 10_000;
 
-/** Puts a file, in parts if it is large. The store verifies the SHA-256 of the file or of each part. */
+/** Uploads a file, in parts when it is large, with the hash of the file or of each part, which the store verifies. */
 export async function putFile(
   { sdk, client }: Pick<S3Connection, 'sdk' | 'client'>,
   params: PutObjectCommandInput,
@@ -139,7 +142,7 @@ export async function putFile(
     return;
   }
   const { Upload } = await import('@aws-sdk/lib-storage');
-  // The signal ends the body: the upload then fails and aborts itself, which removes its parts.
+  // The signal ends the body stream: the upload then fails and removes its parts.
   await new Upload({
     client,
     params: {

@@ -3,28 +3,28 @@ import { type Redact, redactUntrusted } from '../../base/secrets/redactor.ts';
 import { oneLine } from '../../base/text/bidi.ts';
 import { ForbiddenAddress } from '../address-guard.ts';
 
-/** A failed request, classified by its consequence for the object. */
+/** A failure of the store, and what it means for the object. */
 export interface S3Failure {
   /**
-   * - `taken`: the key exists already (condition of the PUT)
+   * - `taken`: the key exists (the condition of the PUT)
    * - `unconditional`: the store does not support the condition
-   * - `refused`: this object is refused permanently
+   * - `refused`: a definite refusal of this object
    * - `later`: this object may be retried
-   * - `down`: the store, its address or the credentials fail; requests for other objects would fail too
+   * - `down`: the store or the credentials fail; skip other objects
    */
   readonly kind: 'taken' | 'unconditional' | 'refused' | 'later' | 'down';
   readonly status: number | undefined;
-  /** The S3 error code, e.g. `AccessDenied`, or the code of a network error. */
+  /** The code of S3, e.g. `AccessDenied`, or of a network error. */
   readonly code: string;
   /** For the ledger, without secrets. */
   readonly detail: string;
 }
 
-/** Whether a retry may succeed without a change of the configuration. */
+/** Whether a retry may succeed without a change: a network error, or a temporary error of the store. */
 export const isTransient = ({ kind, status }: Pick<S3Failure, 'kind' | 'status'>): boolean =>
   kind === 'later' || (kind === 'down' && status === undefined);
 
-/** Of status 400: these concern the transfer or the session, not the object. */
+/** Codes of status 400 that are about the transfer or the session, not the object. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'RequestTimeout',
   'BadDigest',
@@ -39,7 +39,7 @@ const SESSION_CODES: ReadonlySet<string> = new Set([
   'TokenRefreshRequired',
 ]);
 
-/** A value of another form is a message, not a code. */
+/** Anything else is no code, but a text. */
 const CODE_FORMAT = /^[A-Za-z][\w.-]{0,99}$/;
 
 const property = (value: unknown, name: string): unknown =>
@@ -56,23 +56,24 @@ function kindOf(status: number | undefined, code: string): S3Failure['kind'] {
 }
 
 /**
- * Classifies an error of the SDK. Such errors contain the signed request, the string that was signed and the key id: only
- * code, status and message are used, redacted.
+ * Classifies an error of the SDK. Such errors contain the signed request, the reply and the id of the key: only the code,
+ * the status and the redacted message are used.
  */
 export function classifyS3Error(error: unknown, redact: Redact): S3Failure {
   const reported = property(property(error, '$metadata'), 'httpStatusCode');
   const status = typeof reported === 'number' ? reported : undefined;
   const name = property(error, 'code') ?? property(error, 'name');
   const code = typeof name === 'string' && CODE_FORMAT.test(name) && redact(name) === name ? name : 'Error';
-  // The local file is corrupt; the store is not at fault.
+  // The local file is the problem, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, detail: error.message };
   if (error instanceof ForbiddenAddress) return { kind: 'refused', status, code, detail: oneLine(error.message) };
   const message = redactUntrusted(errorMessage(error), redact);
-  const parts = [
+  const detail = [
     status === undefined ? '' : `HTTP ${status}`,
     code === 'UnknownError' ? '' : code,
     message === 'UnknownError' || message === code ? '' : message,
-  ];
-  const detail = oneLine(parts.filter((part) => part !== '').join(' '));
-  return { kind: kindOf(status, code), status, code, detail };
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+  return { kind: kindOf(status, code), status, code, detail: oneLine(detail) };
 }

@@ -1,9 +1,10 @@
+import { HOUR_MS } from '../../base/time.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import { CALL_TIMEOUT_MS } from '../client/compliance-client.ts';
 import type { TableNote } from '../dataset.ts';
 import { type CallAnswer, incompleteNote } from './checked-answer.ts';
 
-const MAX_SERVICE_CACHE_AGE_MS = 3_600_000;
+const MAX_SERVICE_CACHE_AGE_MS = HOUR_MS;
 /** Tolerated difference between the service's clock and ours. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 

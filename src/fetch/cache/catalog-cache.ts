@@ -1,6 +1,8 @@
 import type { SteadyClock } from '../../base/clock.ts';
+import { toDocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
+import { HOUR_MS } from '../../base/time.ts';
 import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -48,7 +50,7 @@ interface CatalogStore {
   release(name: string): Promise<void>;
 }
 
-const CATALOG_TTL_MS = 3_600_000;
+const CATALOG_TTL_MS = HOUR_MS;
 /**
  * Before a definition is rejected, a catalog older than this is fetched again: it may lack recent changes, such as a new
  * group. So an invalid definition costs at most one token a minute.
@@ -193,4 +195,21 @@ function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCac
       if (found !== undefined && found.registry_version !== registryVersion) await store.delete(name);
     },
   };
+}
+
+/**
+ * Makes something from a catalog. If a cached catalog is too old for it (`plan.invalid`), tries once more with a recent one.
+ *
+ * @param getCatalog takes the maximum age in ms; any cached catalog will do when it is absent
+ */
+export async function withCatalog<Result>(
+  getCatalog: (maxAgeMs?: number) => Promise<Catalog>,
+  make: (catalog: Catalog) => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await make(await getCatalog());
+  } catch (thrown) {
+    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
+    return await make(await getCatalog(RECENT_CATALOG_MAX_AGE_MS));
+  }
 }

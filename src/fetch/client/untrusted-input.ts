@@ -61,7 +61,7 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 /**
- * Untrusted text as one line of at maxLength `maxLength` characters, without control characters.
+ * Untrusted text as one line of at most `maxLength` characters, without control characters.
  */
 export function truncateLine(text: string, maxLength = 500): string {
   const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');

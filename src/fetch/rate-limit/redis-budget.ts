@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { bootId, type SteadyClock, systemClock } from '../../base/clock.ts';
 import type { WallClockReading } from '../../base/clock-steps.ts';
+import { DAY_MS } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { DataLossDetector } from '../../redis/data-loss.ts';
 import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
@@ -167,7 +168,7 @@ interface BucketClockState {
 }
 
 /** `budget-8.lua` keeps a bucket for at least this long (ms) after its last use. */
-const BUCKET_TTL_MS = 7 * 86_400_000;
+const BUCKET_TTL_MS = 7 * DAY_MS;
 /** Tolerated excess speed of the clock of Redis over ours, ms per ms. */
 const MAX_DRIFT = 0.0002;
 /** A bucket behind our estimate by more than this (ms) has lost time. */

@@ -47,10 +47,13 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
   const parts = join.parts.map((part) => indexPart(part, responseTo(part, answers), join));
   const { groups, ranks } = groupsOf(parts, dimensions, catalog);
   const asOf = Math.min(...parts.map(({ response }) => instantOf(response.meta)));
-  const covering = (of: JoinPart['of'], bucket: number, metric: string) =>
+  const covering = (period: JoinPart['period'], bucket: number, metric: string) =>
     parts.filter(
       ({ part }) =>
-        part.of === of && part.metrics.includes(metric) && bucket >= part.first && bucket < part.first + part.buckets,
+        part.period === period &&
+        part.metrics.includes(metric) &&
+        bucket >= part.first &&
+        bucket < part.first + part.buckets,
     );
   const zeros = new Map(metrics.map((id) => [id, zeroOf(id, catalog)]));
 
@@ -117,7 +120,7 @@ function groupOf(values: readonly unknown[]): Group {
 
 function indexPart(part: JoinPart, response: ReportResponse, { request, buckets, previous }: Join): IndexedPart {
   const dimensions = request.dimensions ?? [];
-  const labels = (part.of === 'this' ? buckets : (previous?.buckets ?? [])).map(({ label }) => label);
+  const labels = (part.period === 'this' ? buckets : (previous?.buckets ?? [])).map(({ label }) => label);
   const places = new Map(labels.map((label, index) => [label, index]));
   const rows = new Map<string, ReportRow>();
   // Without dimensions there is one group, even without rows.

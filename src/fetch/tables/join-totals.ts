@@ -17,13 +17,13 @@ export function joinTotals(
   const current: Figures = Object.fromEntries(undefinable.map((id) => [id, null]));
   const previous: Figures = { ...current };
   let requested = undefinable.length > 0;
-  for (const { call, of, totals } of join.parts) {
+  for (const { call, period, totals } of join.parts) {
     if (totals.length === 0) continue;
     requested = true;
     const reported = answers.get(call)?.response.totals;
     if (reported == null) return undefined;
     const { compare, ...values } = reported;
-    if (!add(of === 'this' ? current : previous, values, totals)) return undefined;
+    if (!add(period === 'this' ? current : previous, values, totals)) return undefined;
     if (compare != null) add(previous, compare, totals);
   }
   if (!requested) return undefined;
@@ -43,7 +43,7 @@ function add(sums: Figures, reported: Readonly<Record<string, unknown>>, metrics
 
 /** The values of a joined table that are sums over several responses; undefined if there are none. */
 export function summedFigures({ request, parts, sums }: Join): Sums | undefined {
-  const values = parts.filter(({ of }) => of === 'this');
+  const values = parts.filter(({ period }) => period === 'this');
   // Parts of one bucket may also be split by groups, each in one part only: then `sums` is false.
   const cells = request.metrics.filter((id) => {
     const parts = values.filter(({ metrics }) => metrics.includes(id));

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
@@ -9,15 +10,15 @@ import type { ActiveVersion, ActiveVersions } from './active-versions.ts';
 import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
 import type { RemovalSummary } from './mass-removal.ts';
 
-/** The reports whose slots are opened, as all schedulers agree on them. */
+/** The reports whose slots are opened; the same for all schedulers. */
 export interface ActiveReports {
-  /** As of the last `adopt` or `follow`; another array when they are others. */
+  /** As of the last `activate` or `refresh`. A new array after each change. */
   current(): readonly FrozenDefinition[];
-  /** Puts the definitions of this process in force for all: at start, and when its files have changed. */
+  /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
   activate(): Promise<void>;
-  /** Sees what another process has put in force since. One read while nothing has changed. */
+  /** Reads what another process has activated since. One read while nothing has changed. */
   refresh(): Promise<void>;
-  /** Once a day by one of all schedulers: makes the stored versions last that are in force. */
+  /** Renews the expiry of the stored active versions, once a day by one of all schedulers. */
   touch(): Promise<void>;
 }
 
@@ -27,10 +28,10 @@ export interface ActiveReportsPorts {
   readonly versions: ActiveVersions;
   readonly definitions: DefinitionStore;
   readonly targets: DefinitionKinds['targets'];
-  /** Who adopts, as `host:pid`. */
+  /** This process, as `host:pid`. */
   readonly by: string;
-  /** Asked before the start of a process takes reports out; rejects when it may not. Absent: it may. */
-  readonly admitRemoval?: (removal: RemovalSummary) => Promise<void>;
+  /** Called before the start of a process removes reports; rejects to prevent it. Default: allowed. */
+  readonly assertRemovalAllowed?: (removal: RemovalSummary) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -38,7 +39,7 @@ export interface ActiveReportsPorts {
 /** Definitions read from the store at the same time. */
 const CONCURRENCY = 50;
 
-/** See `Versions` for who decides when schedulers have different files. */
+/** `ActiveVersions` says which files count when schedulers have different ones. */
 export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
   const { jobs, versions, definitions, by, clock, log } = ports;
   let reports: readonly FrozenDefinition[] = [];
@@ -46,29 +47,29 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
 
   const activate = async (): Promise<void> => {
     const own = freezeReports(jobs());
-    const standing = await versions.read();
-    // A volume that is not mounted, most likely: it must not silence everybody's reports.
-    if (known === undefined && standing.size > 0 && isEmpty(jobs())) {
-      log.error('This process has no definitions, and leaves in force what is', {
-        count: standing.size,
+    const active = await versions.read();
+    // Most likely a volume that is not mounted: it must not remove all reports.
+    if (known === undefined && active.size > 0 && isEmpty(jobs())) {
+      log.error('Jobs folder is empty; keeping the active definitions', {
+        count: active.size,
         path: jobs().folder,
-        why: 'an empty folder is taken for a mistake; an organization without reports is not',
+        why: 'an empty folder counts as a mistake; an organization without reports does not',
       });
       return read();
     }
     const put = own
       .map((frozen) => ({ frozen, name: reportName(frozen), cursors: cursorNames(frozen) }))
-      .filter(({ frozen, name, cursors }) => !isActive(standing.get(name), frozen.definition.digest, cursors));
+      .filter(({ frozen, name, cursors }) => !isActive(active.get(name), frozen.definition.digest, cursors));
     const names = new Set(own.map(reportName));
-    const others = [...standing].filter(([name]) => !names.has(name));
-    const stay = await lastGoodVersions(others, ports);
-    const remove = others.map(([name]) => name).filter((name) => !stay.has(name));
-    // Later it is an edit of this very folder.
-    if (known === undefined) await ports.admitRemoval?.(summarizeRemoval(remove, standing, jobs().folder));
+    const others = [...active].filter(([name]) => !names.has(name));
+    const kept = await lastGoodVersions(others, ports);
+    const remove = others.map(([name]) => name).filter((name) => !kept.has(name));
+    // Only at start: a later removal is an edit of this folder.
+    if (known === undefined) await ports.assertRemovalAllowed?.(summarizeRemoval(remove, active, jobs().folder));
     if (put.length + remove.length > 0) {
-      // Stored before they are in force: whoever follows has to find them.
+      // Stored before they are activated: other schedulers read them then.
       await definitions.putAll(put.map(({ frozen }) => frozen));
-      const back = await versions.activate(
+      const rolledBack = await versions.activate(
         {
           put: put.map(({ frozen, name, cursors }) => ({ name, digest: frozen.definition.digest, cursors })),
           remove,
@@ -76,12 +77,15 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
         clock.now(),
         by,
       );
-      log.info('Definitions were put in force', { count: put.length, why: `${remove.length} taken out`, who: by });
-      if (back.length > 0) {
-        log.warn('Reports went back to the version before: it was rolled back, or another scheduler has other files', {
-          count: back.length,
-          why: back.slice(0, 20).join(', '),
-        });
+      log.info('Definitions activated', { count: put.length, why: `${remove.length} removed`, who: by });
+      if (rolledBack.length > 0) {
+        log.warn(
+          'Reports were rolled back to their previous version: by a deployment, or because another scheduler has other files',
+          {
+            count: rolledBack.length,
+            why: rolledBack.slice(0, 20).join(', '),
+          },
+        );
       }
     }
     await read();
@@ -89,15 +93,14 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
 
   const read = async (): Promise<void> => {
     const revision = await versions.revision();
-    const standing = await versions.read();
-    const near = new Map([...reports, ...freezeReports(jobs())].map((frozen) => [frozen.definition.digest, frozen]));
-    const missing = [...standing].filter(([, { digest }]) => !near.has(digest));
-    for (let from = 0; from < missing.length; from += CONCURRENCY) {
-      const batch = missing.slice(from, from + CONCURRENCY);
-      const found = await Promise.all(batch.map(([name, { digest }]) => loadVersion(name, digest, ports)));
-      for (const frozen of found) if (frozen !== undefined) near.set(frozen.definition.digest, frozen);
-    }
-    reports = [...standing.values()].flatMap(({ digest }) => near.get(digest) ?? []);
+    const active = await versions.read();
+    const loaded = new Map([...reports, ...freezeReports(jobs())].map((frozen) => [frozen.definition.digest, frozen]));
+    const missing = [...active].filter(([, { digest }]) => !loaded.has(digest));
+    await forEachWithConcurrency(missing, CONCURRENCY, async ([name, { digest }]) => {
+      const frozen = await loadVersion(name, digest, ports);
+      if (frozen !== undefined) loaded.set(frozen.definition.digest, frozen);
+    });
+    reports = [...active.values()].flatMap(({ digest }) => loaded.get(digest) ?? []);
     known = revision;
   };
 
@@ -107,7 +110,7 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
     refresh: async () => {
       const revision = await versions.revision();
       if (revision === known) return;
-      // Redis has lost what was in force, or is back where it was before: what this process has is the best there is.
+      // Redis lost the active versions, or was restored from an older state: activate those of this process.
       if (known !== undefined && (revision ?? -1) < known) await activate();
       else await read();
     },
@@ -117,13 +120,13 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
   };
 }
 
-/** Reports without a schedule open no slots: nobody misses them at a given hour. */
+/** Counts scheduled reports alone: others open no slots. */
 function summarizeRemoval(
   remove: readonly string[],
-  standing: ReadonlyMap<string, ActiveVersion>,
+  active: ReadonlyMap<string, ActiveVersion>,
   folder: string,
 ): RemovalSummary {
-  const scheduled = new Map([...standing].filter(([, { cursors }]) => cursors.length > 0));
+  const scheduled = new Map([...active].filter(([, { cursors }]) => cursors.length > 0));
   const removed = remove.flatMap((name) => scheduled.get(name) ?? []);
   return { removed: removed.length, known: scheduled.size, by: removed.map(({ by }) => by), folder };
 }
@@ -141,13 +144,13 @@ async function loadVersion(
   try {
     const frozen = await definitions.get(digest);
     if (frozen === undefined)
-      log.error('A version in force is no longer kept; its slots are not opened', { path: name });
+      log.error('An active version is no longer stored; its slots are not opened', { path: name });
     return frozen;
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (isRedisOutage(error)) throw error;
-    // A newer Docket's, in the middle of a deploy: one of its schedulers opens the slots.
-    log.error('A version in force cannot be read here; its slots are left to other schedulers', {
+    // A newer Docket's, during a deployment: one of its schedulers opens the slots.
+    log.error('An active version cannot be read here; its slots are left to other schedulers', {
       path: name,
       error: error.toJSON(),
     });
@@ -155,32 +158,31 @@ async function loadVersion(
   }
 }
 
-/** Reports in force that this process's files do not make, but only because a file has a fault: see `lastGood`. */
+/** Active reports whose files have errors in this process; see `lastGoodVersion`. */
 async function lastGoodVersions(
   others: readonly (readonly [string, ActiveVersion])[],
   ports: ActiveReportsPorts,
 ): Promise<ReadonlySet<string>> {
   const jobs = ports.jobs();
-  const stay = new Set<string>();
+  const kept = new Set<string>();
   for (const [name, version] of others) {
     const frozen = await lastGoodVersion(name, version, { ...ports, jobs });
-    const [fault] = reportDiagnostics(jobs, name);
-    if (frozen === undefined || fault === undefined) continue;
-    stay.add(name);
-    ports.log.error('A report has a fault; the version that is in force stays', {
+    const [diagnostic] = reportDiagnostics(jobs, name);
+    if (frozen === undefined || diagnostic === undefined) continue;
+    kept.add(name);
+    ports.log.error('A report is invalid; its active version stays', {
       org: frozen.definition.org,
       report: frozen.definition.report,
-      path: `${fault.file}:${fault.line}:${fault.column}`,
-      why: `in force since ${new Date(version.since).toISOString()}`,
+      path: `${diagnostic.file}:${diagnostic.line}:${diagnostic.column}`,
+      why: `active since ${new Date(version.since).toISOString()}`,
     });
   }
-  return stay;
+  return kept;
 }
 
 /**
- * The version in force of a report whose file has a fault: after a restart nothing of this process remembers its last good
- * version, and Redis does. Undefined for a file that is gone, and for a version that mails somebody whom the organization
- * no longer allows.
+ * The active version of a report whose file is invalid: after a restart only Redis has the last valid version. Undefined for
+ * a deleted file, and for a version with a recipient that the organization no longer allows.
  */
 export async function lastGoodVersion(
   name: string,
@@ -199,7 +201,7 @@ export async function lastGoodVersion(
   return mailboxes.some(({ address }) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
 }
 
-/** Every report of the folder with its organization. */
+/** Every report of the jobs folder with its organization. */
 export const freezeReports = ({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): FrozenDefinition[] =>
   [...reports.values()].flatMap((definition) => {
     const settings = orgs.get(definition.org);

@@ -1,24 +1,26 @@
 import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
+import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
-/** The version of a report that is in force: whichever scheduler opens a slot of it, opens it with this one. */
+/** The active version of a report: every scheduler opens its slots with this one. */
 export interface ActiveVersion {
   /** Of the definition, in the definition store. */
   readonly digest: string;
-  /** Epoch ms since when. */
+  /** Epoch ms of its activation. */
   readonly since: number;
-  /** The process that adopted it, as `host:pid`. */
+  /** The process that activated it, as `host:pid`. */
   readonly by: string;
-  /** Digest of the version before it; null for a report's first. */
+  /** Digest of the previous version; null for a report's first. */
   readonly before: string | null;
   /** Names of its schedules' cursors. */
   readonly cursors: readonly string[];
 }
 
-/** A version that a scheduler adopts. */
+/** A version to activate. */
 export interface VersionActivation {
   /** `org/report` */
   readonly name: string;
@@ -27,20 +29,18 @@ export interface VersionActivation {
 }
 
 /**
- * Which version of each report is in force, for all processes. It changes only when a scheduler starts with other files or
- * its files change, never because one looks again: of two schedulers with different files (in the middle of a deploy) the
- * one that adopted last is followed by both.
+ * The active version of each report, for all processes. It changes only when a scheduler starts or its files change. Of two
+ * schedulers with different files (during a deployment), both use the versions of the one that activated last.
  */
 export interface ActiveVersions {
-  /** Grows with every change; undefined when nothing was ever adopted here (or Redis has forgotten it). */
+  /** Grows with every change; undefined before the first activation, or after Redis lost it. */
   revision(): Promise<number | undefined>;
   /** By `org/report`. */
   read(): Promise<ReadonlyMap<string, ActiveVersion>>;
   /**
-   * Puts these versions in force and takes those reports out, each in one step with its cursors: a schedule that is new
-   * starts at `at`, one that is no longer in force leaves none behind, so that put back later it does not find the slots
-   * of the time between. What is in force already stays as it is. Returns the names of reports that went back to the
-   * version before.
+   * Activates versions and removes reports, each in one step with its cursors. New schedules start at `at`. Cursors of
+   * removed schedules are deleted: a schedule that is added again later does not open the slots in between. Versions that
+   * are active already stay as they are. Returns the names of reports that were rolled back to their previous version.
    *
    * @param at epoch ms
    */
@@ -49,11 +49,11 @@ export interface ActiveVersions {
     at: number,
     by: string,
   ): Promise<readonly string[]>;
-  /** True for one asker a day. */
+  /** True for one caller a day. */
   claimDailyTouch(): Promise<boolean>;
 }
 
-// Cursors are kept as one text, which the script takes apart without a parser's surprises about empty lists.
+// Cursors are one text: cjson would encode an empty list as an object.
 const versionSchema = z.object({
   digest: z.string(),
   since: z.number(),
@@ -64,11 +64,11 @@ const versionSchema = z.object({
 
 const ACTIVATE = loadLuaScript('./activate-versions.lua', import.meta.url);
 
-const DAY_S = 86_400;
-/** Reports that one script takes: Redis serves nobody else meanwhile. */
+const DAY_S = DAY_MS / SECOND_MS;
+/** Reports per script call, which blocks Redis meanwhile. */
 const BATCH_SIZE = 500;
 
-/** The versions of a server, in one hash. Throws `redis.unreachable` when it is away. */
+/** In one hash. Throws `redis.unreachable`. */
 export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly prefix: string }): ActiveVersions {
   const keys = redisKeys(prefix);
   return {
@@ -92,24 +92,24 @@ export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly p
           ...put.map(({ name, digest, cursors }) => [name, digest, cursors.join('\n')]),
           ...remove.map((name) => [name, '', '']),
         ];
-        const back: string[] = [];
-        for (let from = 0; from < rows.length; from += BATCH_SIZE) {
+        const rolledBack: string[] = [];
+        for (const batch of batchesOf(rows, BATCH_SIZE)) {
           const reply = await runLuaScript(
             redis,
             ACTIVATE,
             [keys.versions, keys.revision, keys.cursors],
-            [at, by, ...rows.slice(from, from + BATCH_SIZE).flat()],
+            [at, by, ...batch.flat()],
           );
-          back.push(...z.array(z.string()).parse(reply));
+          rolledBack.push(...z.array(z.string()).parse(reply));
         }
-        return back;
+        return rolledBack;
       }),
     claimDailyTouch: () =>
       withRedisErrors(redis, async () => (await redis.set(keys.versionsKept, '1', 'EX', DAY_S, 'NX')) === 'OK'),
   };
 }
 
-/** What nobody can read is as if not in force: the next scheduler that starts puts its own in its place. */
+/** Undefined for an unreadable version: the next scheduler that starts replaces it. */
 function parseVersion(text: string): ActiveVersion | undefined {
   try {
     return Object.freeze(versionSchema.parse(JSON.parse(text)));

@@ -1,24 +1,26 @@
 import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
+import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import { type OrgSettings, orgFileSchema } from '../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
-/** A report as it was when its run was triggered, with its organization. */
+/** A snapshot of a report's definition and its organization's settings, taken when a run is triggered. */
 export interface FrozenDefinition {
   readonly definition: Definition;
   readonly settings: OrgSettings;
 }
 
-/** Versions of definitions by digest: a run uses the one it was triggered with, on whichever machine it runs. */
+/** Frozen definitions by digest: a run uses the one it was triggered with, on every machine. */
 export interface DefinitionStore {
-  /** Keeps the version; keeping it again only makes it last. */
+  /** Stores the version, or renews its expiry. */
   put(frozen: FrozenDefinition): Promise<void>;
   putAll(all: readonly FrozenDefinition[]): Promise<void>;
-  /** Makes versions last that are in force, though no run of theirs is due for long; those that are gone stay gone. */
+  /** Renews the expiry of active versions, which may have no run for a long time. Expired ones are not restored. */
   touch(digests: readonly string[]): Promise<void>;
   /** Throws `definition.invalid` when what is stored cannot be read by this version of Docket. */
   get(digest: string): Promise<FrozenDefinition | undefined>;
@@ -30,10 +32,10 @@ const storedSchema = z.strictObject({
 });
 
 /**
- * In Redis, as JSON. A definition holds references to secrets only, so it may be stored.
+ * In Redis, as JSON. Definitions hold references to secrets, never secrets.
  *
- * @param keepDays days after its last use for which a version is kept: as long as the records of runs
- * @param reportSchema of the kinds of targets and formats of this version
+ * @param keepDays days after its last use for which a version is kept; as for run records
+ * @param reportSchema of the registered targets and formats
  */
 export function definitionStore(
   redis: RedisClient,
@@ -44,7 +46,7 @@ export function definitionStore(
   }: { readonly prefix: string; readonly keepDays: number; readonly reportSchema: z.ZodType<ReportFile> },
 ): DefinitionStore {
   const keys = redisKeys(prefix);
-  const ttl = Math.round(keepDays * 86_400);
+  const ttl = Math.round((keepDays * DAY_MS) / SECOND_MS);
   const read = memoize((text: string) => parseStored(text, reportSchema), CACHE_SIZE);
   return {
     put: (frozen) =>
@@ -53,24 +55,24 @@ export function definitionStore(
       }),
 
     putAll: (all) =>
-      withRedisErrors(redis, () =>
-        inBatches(all, async (batch) => {
+      withRedisErrors(redis, async () => {
+        for (const batch of batchesOf(all, BATCH_SIZE)) {
           const pipeline = redis.pipeline();
           for (const frozen of batch) {
             pipeline.set(keys.definition(frozen.definition.digest), serialize(frozen), 'EX', ttl);
           }
           await execPipeline(pipeline);
-        }),
-      ),
+        }
+      }),
 
     touch: (digests) =>
-      withRedisErrors(redis, () =>
-        inBatches(digests, async (batch) => {
+      withRedisErrors(redis, async () => {
+        for (const batch of batchesOf(digests, BATCH_SIZE)) {
           const pipeline = redis.pipeline();
           for (const digest of batch) pipeline.expire(keys.definition(digest), ttl);
           await execPipeline(pipeline);
-        }),
-      ),
+        }
+      }),
 
     get: (digest) =>
       withRedisErrors(redis, async () => {
@@ -80,14 +82,10 @@ export function definitionStore(
   };
 }
 
-/** Versions that a process need not take apart again. */
+/** Parsed versions kept in memory. */
 const CACHE_SIZE = 200;
-/** Commands that are on their way at the same time. */
+/** Commands per pipeline. */
 const BATCH_SIZE = 500;
-
-async function inBatches<T>(all: readonly T[], send: (batch: readonly T[]) => Promise<void>): Promise<void> {
-  for (let from = 0; from < all.length; from += BATCH_SIZE) await send(all.slice(from, from + BATCH_SIZE));
-}
 
 function serialize({ definition, settings }: FrozenDefinition): string {
   const { org, report, digest, ...file } = definition;
@@ -108,12 +106,12 @@ function parseStored(text: string, reportSchema: z.ZodType<ReportFile>): FrozenD
   });
 }
 
-// Whoever can write to the queue could forge a definition, and a newer Docket may have stored what this one does not know.
+// Anyone with write access to Redis could forge a definition, and a newer Docket may store an unknown format.
 function parseChecked(digest: string, text: string, read: (text: string) => FrozenDefinition): FrozenDefinition {
   try {
     const frozen = read(text);
     if (frozen.definition.digest !== digest) {
-      throw new Error(`it says of itself that it is ${frozen.definition.digest}`);
+      throw new Error(`its digest is ${frozen.definition.digest}`);
     }
     return frozen;
   } catch (cause) {

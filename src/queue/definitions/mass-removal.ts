@@ -1,24 +1,24 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
+import { HOUR_MS } from '../../base/time.ts';
 import type { ProcessRegistry } from '../process-registry.ts';
 import type { SchedulerHeartbeats } from '../schedules/scheduler-heartbeat.ts';
 
-/** So many scheduled reports may go at a start without a question. */
+/** Scheduled reports that a start may remove at most, unless they are a small share. */
 const MAX_REMOVED = 3;
-/** And so large a part of them. */
 const MAX_REMOVED_SHARE = 0.5;
-/** A deployment whose schedulers looked at the due slots so lately is restarted, not given up, ms. */
-const RECENT_ACTIVITY_MS = 3_600_000;
-/** Hosts that an error names. */
+/** A deployment with a scan of due slots within this, ms, is in use. */
+const RECENT_ACTIVITY_MS = HOUR_MS;
+/** Hosts in the error. */
 const MAX_HOSTS = 5;
 
-/** What the start of a scheduler would take out of force. */
+/** What the start of a scheduler would remove. */
 export interface RemovalSummary {
-  /** Scheduled reports that it would take out. */
+  /** Scheduled reports that it would remove. */
   readonly removed: number;
-  /** Scheduled reports in force. */
+  /** Active scheduled reports. */
   readonly known: number;
-  /** The processes that put the removed ones in force, as `host:pid`. */
+  /** The processes that activated the removed ones, as `host:pid`. */
   readonly by: readonly string[];
   /** The jobs folder of this process. */
   readonly folder: string;
@@ -31,15 +31,15 @@ export interface MassRemovalPorts {
 }
 
 /**
- * Refuses to start with a folder that would silence most reports of a deployment that lives: it is another deployment's
- * folder, or another deployment's Redis. An edit of the folder of a running process is on purpose and is not asked about.
- * Throws `deployment.mass_removal`.
+ * Prevents a start with a jobs folder that would remove most reports of a deployment in use: the folder or the Redis belongs
+ * to another deployment. Removals from the folder of a running process are intended and not checked. Throws
+ * `deployment.mass_removal`.
  */
 export async function assertNoMassRemoval(removal: RemovalSummary, ports: MassRemovalPorts): Promise<void> {
   const { removed, known, by, folder } = removal;
   if (removed <= MAX_REMOVED || removed <= known * MAX_REMOVED_SHARE) return;
-  const alive = await describeActivity(ports);
-  if (alive === undefined) return;
+  const activity = await describeActivity(ports);
+  if (activity === undefined) return;
   const hosts = [...new Set(by)].sort();
   const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : '';
   throw new DocketError(
@@ -48,19 +48,19 @@ export async function assertNoMassRemoval(removal: RemovalSummary, ports: MassRe
     {
       where: `DOCKET_JOBS, ${folder}`,
       expected: 'the jobs folder of the deployment that uses this Redis',
-      got: `a folder without reports that ${hosts.slice(0, MAX_HOSTS).join(', ')}${more} put in force; ${alive}`,
-      next: 'Correct DOCKET_JOBS or REDIS_URL. To remove the reports on purpose, remove their files in the folder of the running deployment, or run docket start --adopt once.',
+      got: `a folder without reports that ${hosts.slice(0, MAX_HOSTS).join(', ')}${more} activated; ${activity}`,
+      next: 'Correct DOCKET_JOBS or REDIS_URL. To remove the reports, delete their files in the folder of the running deployment, or run docket start --adopt once.',
     },
   );
 }
 
-/** How it shows that the deployment lives; undefined when it does not. */
+/** Evidence that the deployment is in use; undefined without any. */
 async function describeActivity({ processes, heartbeats, clock }: MassRemovalPorts): Promise<string | undefined> {
   const counts = await processes.countByRole();
   const working = (counts.get('scheduler') ?? 0) + (counts.get('worker') ?? 0);
-  if (working > 0) return 'its processes are at work';
+  if (working > 0) return 'its processes are running';
   const last = await heartbeats.last();
-  // A look of the future: a clock that was wrong.
+  // A scan in the future was recorded by a wrong clock.
   if (last === null || Math.abs(clock.now() - last.at) > RECENT_ACTIVITY_MS) return undefined;
-  return `its last scheduler was at work ${new Date(last.at).toISOString()}`;
+  return `its last scheduler was active at ${new Date(last.at).toISOString()}`;
 }

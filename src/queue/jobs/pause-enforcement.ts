@@ -2,53 +2,49 @@ import type { Clock } from '../../base/clock.ts';
 import { DocketError, type ErrorCode } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { cancel, fail, type Outcome, snooze } from '../../base/outcome.ts';
+import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { formatDurationLiteral } from '../../definitions/schema/durations.ts';
 import type { RunOrder, RunStore } from '../../run/run-record.ts';
 import type { RunResult } from '../../run/run-result.ts';
 import type { FrozenDefinition } from '../definitions/definition-store.ts';
-import type { Pause, Pauses } from '../schedules/pauses.ts';
+import { findPause, type Pause, type Pauses } from '../schedules/pauses.ts';
 import { catchUpWindowMs } from '../schedules/report-schedules.ts';
 import type { Execute } from './process-job.ts';
 
-/** Refusals that every further call with the key would meet as well. */
+/** Errors that every further call with the same key would return. */
 const REJECTED_KEY_CODES: ReadonlySet<ErrorCode> = new Set(['api.unauthorized', 'api.forbidden']);
-/** A run that was opened before the pause looks this often, ms, whether it is over. */
-const PAUSE_CHECK_INTERVAL_MS = 60_000;
+/** A run opened before the pause checks this often, ms, whether it is over. */
+const PAUSE_CHECK_INTERVAL_MS = MINUTE_MS;
 
-/** What pausing needs of the world. */
 export interface ActivePausesPorts {
   readonly pauses: Pauses;
-  /** Fingerprint of the API key that the organization has now; undefined while it cannot be resolved. */
+  /** Fingerprint of the organization's current API key; undefined while it cannot be resolved. */
   readonly keyOf: (org: string) => Promise<string | undefined>;
   readonly log: Log;
 }
 
-/** What is paused, by `<org>` or `<org>/<report>`: `pauseOf` finds a report's. */
+/** Pauses by `<org>` or `<org>/<report>`; `findPause` finds a report's. */
 export type ActivePauses = ReadonlyMap<string, Pause>;
 
 /**
- * What is paused. A pause for a refused key that has been replaced since is lifted here; a person's is for a person to
- * lift, and is the one that is found where both stand.
+ * Reads the pauses. Lifts those for a rejected key that was replaced since. Where an organization has a person's pause as
+ * well, the person's is returned.
  */
 export async function activePauses({ pauses, keyOf, log }: ActivePausesPorts): Promise<ActivePauses> {
-  const standing = new Map<string, Pause>();
+  const active = new Map<string, Pause>();
   for (const pause of await pauses.list()) {
     const { org, report } = pause;
     const name = report === null ? org : `${org}/${report}`;
     if (pause.key === null || pause.run === null) {
-      standing.set(name, pause);
+      active.set(name, pause);
       continue;
     }
     const key = await keyOf(org);
-    if (key === undefined || key === pause.key) standing.set(name, standing.get(name) ?? pause);
-    else await liftKeyPause({ pauses, log }, org, pause.run, key, 'the API key is another one');
+    if (key === undefined || key === pause.key) active.set(name, active.get(name) ?? pause);
+    else await liftKeyPause({ pauses, log }, org, pause.run, key, 'the API key was replaced');
   }
-  return standing;
+  return active;
 }
-
-/** The pause for which the scheduled runs of a report wait; undefined: they do not. */
-export const findActivePause = (paused: ActivePauses, org: string, report: string): Pause | undefined =>
-  paused.get(org) ?? paused.get(`${org}/${report}`);
 
 async function liftKeyPause(
   { pauses, log }: Pick<ActivePausesPorts, 'pauses' | 'log'>,
@@ -58,26 +54,25 @@ async function liftKeyPause(
   why: string,
 ): Promise<void> {
   const lifted = await pauses.liftKeyPause(org, run, why);
-  if (lifted !== undefined) log.info('The pause of the organization is lifted', { org, key, why });
+  if (lifted !== undefined) log.info('Pause of the organization lifted', { org, key, why });
 }
 
-/** What trying a run that may be paused needs besides. */
 export interface PauseEnforcementPorts extends ActivePausesPorts {
   readonly runs: Pick<RunStore, 'update'>;
-  /** The version of the report that the run is of. */
+  /** The run's version of the report. */
   readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
-  /** Whether the run's files are made, so that it calls nothing any more. */
+  /** Whether the run's files exist, so that it makes no more API calls. */
   readonly isPublished: (order: RunOrder) => Promise<boolean>;
   readonly clock: Clock;
 }
 
 /**
- * One try of a run, unless its report or organization is paused: a scheduled run then sleeps without a call, until the
- * pause is over or its slot is too old to be made up for. A run whose key is refused for good pauses its organization and fails,
- * so that one owner is told; other scheduled runs that meet the same refusal sleep. Runs that somebody asked for are
- * always tried, and one that succeeds with an answer of the service lifts the pause.
+ * Executes one attempt of a run, unless its report or organization is paused: a scheduled run then snoozes without a call,
+ * until the pause is over or its slot is too old to be caught up. A run whose key is permanently rejected pauses its
+ * organization and fails, which notifies one owner; other scheduled runs with the same rejection snooze. On-demand runs are
+ * always executed; one that succeeds with a reply of the service lifts the pause.
  *
- * @param attempt the try itself, of this version, and the fingerprint of the key that it used
+ * @param attempt executes this version; returns the fingerprint of the key that it used as well
  */
 export async function executeUnlessPaused(
   order: RunOrder,
@@ -90,10 +85,10 @@ export async function executeUnlessPaused(
 ): Promise<Outcome<RunResult>> {
   const { org } = order;
   const [frozen, paused] = await Promise.all([ports.frozenOf(order), activePauses(ports)]);
-  const before = findActivePause(paused, org, order.report);
-  // The run that caused the pause goes on: its worker may have died before the owner was told.
-  const waits = before !== undefined && before.run !== order.id && isPausedBy(before, order);
-  if (waits && !(await ports.isPublished(order))) return snoozeWhilePaused(order, frozen, before, ports);
+  const pause = findPause(paused, org, order.report);
+  // The run that caused the pause continues: its worker may have crashed before the owner was notified.
+  const mustWait = pause !== undefined && pause.run !== order.id && isPausedBy(pause, order);
+  if (mustWait && !(await ports.isPublished(order))) return snoozeWhilePaused(order, frozen, pause, ports);
 
   let answered = false;
   const observe: typeof context.observe = (event) => {
@@ -101,15 +96,15 @@ export async function executeUnlessPaused(
     context.observe(event);
   };
   const { outcome, key } = await attempt(frozen, { ...context, observe });
-  if (outcome.kind === 'done' && answered && before?.run != null) {
-    await liftKeyPause(ports, org, before.run, key, `run ${order.id} has succeeded`);
+  if (outcome.kind === 'done' && answered && pause?.run != null) {
+    await liftKeyPause(ports, org, pause.run, key, `run ${order.id} has succeeded`);
   }
   return outcome.kind === 'fail' && REJECTED_KEY_CODES.has(outcome.error.code)
     ? pauseForRejectedKey(order, frozen, outcome.error, key, ports)
     : outcome;
 }
 
-/** A backfill was asked for, but a refused key would fail each of its runs, and each would tell the owner. */
+/** A rejected key also pauses backfills: it would fail each of their runs, and each would notify the owner. */
 const isPausedBy = ({ run }: Pause, { trigger }: RunOrder): boolean =>
   trigger === 'schedule' || (trigger === 'backfill' && run !== null);
 
@@ -121,19 +116,18 @@ async function pauseForRejectedKey(
   ports: PauseEnforcementPorts,
 ): Promise<Outcome<RunResult>> {
   const { org, id: run, report } = order;
-  // The run took its key when its try began; that the old key is refused says nothing of the new one.
+  // The attempt resolved its key at its start. That an old key is rejected says nothing about the new one.
   if ((await ports.keyOf(org)) !== key) return fail(error);
   const why = `${error.message.split('\n')[0]} [${error.code}]`;
   const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run, report: null });
   if (pause.run !== run && isPausedBy(pause, order)) return snoozeWhilePaused(order, frozen, pause, ports);
-  if (pause.run === run)
-    ports.log.warn('The scheduled runs of the organization are paused', { org, report, run, key, why });
+  if (pause.run === run) ports.log.warn('Scheduled runs of the organization paused', { org, report, run, key, why });
   const { code, message, correlation_id: correlationId, next = '', ...detail } = error.toJSON();
   return fail(
     new DocketError(code, message, {
       ...detail,
       ...(correlationId === undefined ? {} : { correlationId }),
-      next: `${next} The scheduled runs of ${org} are paused: they go on by themselves with another key, or after \`docket resume ${org}\`.`,
+      next: `${next} The scheduled runs of ${org} are paused. They resume when the key is replaced, or after \`docket resume ${org}\`.`,
       cause: error,
     }),
   );
@@ -151,10 +145,10 @@ async function snoozeWhilePaused(
   const due = scheduled ? Date.parse(order.slot) : order.createdAt;
   const windowMs = catchUpWindowMs(frozen, scheduled ? due : undefined);
   if (clock.now() - due > windowMs) {
-    const old = formatDurationLiteral(windowMs / 1000);
-    return cancel(`T${paused.slice(1)}, and slots of more than ${old} ago are not made up for. ${pause.why}`);
+    const old = formatDurationLiteral(windowMs / SECOND_MS);
+    return cancel(`T${paused.slice(1)}, and slots more than ${old} old are not caught up. ${pause.why}`);
   }
-  // The time for which a run may take counts from its first start, and this one has not begun.
+  // The deadline counts from the first start, and this run has not started.
   await runs.update(order.id, { startedAt: null });
   return snooze(clock.now() + PAUSE_CHECK_INTERVAL_MS, paused);
 }

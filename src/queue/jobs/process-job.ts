@@ -5,13 +5,7 @@ import { childLog, type Log, type LogFields } from '../../base/log.ts';
 import { fail, type Outcome } from '../../base/outcome.ts';
 import { logRunEvents } from '../../run/log-events.ts';
 import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
-import {
-  type RunOrder,
-  type RunRecord,
-  type RunStore,
-  TERMINAL_STATES,
-  type WorkerCrashes,
-} from '../../run/run-record.ts';
+import { type RunOrder, type RunRecord, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
 import type { RunResult } from '../../run/run-result.ts';
 import type { LiveProgressStore } from '../runs/live-progress.ts';
 import { createProgressRecorder, type ProgressUpdate, resultFields } from '../runs/progress-recorder.ts';
@@ -19,12 +13,13 @@ import { cancelledError } from '../runs/run-store.ts';
 import type { MutableRunFields } from '../runs/stored-record.ts';
 import { isBehindTurn, resumedPriority } from './fair-priority.ts';
 import { RetryLater, type RetryReason, storageRetryDelayMs } from './retry-delay.ts';
+import { countCrashes, deadlineError, deadlineMsOf, isPoisoned, poisonError } from './run-limits.ts';
 import { MAX_RUN_ATTEMPTS, parseRunJob } from './run-queue.ts';
 
-/** Renews the lock of a run; ms for which it is held from the call on, 0 when it is lost. Rejects when Redis cannot be asked. */
+/** Renews the lock of a run. Resolves with ms for which it is held from the call on; 0: it is lost. Rejects when Redis is unreachable. */
 export type ConfirmLock = () => Promise<number>;
 
-/** What happens in one try of a run. It is told when to stop by `signal`, and returns soon after. */
+/** Executes one attempt of a run. Returns soon after `signal` aborts. */
 export type Execute = (
   order: RunOrder,
   context: {
@@ -33,13 +28,13 @@ export type Execute = (
     /** From 1; a snooze is no attempt. */
     readonly attempt: number;
     readonly lastAttempt: boolean;
-    /** Somebody let the held pack go out as it is. */
+    /** The held run was released: it is delivered as it is. */
     readonly released?: boolean;
     readonly confirmLock?: ConfirmLock;
   },
 ) => Promise<Outcome<RunResult>>;
 
-/** What trying a run needs; `WorkerOptions` explains each. */
+/** As in `WorkerOptions`. */
 export interface ProcessJobPorts {
   readonly store: RunStore;
   readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
@@ -49,40 +44,34 @@ export interface ProcessJobPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly maxCrashes: number;
-  /** Ms before the next try, after so many that failed, the last one of this. */
-  readonly backoff: (failed: number, failure?: RetryReason) => number;
+  /** Ms before the next attempt, after `attempts` failed ones, the last one with this error. */
+  readonly backoff: (attempts: number, failure?: RetryReason) => number;
 }
 
 const MIN_SNOOZE_MS = 100;
-/** A run that gets further each time is given up as well after so many times `maxLost`. */
-const TOTAL_CRASH_FACTOR = 4;
-/** Of runs that were opened by an older version. */
-const DEFAULT_DEADLINE_MS = 24 * 3_600_000;
 
-/**
- * A run in hand, and why it was told to stop: its worker stops, the job is another worker's now, somebody has cancelled
- * it, or its time is up.
- */
+/** A run that this worker executes. */
 export interface ActiveRun {
   readonly controller: AbortController;
   readonly confirmLock: ConfirmLock;
-  stop?: 'stopping' | 'lost' | 'cancelled' | 'deadline';
+  /** Why it has to stop: the worker shuts down, another worker has its lock, it was cancelled, or its deadline is over. */
+  stopReason?: 'stopping' | 'lost' | 'cancelled' | 'deadline';
 }
 
-/** Tells a run in hand to stop; the first reason stands. */
-export function requestStop(hand: ActiveRun, why: NonNullable<ActiveRun['stop']>, reason: string): void {
-  if (hand.stop !== undefined) return;
-  hand.stop = why;
-  hand.controller.abort(new DocketError('run.cancelled', reason));
+/** Aborts a run. Later reasons are ignored. */
+export function requestStop(run: ActiveRun, reason: NonNullable<ActiveRun['stopReason']>, message: string): void {
+  if (run.stopReason !== undefined) return;
+  run.stopReason = reason;
+  run.controller.abort(new DocketError('run.cancelled', message));
 }
 
-/** Ends the job of a run whose record cannot be written: its state stays as it is, and the log alone says why. */
+/** Ends the job of a run whose record cannot be written. Its state stays as it is; only the log has the error. */
 function unrecoverableError(run: string, error: DocketError, log: Log): UnrecoverableError {
-  log.error('Run failed for good', { run, ...errorFields(error) });
+  log.error('Run failed permanently', { run, ...errorFields(error) });
   return new UnrecoverableError(error.code);
 }
 
-/** The record of a job's run; undefined when there is nothing to do. Throws BullMQ's verb for a job that cannot be run. */
+/** The record of a job's run; undefined when the run has ended. Throws `UnrecoverableError` for a job that cannot be processed. */
 export async function loadRecord(job: Job, ports: ProcessJobPorts): Promise<RunRecord | undefined> {
   let run: string;
   try {
@@ -98,86 +87,84 @@ export async function loadRecord(job: Job, ports: ProcessJobPorts): Promise<RunR
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (isRedisOutage(error)) throw error;
-    // A record that nobody can read would come back for ever; under a key of another type nothing can be written down.
+    // An unreadable record would be retried forever. Under a key of the wrong type, no state can be written.
     if (error.code === 'redis.wrong_type') throw unrecoverableError(run, error, ports.log);
     return failPermanently(run, undefined, error, {}, ports);
   }
   if (record === undefined) {
-    ports.log.error('A job names a run that is not on record', { run });
+    ports.log.error('The run of a job has no record', { run });
     throw new UnrecoverableError('run.not_found');
   }
-  // A replay: the job was removed and added again after its run had ended, or its worker died just after the end.
+  // The job was added again after its run had ended, or its worker crashed right after the end.
   return TERMINAL_STATES.has(record.state) ? undefined : record;
 }
 
 /**
- * One try of a run. The only place where an outcome becomes a BullMQ verb: returning finishes the job, `DelayedError`
- * lets it sleep, `RetryLater` spends an attempt, `UnrecoverableError` ends it.
+ * Executes one attempt of a run. The only place where an outcome becomes a BullMQ verb: returning completes the job,
+ * `DelayedError` delays it, `RetryLater` spends an attempt, `UnrecoverableError` fails it.
  *
- * The record is always written before the verb: a worker that dies between the two leaves a job that is looked at again.
+ * The record is written before the verb: after a crash between the two, the job is processed again.
  */
 export async function processRun(
   job: Job,
   token: string,
   record: RunRecord,
-  hand: ActiveRun,
-  all: ProcessJobPorts,
+  activeRun: ActiveRun,
+  allPorts: ProcessJobPorts,
 ): Promise<void> {
-  const { store, clock } = all;
+  const { store, clock } = allPorts;
   const { id, org, report } = record;
-  const at: LogFields = { run: id, org, report };
-  // Whoever says something of the run, and whatever it is at: the line knows.
-  const log = childLog(all.log, () => at);
-  const ports: ProcessJobPorts = { ...all, log };
-  const say = logRunEvents(log);
+  const logContext: LogFields = { run: id, org, report };
+  const log = childLog(allPorts.log, () => logContext);
+  const ports: ProcessJobPorts = { ...allPorts, log };
+  const logEvent = logRunEvents(log);
   const observe = (event: RunEvent) => {
-    if (event.type === 'begun') at.stage = event.stage;
-    say(event);
+    if (event.type === 'begun') logContext.stage = event.stage;
+    logEvent(event);
     ports.observe?.(record, event);
   };
-  /** Writes down that the run goes on, unless somebody has told it to stop. */
-  const goOn = async (change: Partial<MutableRunFields>): Promise<void> => {
+  /** Updates the record of a run that continues. Ends the run when it was cancelled. */
+  const update = async (change: Partial<MutableRunFields>): Promise<void> => {
     await store.update(id, change).catch((thrown: unknown) => {
       const error = toDocketError(thrown);
       return error.code === 'run.cancelled' ? endCancelled(record, error, change, ports) : Promise.reject(thrown);
     });
   };
-  const sleep = async (until: number): Promise<never> => {
+  const delayJob = async (until: number): Promise<never> => {
     if (isBehindTurn(job.priority, record.priority))
       await job.changePriority({ priority: resumedPriority(record.priority) });
     await job.moveToDelayed(until, token);
     throw new DelayedError();
   };
-  const putBack = async (told: ProgressUpdate): Promise<never> => {
-    await goOn({ ...told, state: 'queued', until: null });
-    log.info('Run put back in line: the worker stops');
-    return sleep(clock.now());
+  const requeue = async (progress: ProgressUpdate): Promise<never> => {
+    await update({ ...progress, state: 'queued', until: null });
+    log.info('Run requeued: worker is shutting down');
+    return delayJob(clock.now());
   };
 
-  if (hand.stop === 'stopping') return putBack({});
+  if (activeRun.stopReason === 'stopping') return requeue({});
   const startedAt = record.startedAt ?? clock.now();
-  const deadlineMs = record.deadlineMs ?? DEFAULT_DEADLINE_MS;
+  const deadlineMs = deadlineMsOf(record);
   const deadline = startedAt + deadlineMs;
   const losses = countCrashes(record, job.stalledCounter);
-  if (losses.stuck >= ports.maxCrashes || losses.all >= ports.maxCrashes * TOTAL_CRASH_FACTOR)
-    return failPermanently(id, record, poisonError(losses), {}, ports);
+  if (isPoisoned(losses, ports.maxCrashes)) return failPermanently(id, record, poisonError(losses), {}, ports);
   if (clock.now() > deadline)
     return failPermanently(id, record, deadlineError(deadlineMs, record.error?.message), {}, ports);
   const attempt = job.attemptsMade + 1;
   const attempts = job.opts.attempts ?? MAX_RUN_ATTEMPTS;
-  await goOn({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt, losses });
+  await update({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt, losses });
   const progress = createProgressRecorder(store, record, {
     clock,
     live: ports.live,
-    failed: (error) => log.warn('The progress of the run could not be written down', { error: error.toJSON() }),
+    failed: (error) => log.warn('Run progress could not be written', { error: error.toJSON() }),
   });
-  const over = new AbortController();
-  clock.sleep(Math.max(0, deadline - clock.now()), over.signal).then(
-    () => requestStop(hand, 'deadline', 'The run has taken too long.'),
+  const finished = new AbortController();
+  clock.sleep(Math.max(0, deadline - clock.now()), finished.signal).then(
+    () => requestStop(activeRun, 'deadline', 'The run exceeded its deadline.'),
     () => {},
   );
   const outcome = await executeSafely(record, ports.execute, {
-    signal: hand.controller.signal,
+    signal: activeRun.controller.signal,
     observe: (event) => {
       progress.observe(event);
       observe(event);
@@ -185,64 +172,64 @@ export async function processRun(
     attempt,
     lastAttempt: attempt >= attempts,
     released: record.reopened.some(({ what }) => what === 'release'),
-    confirmLock: hand.confirmLock,
+    confirmLock: activeRun.confirmLock,
   });
-  // A reason of its own spares the error, with its stack, that there would be without one.
-  over.abort(null);
-  const told = await progress.finish(hand.stop === 'lost');
-  const waitedMs = (told.tokenWaitMs ?? record.tokenWaitMs) - record.tokenWaitMs;
+  // The explicit reason avoids creating an error with its stack.
+  finished.abort(null);
+  const changes = await progress.finish(activeRun.stopReason === 'lost');
+  const waitedMs = (changes.tokenWaitMs ?? record.tokenWaitMs) - record.tokenWaitMs;
   if (waitedMs > 0) observe({ type: 'waited', ms: waitedMs });
-  // As it is by now: it may have been told while the run went on.
-  const { stop }: ActiveRun = hand;
-  if (stop === 'lost') {
-    // The job is another worker's now: not a word to the record nor to the queue.
+  // Read now: it may have been set during the attempt.
+  const { stopReason }: ActiveRun = activeRun;
+  if (stopReason === 'lost') {
+    // Another worker has the job: neither the record nor the queue is changed.
     log.warn('The run was taken over by another worker');
     throw new Error('lock lost');
   }
   if (outcome.kind === 'done') {
-    const { calls = record.calls, ...rest } = told;
+    const { calls = record.calls, ...rest } = changes;
     const counted = { ...calls, planned: Math.max(calls.planned, outcome.value.calls.length) };
     await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
     log.info('Run ended', { state: outcome.value.state, ms: clock.now() - startedAt, count: counted.made });
     observe({ type: 'finished', state: outcome.value.state });
     return;
   }
-  if (stop === 'cancelled') {
+  if (stopReason === 'cancelled') {
     const cancellation = (await store.get(id))?.cancel;
     const error = cancellation
       ? cancelledError(cancellation)
       : new DocketError('run.cancelled', 'The run was cancelled.');
-    return endCancelled(record, error, told, ports);
+    return endCancelled(record, error, changes, ports);
   }
-  if (stop === 'deadline') return failPermanently(id, record, deadlineError(deadlineMs), told, ports);
-  if (stop === 'stopping' && outcome.kind !== 'snooze') return putBack(told);
+  if (stopReason === 'deadline') return failPermanently(id, record, deadlineError(deadlineMs), changes, ports);
+  if (stopReason === 'stopping' && outcome.kind !== 'snooze') return requeue(changes);
   switch (outcome.kind) {
     case 'snooze': {
-      // Another machine's clock computed `until`: one that is behind must not make us spin. Nobody sleeps past the deadline.
+      // Another machine's clock may have computed `until`; one that is behind must not cause a busy loop.
       const until = Math.max(Math.min(outcome.until, deadline + 1), clock.now() + MIN_SNOOZE_MS);
-      await goOn({ ...told, state: 'waiting', until });
-      log.debug('Run sleeps', { until: new Date(until).toISOString(), why: outcome.why });
+      await update({ ...changes, state: 'waiting', until });
+      log.debug('Run snoozed', { until: new Date(until).toISOString(), why: outcome.why });
       observe({ type: 'snoozed', until, why: outcome.why });
-      return sleep(until);
+      return delayJob(until);
     }
     case 'cancel':
-      return endCancelled(record, new DocketError('run.cancelled', outcome.why), told, ports);
+      return endCancelled(record, new DocketError('run.cancelled', outcome.why), changes, ports);
     case 'fail': {
       const { error } = outcome;
       if (isStorageOutage(error)) {
         const until = Math.min(clock.now() + storageRetryDelayMs(clock.now() - startedAt, Math.random()), deadline + 1);
-        await goOn({ ...told, state: 'waiting', until, error: error.toJSON() });
+        await update({ ...changes, state: 'waiting', until, error: error.toJSON() });
         log.warn('Run waits for its storage; no attempt is spent', {
           until: new Date(until).toISOString(),
           ...errorFields(error),
         });
         observe({ type: 'snoozed', until, why: error.message });
-        return sleep(until);
+        return delayJob(until);
       }
-      if (!error.retryable || attempt >= attempts) return failPermanently(id, record, error, told, ports);
+      if (!error.retryable || attempt >= attempts) return failPermanently(id, record, error, changes, ports);
       const delay = Math.max(0, Math.min(ports.backoff(attempt, error), deadline + 1 - clock.now()));
-      await goOn({ ...told, state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
-      log.warn('Run failed and is tried again', { attempt, of: attempts, ms: delay, ...errorFields(error) });
+      await update({ ...changes, state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
+      log.warn('Attempt failed; will retry', { attempt, of: attempts, ms: delay, ...errorFields(error) });
       if (isBehindTurn(job.priority, record.priority))
         await job.changePriority({ priority: resumedPriority(record.priority) });
       throw new RetryLater(error.code, delay);
@@ -255,36 +242,15 @@ const errorFields = (error: DocketError): LogFields => ({
   error: error.toJSON(),
 });
 
-/** @param all workers that went away with it in hand, since it was put in line */
-function countCrashes({ losses, calls, deliveries, tokenWaitMs }: RunRecord, all: number): WorkerCrashes {
-  const far = calls.made + deliveries.length + tokenWaitMs;
-  // A job that was put in line again begins to count anew.
-  const more = all - (all < losses.all ? 0 : losses.all);
-  return { all, stuck: more === 0 || far > losses.far ? more : losses.stuck + more, far };
-}
-
-const poisonError = ({ all, stuck }: WorkerCrashes): DocketError =>
-  new DocketError('run.poison', `${all} workers went away with the run in hand, the last ${stuck} at the same place.`, {
-    next: 'Look at the memory of the workers and at the size of the report, then trigger it again.',
-  });
-
-/** @param last what it failed of or waited for last */
-const deadlineError = (deadlineMs: number, last?: string): DocketError =>
-  new DocketError('run.deadline', 'The run took too long and was given up.', {
-    expected: `an end within ${Math.round(deadlineMs / 60_000)} minutes of its first start`,
-    ...(last === undefined ? {} : { got: `its last failure was: ${last}` }),
-    next: 'See what it waited for, e.g. the budget of its API key, then trigger it again; `deadline` in its definition gives it more time.',
-  });
-
 async function endCancelled(
   order: RunOrder,
   error: DocketError,
-  told: Partial<MutableRunFields>,
+  changes: Partial<MutableRunFields>,
   { store, clock, log, observe }: ProcessJobPorts,
 ): Promise<never> {
   const { id: run, org, report } = order;
   await store.update(run, {
-    ...told,
+    ...changes,
     state: 'cancelled',
     error: error.toJSON(),
     finishedAt: clock.now(),
@@ -311,15 +277,15 @@ async function failPermanently(
   id: string,
   order: RunOrder | undefined,
   error: DocketError,
-  told: ProgressUpdate,
+  changes: ProgressUpdate,
   { store, clock, log, onTerminal, observe }: ProcessJobPorts,
 ): Promise<never> {
-  await store.update(id, { ...told, state: 'failed', error: error.toJSON(), finishedAt: clock.now(), until: null });
+  await store.update(id, { ...changes, state: 'failed', error: error.toJSON(), finishedAt: clock.now(), until: null });
   const of = order === undefined ? {} : { org: order.org, report: order.report, slot: order.slot };
-  log.error('Run failed for good', { run: id, ...of, ...errorFields(error) });
+  log.error('Run failed permanently', { run: id, ...of, ...errorFields(error) });
   if (order !== undefined) {
     await onTerminal?.(order, error).catch((thrown: unknown) => {
-      log.error('The owner could not be told that the run has failed', {
+      log.error('Failure notice could not be sent', {
         run: id,
         error: toDocketError(thrown).toJSON(),
       });

@@ -1,14 +1,15 @@
 import type { Clock } from '../../base/clock.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { SECOND_MS } from '../../base/time.ts';
 import { isInlineRun, type RunCursor, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 import { cancelIfIdle } from '../runs/cancel-run.ts';
 import type { RedisRunStore } from '../runs/run-store.ts';
 import type { RunQueue } from './run-queue.ts';
 
-/** A run this young may still be on its way into the queue. */
-const MIN_AGE_MS = 30_000;
-/** Runs that one look goes through. */
+/** A younger run may still be being enqueued. */
+const MIN_AGE_MS = 30 * SECOND_MS;
+/** Runs per scan. */
 const BATCH_SIZE = 10_000;
 
 export interface RequeuePorts {
@@ -20,13 +21,13 @@ export interface RequeuePorts {
 }
 
 /**
- * Puts runs in line again that are on record but have no job: the process that opened them died before it added one,
- * or Redis lost the job. Each look goes through so many runs that have not ended, the oldest first, and the next one goes
- * on behind them, until all were looked at and it begins anew. A look returns how many it put in line.
+ * Requeues runs without a job: the process that opened them crashed before it added one, or Redis lost the job. Each call
+ * scans a batch of the unfinished runs, oldest first, and returns how many it requeued; the next call continues behind it,
+ * and starts again after the last run.
  */
 export function createOrphanRequeuer({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): () => Promise<number> {
   let after: RunCursor | undefined;
-  // Running, without a live job: in this round through all runs, and in the one before.
+  // Runs in the state `running` without a live job: of this round through all runs, and of the one before.
   let suspects = new Set<string>();
   let suspectsBefore = new Set<string>();
   const confirmed = ({ id, state }: RunRecord): boolean => {
@@ -43,13 +44,13 @@ export function createOrphanRequeuer({ batchSize = BATCH_SIZE, ...ports }: Reque
   };
 }
 
-/** One look at the oldest runs, which takes each at its word. */
+/** One scan of the oldest runs, without waiting a round to confirm running ones. */
 export const requeueOrphans = async ({ batchSize = BATCH_SIZE, ...ports }: RequeuePorts): Promise<number> =>
   requeueBatch(await ports.runs.unfinished(ports.clock.now() - MIN_AGE_MS, batchSize), () => true, ports);
 
 /**
- * @param confirmed whether a run without a live job is to be put in line. A worker whose lock was lost notices it within
- * half a minute: until then it goes on with its run, which nobody else is to begin.
+ * @param confirmed whether to requeue a run without a live job. A worker that lost its lock notices it within half a minute;
+ * until then it continues the run, and no other worker may start it.
  */
 async function requeueBatch(
   open: readonly RunCursor[],
@@ -58,7 +59,7 @@ async function requeueBatch(
 ): Promise<number> {
   const { runs, queue, log } = ports;
   if (open.length === 0) return 0;
-  /** One record that cannot be read must not hold up the others; its worker, or a newer Docket's, has to end it. */
+  /** An unreadable record must not block the others; its worker, or a newer Docket's, ends it. */
   const each = async (id: string, step: (record: RunRecord) => Promise<void>): Promise<void> => {
     try {
       const record = await runs.get(id);
@@ -66,73 +67,26 @@ async function requeueBatch(
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (isRedisOutage(error)) throw error;
-      log.error('A run could not be put in line again', { run: id, error: error.toJSON() });
+      log.error('A run could not be requeued', { run: id, error: error.toJSON() });
     }
   };
-  // One that was put to sleep at the very moment at which it was told to stop.
+  // Runs that were snoozed at the moment at which their cancellation was requested.
   for (const id of await runs.cancelRequested(open.map((run) => run.id))) {
     await each(id, async (record) => {
       await cancelIfIdle(record, ports);
     });
   }
-  let revived = 0;
+  let requeued = 0;
   for (const id of await queue.findOrphaned(open.map((run) => run.id))) {
-    // Read after the look into the queue: a run that ended in between has said so in its record first.
+    // Read after the queue: a run that ended in between wrote its record first.
     await each(id, async (record) => {
-      // A command that makes its run itself never had a job; `failAbandoned` sees to one that died.
+      // Inline runs have no job; `failAbandoned` ends those whose process stopped.
       if (record.cancel !== null || isInlineRun(record) || !confirmed(record)) return;
       if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
       await queue.requeue(record);
-      revived += 1;
-      log.warn('A run without a job was put in line again', { run: id, org: record.org, report: record.report });
+      requeued += 1;
+      log.warn('Orphaned run requeued', { run: id, org: record.org, report: record.report });
     });
   }
-  return revived;
-}
-
-/**
- * Calls each step at once and then every minute until it is closed. A step that fails is logged and comes again; the
- * others go on.
- */
-export function startPeriodicTasks(options: {
-  readonly steps: readonly (() => Promise<unknown>)[];
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly everyMs?: number;
-}): { wake(): void; close(): Promise<void> } {
-  const { steps, clock, log, everyMs = 60_000 } = options;
-  const closing = new AbortController();
-  let woken = false;
-  let wake: () => void = () => {};
-  const sleep = async (): Promise<void> => {
-    const waking = new AbortController();
-    wake = () => waking.abort();
-    if (!woken) await clock.sleep(everyMs, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
-    woken = false;
-  };
-  const loop = async (): Promise<void> => {
-    while (!closing.signal.aborted) {
-      for (const step of steps) {
-        if (closing.signal.aborted) return;
-        try {
-          await step();
-        } catch (thrown) {
-          log.error('The reconciler failed and will try again', { error: toDocketError(thrown).toJSON() });
-        }
-      }
-      await sleep();
-    }
-  };
-  const running = loop();
-  return {
-    /** Calls the steps again at once, or when those under way are over. */
-    wake: () => {
-      woken = true;
-      wake();
-    },
-    close: async () => {
-      closing.abort();
-      await running;
-    },
-  };
+  return requeued;
 }

@@ -1,7 +1,5 @@
 import type { ErrorCode } from '../../base/error.ts';
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
+import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 
 interface BackoffPolicy {
   readonly initialMs: number;
@@ -10,9 +8,8 @@ interface BackoffPolicy {
 
 const DEFAULT_POLICY: BackoffPolicy = { initialMs: 30 * SECOND_MS, maxMs: 15 * MINUTE_MS };
 /**
- * How fast a failed try is made again, by what it failed of; `SLOW` where nothing is said. A target that says "later"
- * (greylisting, a full mailbox) means minutes; a Redis or an archive that is away is back in seconds, or is everybody's
- * concern already.
+ * Backoff by error code, where the default does not fit. A target that defers (greylisting, a full mailbox) needs minutes;
+ * an unreachable Redis or archive usually returns within seconds.
  */
 const POLICIES: Partial<Record<ErrorCode, BackoffPolicy>> = {
   'api.throttled': { initialMs: MINUTE_MS, maxMs: 15 * MINUTE_MS },
@@ -28,7 +25,7 @@ const POLICIES: Partial<Record<ErrorCode, BackoffPolicy>> = {
 };
 const STORAGE_POLICY: BackoffPolicy = { initialMs: 10 * SECOND_MS, maxMs: 5 * MINUTE_MS };
 
-/** What of an error decides when to try again. */
+/** The part of an error that decides the delay. */
 export interface RetryReason {
   readonly code: ErrorCode;
   /** How long the service asked to wait, ms. */
@@ -36,29 +33,29 @@ export interface RetryReason {
 }
 
 /**
- * Ms before the next try: doubles from try to try, the second half of it by chance, so that a hundred runs which failed
- * together do not come back together; never before the moment that the service itself has named.
+ * Exponential backoff, ms. Half of it is jittered, so that runs which failed together do not retry together. Never shorter
+ * than the service's `Retry-After`.
  *
- * @param failed tries that have failed, from 1
- * @param chance from 0 to 1, e.g. `Math.random()`
+ * @param attempts failed attempts, from 1
+ * @param random from 0 to 1, e.g. `Math.random()`
  */
-export function retryDelayMs(failed: number, chance: number, failure?: RetryReason): number {
+export function retryDelayMs(attempts: number, random: number, failure?: RetryReason): number {
   const { initialMs, maxMs } = (failure === undefined ? undefined : POLICIES[failure.code]) ?? DEFAULT_POLICY;
-  const whole = Math.min(initialMs * 2 ** (failed - 1), maxMs);
-  return Math.round((failure?.retryAfterMs ?? 0) + whole / 2 + (whole / 2) * chance);
+  const delay = Math.min(initialMs * 2 ** (attempts - 1), maxMs);
+  return Math.round((failure?.retryAfterMs ?? 0) + delay / 2 + (delay / 2) * random);
 }
 
 /**
- * Ms for which a run sleeps whose storage cannot be used: a quarter of the time since it began, the second half of it by
- * chance. A disk that is full for a moment costs seconds; one that stays so is not asked by every run all the time.
+ * Ms for which a run waits for its storage: a quarter of the time since its start, half of it jittered. A short outage costs
+ * seconds; during a long one, storage is not polled by every run.
  */
-export function storageRetryDelayMs(sinceStartMs: number, chance: number): number {
+export function storageRetryDelayMs(sinceStartMs: number, random: number): number {
   const { initialMs, maxMs } = STORAGE_POLICY;
-  const whole = Math.min(Math.max(sinceStartMs / 4, initialMs), maxMs);
-  return Math.round(whole / 2 + (whole / 2) * chance);
+  const delay = Math.min(Math.max(sinceStartMs / 4, initialMs), maxMs);
+  return Math.round(delay / 2 + (delay / 2) * random);
 }
 
-/** Thrown to BullMQ for a try that failed and will be made again after `delayMs`; carries the error's code alone. */
+/** Thrown to BullMQ to retry a failed attempt after `delayMs`. Carries the error's code alone: BullMQ stores it. */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater';
   readonly delayMs: number;

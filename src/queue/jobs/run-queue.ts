@@ -1,40 +1,37 @@
-import { type JobsOptions, Queue } from 'bullmq';
+import type { JobsOptions, Queue } from 'bullmq';
 import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import type { RunOrder } from '../../run/run-record.ts';
+import { openQueue, RUN_QUEUE_NAME } from '../bullmq.ts';
 import { assignFairPriority } from './fair-priority.ts';
 
-/** The queue of runs. */
-export const RUN_QUEUE_NAME = 'runs';
-/** The tiny queue in which BullMQ's job schedulers tick. */
-export const TICK_QUEUE_NAME = 'ticks';
-
 /**
- * Tries of a run before it fails for good; a snooze is none. With `backoffMs` between them they last between one and two
- * hours: an outage of the API or of a mail server is over by then, or is somebody's concern already.
+ * Attempts before a run fails permanently; a snooze is none. With the backoff they last between one and two hours, longer
+ * than most outages of the API or of a mail server.
  */
 export const MAX_RUN_ATTEMPTS = 12;
 
-/** A job carries the run's id, and its organization as its name: what to do is in the record, which only we write. */
+/** A job's data; its name is the organization. Everything else is in the run record, which only Docket writes. */
 export const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
 
 const HOUR_S = 3_600;
 const JOB_OPTIONS: JobsOptions = {
   attempts: MAX_RUN_ATTEMPTS,
-  // The worker computes the delay of each retry and tells it by the error it throws.
+  // The worker computes the delay and passes it in the error it throws.
   backoff: { type: 'custom' },
   removeOnComplete: { age: 24 * HOUR_S, count: 1_000 },
   removeOnFail: { age: 7 * 24 * HOUR_S, count: 5_000 },
-  // A stack trace may quote values; the record has the error as a person may read it.
+  // A stack trace may quote values. The record has the error.
   stackTraceLimit: 0,
   sizeLimit: 256,
 };
 
-/** Runs in the queue by the state of their job: snoozed and backing off are `delayed`; `failed` ones are kept for a week. */
+/** Jobs by state: snoozed and retried runs are `delayed`; `failed` jobs are kept for a week. */
 export interface QueueCounts {
   readonly waiting: number;
   readonly active: number;
@@ -42,35 +39,29 @@ export interface QueueCounts {
   readonly failed: number;
 }
 
-/** What the queue has to know of a run. */
 export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
 
-/** Where runs are put for the workers. */
+/** The queue of runs. */
 export interface RunQueue {
-  /** Puts the run in line; one that is there already stays as it is. */
+  /** Adds a job for the run, unless it has one. */
   enqueue(order: EnqueueRequest, delayMs?: number): Promise<void>;
-  /** Which of these runs the queue has no live job for: none at all, one that ended, or one that is in no list. */
+  /** Those of these runs without a live job: without any, with one that ended, or with one that is in no list. */
   findOrphaned(ids: readonly string[]): Promise<readonly string[]>;
-  /** Puts a run in line again whose job ended or was lost. */
+  /** Adds a job for a run whose job ended or was lost. */
   requeue(order: EnqueueRequest): Promise<void>;
-  /** Takes a run out of the line; false while a worker has it in hand. */
+  /** Removes the run's job; false while a worker processes it. */
   remove(id: string): Promise<boolean>;
   counts(): Promise<QueueCounts>;
   close(): Promise<void>;
 }
 
-/** @param redis a producer's client; it stays its owner's to close */
+/** @param redis a producer's client; the caller closes it */
 export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }): RunQueue {
   const keys = redisKeys(prefix);
-  const open = (): Queue => {
-    const queue = new Queue(RUN_QUEUE_NAME, { connection: redis, prefix: keys.bull });
-    // BullMQ repeats what the client says, whose owner listens to it.
-    queue.on('error', () => {});
-    return queue;
-  };
+  const open = (): Queue => openQueue(redis, prefix, RUN_QUEUE_NAME);
   let queue = open();
-  // BullMQ greets Redis once: of one that was away at that moment it would say so for ever.
-  const greeted = async (): Promise<Queue> => {
+  // BullMQ connects once. A queue opened while Redis was unreachable would report that error forever.
+  const readyQueue = async (): Promise<Queue> => {
     const current = queue;
     try {
       await current.waitUntilReady();
@@ -82,9 +73,9 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     }
   };
   const add = async (order: EnqueueRequest, delayMs = 0) => {
-    const queue = await greeted();
-    const places = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
-    const priority = await assignFairPriority(redis, keys, places, order);
+    const queue = await readyQueue();
+    const queueKeys = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
+    const priority = await assignFairPriority(redis, keys, queueKeys, order);
     if (priority === undefined) return;
     const { traceparent } = order;
     await queue.add(
@@ -95,7 +86,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
         jobId: order.id,
         priority,
         delay: delayMs,
-        // As BullMQ's own telemetry keeps it: also a job that was lost and is put in line again is in its run's trace.
+        // In the format of BullMQ's telemetry. Keeps a requeued job in the trace of its run.
         ...(traceparent === undefined ? {} : { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
       },
     );
@@ -105,14 +96,20 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     findOrphaned: (ids) => withRedisErrors(redis, () => findOrphanedJobs(redis, queue.toKey(''), ids)),
     requeue: (order) =>
       withRedisErrors(redis, async () => {
-        // `add` finds what is left of a job of this id and does nothing; a live one stays as it is.
+        // `add` does nothing while remains of a job with this id exist. A live job stays as it is.
         await removeOrphanedJob(redis, queue.toKey(''), order.id);
         await add(order);
       }),
-    remove: (id) => withRedisErrors(redis, async () => (await (await greeted()).remove(id)) === 1),
+    remove: (id) => withRedisErrors(redis, async () => (await (await readyQueue()).remove(id)) === 1),
     counts: () =>
       withRedisErrors(redis, async () => {
-        const counted = await (await greeted()).getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+        const counted = await (await readyQueue()).getJobCounts(
+          'waiting',
+          'prioritized',
+          'active',
+          'delayed',
+          'failed',
+        );
         const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
         return { waiting: waiting + prioritized, active, delayed, failed };
       }),
@@ -120,18 +117,18 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
   };
 }
 
-/** Reads a job's data; throws `internal.defect` for a job that Docket did not make. */
+/** Reads a job's data. Throws `internal.defect` for a job that Docket did not create. */
 export function parseRunJob(data: unknown): { readonly run: string } {
   const parsed = runJobSchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw new DocketError('internal.defect', 'A job of the queue is not one of ours.', {
+  throw new DocketError('internal.defect', 'Unrecognised job payload.', {
     expected: '{ run: 32 hex digits }',
-    next: 'Find out who else writes to this Redis under the same prefix.',
+    next: 'Find the other program that writes to this Redis under the same prefix.',
     retryable: false,
   });
 }
 
-/** Ids that one script looks at: it keeps Redis from everybody else meanwhile. */
+/** Ids per script call, which blocks Redis meanwhile. */
 const BATCH_SIZE = 500;
 
 const FIND_ORPHANED = loadLuaScript('./find-orphaned-jobs.lua', import.meta.url);
@@ -140,23 +137,21 @@ const REMOVE_ORPHANED = loadLuaScript('./remove-orphaned-job.lua', import.meta.u
 const idsSchema = z.array(z.string());
 
 /**
- * Which of these jobs nothing will run.
- * @param queue the prefix of the queue's keys, its last `:` included
+ * Those of these jobs that nothing will process.
+ * @param queue prefix of the queue's keys, with its final `:`
  */
 export async function findOrphanedJobs(
   redis: RedisClient,
   queue: string,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  const lost: string[] = [];
-  for (let from = 0; from < ids.length; from += BATCH_SIZE) {
-    lost.push(
-      ...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue], ids.slice(from, from + BATCH_SIZE))),
-    );
+  const orphaned: string[] = [];
+  for (const batch of batchesOf(ids, BATCH_SIZE)) {
+    orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue], batch)));
   }
-  return lost;
+  return orphaned;
 }
 
-/** Removes all that is left of a job that nothing will run; one that is live stays as it is. */
+/** Removes the remains of a job that nothing will process. A live job stays as it is. */
 export const removeOrphanedJob = async (redis: RedisClient, queue: string, id: string): Promise<void> =>
   void (await runLuaScript(redis, REMOVE_ORPHANED, [queue], [id]));

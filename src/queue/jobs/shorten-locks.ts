@@ -4,7 +4,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
-import { RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './run-queue.ts';
+import { RUN_QUEUE_NAME, TICK_QUEUE_NAME } from '../bullmq.ts';
 
 /** What workers set: `lockDuration` and `stalledInterval` of `startWorker`, and BullMQ's own of the ticks. */
 const LOCK_MS = 30_000;

@@ -8,7 +8,7 @@ import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { RunEvent } from '../../run/run-events.ts';
 import type { RunOrder, RunStore } from '../../run/run-record.ts';
-import { closeWorker, type QueueTelemetry } from '../bullmq.ts';
+import { closeWorker, type QueueTelemetry, RUN_QUEUE_NAME } from '../bullmq.ts';
 import { redisLiveProgress } from '../runs/live-progress.ts';
 import type { RedisRunStore } from '../runs/run-store.ts';
 import { otherOrgsWaiting } from './fair-priority.ts';
@@ -21,149 +21,145 @@ import {
   requestStop,
 } from './process-job.ts';
 import { RetryLater, retryDelayMs } from './retry-delay.ts';
-import { RUN_QUEUE_NAME } from './run-queue.ts';
 
 export type { Execute } from './process-job.ts';
 
-/** What a worker needs, and what may be set of it. */
 export interface WorkerOptions {
-  /** A worker's client (`openRedis(url, 'worker')`); it stays its owner's to close. */
+  /** A worker's client (`openRedis(url, 'worker')`); the caller closes it. */
   readonly connection: RedisClient;
   readonly prefix: string;
-  /** Over a worker's client as well: it has to wait for a Redis that restarts, not to fail the run for it. */
+  /** Over a worker's client as well: it waits while Redis restarts instead of failing the run. */
   readonly store: RunStore & Pick<RedisRunStore, 'cancelRequested'>;
   readonly execute: Execute;
-  /** Told everything that runs here say of themselves. */
+  /** Receives all events of the runs executed here. */
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
-  /** A run has failed for good. Called after its record says so, at most once a run. */
+  /** A run has failed permanently. Called after its record is written, at most once a run. */
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Runs at the same time in this process. */
+  /** Runs executed at the same time in this process. */
   readonly concurrency: number;
-  /**
-   * Workers that may go away (out of memory, killed) with a run in hand, which gets no further from one to the next, before
-   * it is given up. One that only waits for its tokens, or was interrupted at another place each time, is not to blame.
-   */
-  readonly maxLost?: number;
+  /** Worker crashes (out of memory, killed) without progress in between after which a run fails. Default: 3. */
+  readonly maxCrashes?: number;
   readonly backoff?: ProcessJobPorts['backoff'];
-  /** Where BullMQ says what it does with jobs; nowhere when absent. */
+  /** For BullMQ's own spans; none when absent. */
   readonly telemetry?: QueueTelemetry | undefined;
-  /** Ms for which a job is ours without renewal, and between looks for jobs whose worker has gone. */
+  /** Ms for which a lock is held without renewal, and between checks for jobs whose worker has stopped. */
   readonly lock?: { readonly durationMs: number; readonly stalledIntervalMs: number };
 }
 
-/** A worker that takes jobs. */
 export interface RunWorker {
-  /** Runs in hand. */
+  /** Number of active runs. */
   active(): number;
-  /** Whether it asks for more. */
+  /** Whether it takes more jobs. */
   isAccepting(): boolean;
-  /** Resolves when the worker takes jobs. */
+  /** Resolves when the worker starts taking jobs. */
   ready(): Promise<void>;
   /**
-   * Takes no more jobs, lets those in hand end for `graceMs`, then tells them to stop and puts them back in line without
-   * spending an attempt; another worker goes on at their checkpoint. Never waits much longer than `graceMs`.
+   * Takes no more jobs and waits up to `graceMs` for the active ones. Then aborts and requeues them without spending an
+   * attempt; another worker continues at their checkpoint. Never waits much longer than `graceMs`.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** What an aborted run gets to return, and BullMQ to write it down, ms. */
+/** For an aborted run to return, ms. */
 const ABORT_TIMEOUT_MS = 3_000;
-/** Between looks whether one of the runs in hand was cancelled. */
+/** Between checks whether an active run was cancelled. */
 const CANCEL_POLL_INTERVAL_MS = 1_000;
-/** For so long a run steps aside that would take its organization's last place while others wait. */
+/** Delay of a run that yields its slot to other organizations. */
 const YIELD_DELAY_MS = 1_000;
 
-/** Takes jobs of runs off the queue, several at a time, until it is closed. */
+/** Processes the queue of runs until it is closed. */
 export function startWorker(options: WorkerOptions): RunWorker {
   const { log } = options;
   const { lock = { durationMs: 30_000, stalledIntervalMs: 30_000 } } = options;
   const ports: ProcessJobPorts = {
     ...options,
     live: redisLiveProgress(options.connection, options),
-    maxCrashes: options.maxLost ?? 3,
-    backoff: options.backoff ?? ((failed, failure) => retryDelayMs(failed, Math.random(), failure)),
+    maxCrashes: options.maxCrashes ?? 3,
+    backoff: options.backoff ?? ((attempts, failure) => retryDelayMs(attempts, Math.random(), failure)),
   };
-  const inHand = new Map<string, ActiveRun>();
+  const activeRuns = new Map<string, ActiveRun>();
   let stopping = false;
   let idle: (() => void) | undefined;
 
-  const stop = (run: string, why: NonNullable<ActiveRun['stop']>, reason: string) => {
-    const hand = inHand.get(run);
-    if (hand !== undefined) requestStop(hand, why, reason);
+  const stop = (run: string, reason: NonNullable<ActiveRun['stopReason']>, message: string) => {
+    const activeRun = activeRuns.get(run);
+    if (activeRun !== undefined) requestStop(activeRun, reason, message);
   };
 
-  // One read a second while runs are in hand, however many: nobody pays for cancelling who does not cancel.
+  // One read a second while runs are active, however many.
   const closing = new AbortController();
-  let watching = false;
-  const watch = async (): Promise<void> => {
-    if (watching) return;
-    watching = true;
+  let polling = false;
+  const pollCancellations = async (): Promise<void> => {
+    if (polling) return;
+    polling = true;
     try {
       for (;;) {
         await options.clock.sleep(CANCEL_POLL_INTERVAL_MS, closing.signal);
-        if (inHand.size === 0) return;
-        const told = await options.store.cancelRequested([...inHand.keys()]).catch((thrown: unknown) => {
-          log.warn('Whether a run was cancelled could not be asked', { error: toDocketError(thrown).toJSON() });
+        if (activeRuns.size === 0) return;
+        const cancelled = await options.store.cancelRequested([...activeRuns.keys()]).catch((thrown: unknown) => {
+          log.warn('Cancellation check failed', { error: toDocketError(thrown).toJSON() });
           return [];
         });
-        for (const run of told) stop(run, 'cancelled', 'Somebody has cancelled the run.');
+        for (const run of cancelled) stop(run, 'cancelled', 'The run was cancelled.');
       }
     } catch (thrown) {
       if (!closing.signal.aborted) throw thrown;
     } finally {
-      watching = false;
+      polling = false;
     }
   };
 
-  // Jobs that this process has taken, by organization: counted before anything is awaited, so that no two take the last place.
-  const taken = new Map<string, number>();
+  // Jobs of this process by organization. Counted before the first await, so that no two take the last slot.
+  const jobsByOrg = new Map<string, number>();
   const jobs = `${redisKeys(options.prefix).bull}:${RUN_QUEUE_NAME}:`;
-  const stepsAside = async (org: string): Promise<boolean> =>
+  const mustYield = async (org: string): Promise<boolean> =>
     options.concurrency > 1 &&
-    (taken.get(org) ?? 0) >= options.concurrency &&
+    (jobsByOrg.get(org) ?? 0) >= options.concurrency &&
     (await otherOrgsWaiting(options.connection, { prioritized: `${jobs}prioritized`, jobs }, org));
 
   const processJob = async (job: Job, token = ''): Promise<void> => {
-    taken.set(job.name, (taken.get(job.name) ?? 0) + 1);
+    jobsByOrg.set(job.name, (jobsByOrg.get(job.name) ?? 0) + 1);
     try {
-      if (await stepsAside(job.name)) {
+      if (await mustYield(job.name)) {
         await job.moveToDelayed(Date.now() + YIELD_DELAY_MS, token);
         throw new DelayedError();
       }
       await processJobRun(job, token);
     } finally {
-      const left = (taken.get(job.name) ?? 1) - 1;
-      if (left > 0) taken.set(job.name, left);
-      else taken.delete(job.name);
+      const left = (jobsByOrg.get(job.name) ?? 1) - 1;
+      if (left > 0) jobsByOrg.set(job.name, left);
+      else jobsByOrg.delete(job.name);
     }
   };
 
   const processJobRun = async (job: Job, token: string): Promise<void> => {
     const record = await loadRecord(job, ports);
     if (record === undefined) return;
-    // BullMQ may still hand out the job it was waiting for when the worker was told to stop.
-    const hand: ActiveRun = {
+    const activeRun: ActiveRun = {
       controller: new AbortController(),
       confirmLock: async () => {
         if ((await job.extendLock(token, lock.durationMs)) === 1) return lock.durationMs;
-        // Not aborted: whoever asks withholds what was about to leave, and knows that it has not left.
-        hand.stop ??= 'lost';
+        // Not aborted: the caller withholds the message, and knows that it was not sent.
+        activeRun.stopReason ??= 'lost';
         return 0;
       },
-      ...(stopping ? { stop: 'stopping' } : {}),
+      // BullMQ may still deliver the job that it was waiting for when the worker began to close.
+      ...(stopping ? { stopReason: 'stopping' as const } : {}),
     };
-    inHand.set(record.id, hand);
-    watch().catch((thrown: unknown) => log.error('Cancelled runs go on', { error: toDocketError(thrown).toJSON() }));
+    activeRuns.set(record.id, activeRun);
+    pollCancellations().catch((thrown: unknown) =>
+      log.error('Cancellation watcher stopped', { error: toDocketError(thrown).toJSON() }),
+    );
     try {
-      await processRun(job, token, record, hand, ports);
+      await processRun(job, token, record, activeRun, ports);
     } catch (thrown) {
       throw toBullMqError(thrown, record, log);
     } finally {
-      // Unless the job came back to this very worker while it had not noticed the loss of its lock.
-      if (inHand.get(record.id) === hand) inHand.delete(record.id);
-      if (inHand.size === 0) idle?.();
+      // Unless this worker took the job again before it noticed the loss of the lock.
+      if (activeRuns.get(record.id) === activeRun) activeRuns.delete(record.id);
+      if (activeRuns.size === 0) idle?.();
     }
   };
 
@@ -174,52 +170,53 @@ export function startWorker(options: WorkerOptions): RunWorker {
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     lockDuration: lock.durationMs,
     stalledInterval: lock.stalledIntervalMs,
-    // `maxLost` decides instead, so that the record is written by us and never ends without a word.
+    // `maxCrashes` decides instead: Docket writes the record of the failed run.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     settings: {
-      backoffStrategy: (failed, _type, error) =>
+      backoffStrategy: (attempts, _type, error) =>
         error instanceof RetryLater
           ? error.delayMs
-          : ports.backoff(failed, error instanceof DocketError ? error : undefined),
+          : ports.backoff(attempts, error instanceof DocketError ? error : undefined),
     },
   });
   worker.on('lockRenewalFailed', (ids) => {
-    for (const id of ids) stop(id, 'lost', 'Another worker has taken the run over.');
+    for (const id of ids) stop(id, 'lost', 'Another worker has taken over the run.');
   });
-  worker.on('stalled', (run) => log.warn('The worker of a run has gone; it goes on elsewhere', { run }));
+  worker.on('stalled', (run) => log.warn('Stalled job: its worker stopped; another one continues', { run }));
   worker.on('error', (error) => {
     const failure = toRedisError(error, { server: options.connection });
     const known = failure instanceof DocketError ? { error: failure.toJSON() } : {};
-    log.warn('The queue has a fault', { why: error.message, ...known });
+    log.warn('BullMQ worker error', { why: error.message, ...known });
   });
 
   const idleWithin = async (ms: number): Promise<void> => {
-    if (inHand.size > 0) await settlesWithin(new Promise<void>((resolve) => (idle = resolve)), ms);
+    if (activeRuns.size > 0) await settlesWithin(new Promise<void>((resolve) => (idle = resolve)), ms);
   };
 
   return {
-    active: () => inHand.size,
+    active: () => activeRuns.size,
     isAccepting: () => !stopping && worker.isRunning(),
     ready: () => withRedisErrors(options.connection, async () => void (await worker.waitUntilReady())),
     close: async (graceMs) => {
       stopping = true;
       await worker.pause(true);
       await idleWithin(graceMs);
-      for (const run of inHand.keys()) stop(run, 'stopping', 'The worker stops.');
+      for (const run of activeRuns.keys()) stop(run, 'stopping', 'The worker is shutting down.');
       await idleWithin(ABORT_TIMEOUT_MS);
       closing.abort();
-      if (inHand.size > 0) log.warn('Runs did not stop in time; others take them over', { count: inHand.size });
-      await closeWorker(worker, options.connection, inHand.size > 0);
+      if (activeRuns.size > 0)
+        log.warn('Runs did not stop in time; other workers take them over', { count: activeRuns.size });
+      await closeWorker(worker, options.connection, activeRuns.size > 0);
     },
   };
 }
 
 /**
- * What BullMQ is told of a try that could not say how it ended. What no further try would mend, such as a key in Redis of
- * another type, ends the job: its record cannot say so.
+ * The error for BullMQ when an attempt could not write its end. A permanent one, such as a Redis key of the wrong type, ends
+ * the job; the record cannot be updated.
  */
 function toBullMqError(thrown: unknown, { id: run, org, report }: RunOrder, log: Log): unknown {
   if (!(thrown instanceof DocketError) || thrown.retryable) return thrown;
-  log.error('Run failed for good', { run, org, report, error: thrown.toJSON() });
+  log.error('Run failed permanently', { run, org, report, error: thrown.toJSON() });
   return new UnrecoverableError(thrown.code);
 }

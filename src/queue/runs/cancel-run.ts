@@ -1,12 +1,17 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { isInlineRun, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
-import type { DecisionAuthor } from '../../services/deliveries/decisions.ts';
+import { SECOND_MS } from '../../base/time.ts';
+import {
+  type DecisionAuthor,
+  isInlineRun,
+  type RunRecord,
+  runNotFoundError,
+  TERMINAL_STATES,
+} from '../../run/run-record.ts';
 import type { RunQueue } from '../jobs/run-queue.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
-/** What telling a run to stop needs. */
 export interface CancelPorts {
   readonly runs: Pick<RedisRunStore, 'get' | 'update' | 'requestCancel'>;
   readonly queue: Pick<RunQueue, 'remove'>;
@@ -14,40 +19,42 @@ export interface CancelPorts {
   readonly log: Log;
 }
 
-/** Whoever cancels waits so long, ms, for the worker that has the run: it looks every second. */
-const CANCEL_TIMEOUT_MS = 3_000;
+/** For the run's worker, which polls every second, ms. */
+const CANCEL_TIMEOUT_MS = 3 * SECOND_MS;
 const CANCEL_POLL_INTERVAL_MS = 100;
 
 /**
- * Stops a run for good. One that waits ends here and now. One that a worker has in hand is told, stops before its next
- * step – each message that was begun is settled first – and is answered as it is after three seconds at most:
- * `cancel` is set then, and the state may still be `running`. Cancelling what is cancelled changes nothing.
+ * Cancels a run. A waiting run ends at once. A run that a worker executes stops before its next step, after the delivery in
+ * progress is settled; this function returns its record after three seconds at most, with `cancel` set and maybe still
+ * `running`. Cancelling again changes nothing.
  *
  * Throws `run.not_found`, and `run.conflict` for a run that ended otherwise.
  */
 export async function cancelRun(id: string, { by, reason }: DecisionAuthor, ports: CancelPorts): Promise<RunRecord> {
   const { runs, clock, log } = ports;
-  const asked = await runs.requestCancel(id, { by, reason, at: clock.now() });
-  if (asked === undefined) {
-    throw new DocketError('run.not_found', `There is no record of run ${id}.`, {
-      next: '`docket runs` lists what is kept.',
+  const requested = await runs.requestCancel(id, { by, reason, at: clock.now() });
+  if (requested === undefined) throw runNotFoundError(id);
+  if (!TERMINAL_STATES.has(requested.state)) {
+    log.info('Run cancellation requested', {
+      run: id,
+      org: requested.org,
+      report: requested.report,
+      who: by,
+      why: reason,
     });
   }
-  if (!TERMINAL_STATES.has(asked.state)) {
-    log.info('Run told to stop', { run: id, org: asked.org, report: asked.report, who: by, why: reason });
-  }
   const until = clock.now() + CANCEL_TIMEOUT_MS;
-  for (let record = asked; ; record = (await runs.get(id)) ?? record) {
+  for (let record = requested; ; record = (await runs.get(id)) ?? record) {
     if (record.state === 'cancelled') return record;
     if (TERMINAL_STATES.has(record.state)) throw alreadyEndedError(record);
-    // A worker that is just putting it to sleep lets go of it in a moment.
+    // A worker that is snoozing it releases its job soon.
     if (await cancelIfIdle(record, ports)) continue;
     if (clock.now() >= until) return record;
     await clock.sleep(CANCEL_POLL_INTERVAL_MS);
   }
 }
 
-/** Ends a run that was told to stop and that no worker has in hand; false while one has, or the command that makes it itself. */
+/** Ends a run with a requested cancellation that nothing executes; false while a worker or its command does. */
 export async function cancelIfIdle(record: RunRecord, { runs, queue, clock, log }: CancelPorts): Promise<boolean> {
   if (record.cancel === null || isInlineRun(record) || !(await queue.remove(record.id))) return false;
   const error = cancelledError(record.cancel).toJSON();
@@ -57,7 +64,7 @@ export async function cancelIfIdle(record: RunRecord, { runs, queue, clock, log 
 }
 
 const alreadyEndedError = ({ id, state }: RunRecord): DocketError =>
-  new DocketError('run.conflict', `The run ${id} has ended already.`, {
+  new DocketError('run.conflict', `Run ${id} has already ended.`, {
     expected: 'a run that is queued, running or waiting',
     got: state,
     next: `See \`docket runs show ${id}\`.`,

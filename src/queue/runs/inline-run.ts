@@ -15,7 +15,7 @@ import { createProgressRecorder, resultFields } from './progress-recorder.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
 const LEASE_RENEW_INTERVAL_MS = 15_000;
-/** Between two looks whether the run was cancelled. */
+/** Between checks whether the run was cancelled. */
 const CANCEL_POLL_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 100;
 
@@ -28,7 +28,7 @@ export interface InlineRunPorts {
   readonly log: Log;
 }
 
-/** What happens in the run; it is told when to stop by `signal`. */
+/** Executes the run; returns soon after `signal` aborts. */
 export type InlineWork = (context: {
   readonly signal: AbortSignal;
   readonly observe: OnRunEvent;
@@ -36,9 +36,9 @@ export type InlineWork = (context: {
 }) => Promise<Outcome<RunResult>>;
 
 /**
- * Makes a run in this process and keeps it on record as workers do: its state, progress and end, so that it is listed, its
- * deliveries can be decided about, and what is missing can be retried by a worker. No worker takes it up meanwhile: a lease says
- * that this process is at it, and `failAbandoned` ends the run when nobody renews it. Throws `redis.unreachable`.
+ * Executes a run in this process and records it as workers do (state, progress, end), so that it is listed, its deliveries
+ * can be decided, and a worker can retry it. Meanwhile a lease keeps workers from it; `failAbandoned` ends the run when the
+ * lease expires. Throws `redis.unreachable`.
  */
 export async function recordInlineRun(
   order: RunOrder,
@@ -50,16 +50,16 @@ export async function recordInlineRun(
   const { runs, definitions, leases, live, clock, log } = ports;
   const { id } = order;
   await definitions.put(frozen);
-  // Before the record: one without a lease would be nobody's.
+  // Before the record: `failAbandoned` finds runs by their lease alone.
   await leases.take(id);
   const { record } = await runs.open(order);
   await runs.update(id, { state: 'running', startedAt: clock.now(), starts: 1, attempts: 1 });
   const failed = (error: DocketError) =>
-    log.warn('The progress of the run could not be written down', { run: id, error: error.toJSON() });
+    log.warn('Run progress could not be written', { run: id, error: error.toJSON() });
   const progress = createProgressRecorder(runs, record, { clock, live, failed });
   const stop = new AbortController();
-  const over = new AbortController();
-  const watching = watchLease(id, ports, stop, over.signal);
+  const finished = new AbortController();
+  const watching = watchLease(id, ports, stop, finished.signal);
   const outcome = await work({
     signal: AbortSignal.any([signal, stop.signal]),
     observe: (event) => {
@@ -68,34 +68,34 @@ export async function recordInlineRun(
     },
     confirmLock: async () => ((await leases.renew(id)) ? LEASE_DURATION_MS : 0),
   }).catch((thrown: unknown): Outcome<RunResult> => fail(toDocketError(thrown)));
-  over.abort(null);
+  finished.abort(null);
   await watching;
   try {
     if (await isTakenOver(id, runs)) {
       await progress.finish(true);
       return outcome;
     }
-    const told = await progress.finish();
+    const changes = await progress.finish();
     await runs.update(id, {
-      ...told,
-      ...finalFields(outcome, told.calls ?? record.calls, stop.signal),
+      ...changes,
+      ...finalFields(outcome, changes.calls ?? record.calls, stop.signal),
       finishedAt: clock.now(),
     });
     await leases.release(id);
   } catch (thrown) {
-    // What happened has happened; the lease stays, and whoever finds it run out ends the record.
-    log.error('The end of the run could not be written down', { run: id, error: toDocketError(thrown).toJSON() });
+    // The lease stays: after it expires, `failAbandoned` ends the record.
+    log.error('The end of the run could not be written', { run: id, error: toDocketError(thrown).toJSON() });
   }
   return outcome;
 }
 
-/** Whether the record is the workers' by now: the lease ran out, the run was ended, and somebody had it retried. */
+/** Whether the run belongs to the workers now: its lease expired, it was ended, and a person retried it. */
 async function isTakenOver(id: string, runs: Pick<RedisRunStore, 'get'>): Promise<boolean> {
   const record = await runs.get(id);
   return record !== undefined && !isInlineRun(record);
 }
 
-/** The last word of the record. */
+/** The record's fields for an outcome. */
 function finalFields(
   outcome: Outcome<RunResult>,
   calls: RunRecord['calls'],
@@ -110,17 +110,17 @@ function finalFields(
   return { state: 'cancelled', error: error.toJSON(), until: null };
 }
 
-/** Renews the lease and looks whether somebody has cancelled the run, until it is over. */
+/** Renews the lease and polls for a cancellation until `finished` aborts. Both abort `stop`. */
 async function watchLease(
   id: string,
   { runs, leases, clock }: InlineRunPorts,
   stop: AbortController,
-  over: AbortSignal,
+  finished: AbortSignal,
 ): Promise<void> {
   let renewAt = clock.now() + LEASE_RENEW_INTERVAL_MS;
   for (;;) {
-    await clock.sleep(CANCEL_POLL_INTERVAL_MS, over).catch(() => {});
-    if (over.aborted || stop.signal.aborted) return;
+    await clock.sleep(CANCEL_POLL_INTERVAL_MS, finished).catch(() => {});
+    if (finished.aborted || stop.signal.aborted) return;
     try {
       if ((await runs.cancelRequested([id])).length > 0) {
         const cancellation = (await runs.get(id))?.cancel;
@@ -130,29 +130,29 @@ async function watchLease(
         if (!(await leases.renew(id))) stop.abort(abandonedError());
       }
     } catch {
-      // Redis is away: whatever is at stake, the ledger, says so to the run itself. The next look may succeed.
+      // Redis is unreachable: the next poll may succeed, and the ledger fails the run if needed.
     }
   }
 }
 
 const abandonedError = (): DocketError =>
-  new DocketError('run.abandoned', 'The process that made the run went away, or was cut off from Redis.', {
-    next: 'See what was delivered with `docket runs show`; `docket runs retry` has the workers do the rest.',
+  new DocketError('run.abandoned', 'The process of the run stopped, or lost its connection to Redis.', {
+    next: '`docket runs show` lists the deliveries; `docket runs retry` continues with the rest on a worker.',
   });
 
 export interface AbandonedPorts {
   readonly runs: Pick<RedisRunStore, 'get' | 'update'>;
   readonly leases: Pick<InlineLeases, 'expired' | 'release'>;
   readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
-  /** The run's rows, what a dead process was sending now `unknown`. */
+  /** The run's ledger rows, after those being sent were set to `unknown`. */
   readonly rowsAtEnd: (order: RunOrder) => Promise<readonly DeliveryRow[]>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Ends the runs of commands that died: as failed, with their owner told, or as cancelled where that was asked for. What was
- * being sent becomes `unknown`, for somebody to decide. A step of the reconciler; returns how many runs it ended.
+ * Ends inline runs whose process stopped: as failed, with a notice to the owner, or as cancelled where that was requested.
+ * Deliveries in progress become `unknown` and need a decision. A periodic task; returns how many runs it ended.
  */
 export async function failAbandoned(ports: AbandonedPorts): Promise<number> {
   const { leases, log } = ports;
@@ -162,8 +162,8 @@ export async function failAbandoned(ports: AbandonedPorts): Promise<number> {
       if (await failIfOpen(run, ports)) ended += 1;
       await leases.release(run);
     } catch (thrown) {
-      // It must not hold up the others; the next round tries it again.
-      log.error('A run whose process went away could not be ended', { run, error: toDocketError(thrown).toJSON() });
+      // The next round tries it again.
+      log.error('An abandoned run could not be ended', { run, error: toDocketError(thrown).toJSON() });
     }
   }
   return ended;
@@ -179,10 +179,10 @@ async function failIfOpen(
   const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
   const error = (record.cancel === null ? abandonedError() : cancelledError(record.cancel)).toJSON();
   const state = record.cancel === null ? 'failed' : 'cancelled';
-  // Before the record says that it is over: who dies in between must not leave the owner untold.
+  // Before the record: a crash in between must not lose the notice.
   if (state === 'failed') await noticeOutbox.enqueue({ run, error, since: clock.now() });
   await runs.update(run, { state, error, deliveries, finishedAt: clock.now(), until: null });
   const { org, report } = record;
-  log.error('The process of a run went away; the run was ended', { run, org, report, state, error });
+  log.error('Abandoned run ended: its process stopped', { run, org, report, state, error });
   return true;
 }

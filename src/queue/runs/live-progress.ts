@@ -1,22 +1,21 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
+import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
 import { parseRecord } from './stored-record.ts';
 
-/** What workers say of the runs that they have in hand, beside the runs' records. Each method is one round trip. */
+/** Live progress of running runs, stored beside their records. Each method is one round trip. */
 export interface LiveProgressStore {
   put(run: string, live: LiveProgress): Promise<void>;
-  /** Nobody has it in hand any more. */
   delete(run: string): Promise<void>;
-  /** The record, and what was said last; undefined for a run that is not on record. */
+  /** The record and the latest progress; undefined for a run without a record. */
   get(run: string): Promise<RunSnapshot | undefined>;
 }
 
-/** A worker that died says nothing; this long, ms, what it said last is believed. */
-const LIVE_TTL_MS = 60_000;
+/** Progress older than this, ms, is dropped: its worker has stopped. */
+const LIVE_TTL_MS = MINUTE_MS;
 
 const liveSchema: z.ZodType<LiveProgress> = z.object({
   stage: z.enum(PROGRESS_STAGES),
@@ -29,7 +28,7 @@ const liveSchema: z.ZodType<LiveProgress> = z.object({
 });
 const fieldsSchema = z.record(z.string(), z.string());
 
-/** Throws `redis.unreachable` while Redis does not answer. */
+/** Throws `redis.unreachable`. */
 export function redisLiveProgress(redis: RedisClient, { prefix }: { readonly prefix: string }): LiveProgressStore {
   const keys = redisKeys(prefix);
   return {
@@ -51,7 +50,7 @@ export function redisLiveProgress(redis: RedisClient, { prefix }: { readonly pre
   };
 }
 
-/** What a newer worker says in words that this process does not know is as if it were not said. */
+/** Null for an unknown format, e.g. of a newer worker. */
 function parseLive(text: string): LiveProgress | null {
   try {
     return liveSchema.safeParse(JSON.parse(text)).data ?? null;

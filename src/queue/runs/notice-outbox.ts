@@ -6,19 +6,19 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { errorSchema } from './stored-record.ts';
 
-/** A run whose owner has to be told of its end. */
+/** A pending notice to a run's owner about its end. */
 export interface PendingNotice {
   /** The run's id. */
   readonly run: string;
   /** Why it failed; null when it was delivered in part. */
   readonly error: ErrorJson | null;
-  /** Epoch ms since when it is owed. */
+  /** Epoch ms since when it is pending. */
   readonly since: number;
 }
 
-/** Notices that are not settled: written down before the first try, so that neither a crash nor a dead mail server loses one. */
+/** Notices that are not settled. Stored before the first attempt, so that neither a crash nor a mail outage loses one. */
 export interface NoticeOutbox {
-  /** The latest reason counts. */
+  /** Replaces an earlier notice of the run. */
   enqueue(notice: PendingNotice): Promise<void>;
   list(): Promise<readonly PendingNotice[]>;
   delete(run: string): Promise<void>;
@@ -26,11 +26,10 @@ export interface NoticeOutbox {
 
 const storedSchema = z.object({
   since: epochMsSchema,
-  // What was written from an `ErrorJson` of another version: its code may be one that we do not have.
   error: errorSchema.nullable(),
 });
 
-/** One that nobody can read keeps nobody else from being told. It stays: a newer Docket may have written it. */
+/** Empty for an unreadable notice, which must not block the others. It stays stored: a newer Docket may have written it. */
 function parseNotice(run: string, text: string): PendingNotice[] {
   try {
     return [{ run, ...storedSchema.parse(JSON.parse(text)) }];

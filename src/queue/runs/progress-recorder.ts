@@ -7,31 +7,30 @@ import type { RunResult } from '../../run/run-result.ts';
 import type { LiveProgressStore } from './live-progress.ts';
 import type { MutableRunFields } from './stored-record.ts';
 
-/** What a try has to say of the run, of all tries together. */
+/** Progress of a run over all its attempts. */
 export type ProgressUpdate = Partial<Pick<MutableRunFields, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
 
-/** A run's record, and what is told of it while it is in hand, kept up to date by what the run says of itself. */
+/** Updates a run's record and live progress from its events. */
 export interface ProgressRecorder {
   readonly observe: OnRunEvent;
   /**
-   * Ends it: all that is known, when nothing is being written any more.
-   * @param lost the run is another worker's now, and what is told of it is what that one tells
+   * Stops writing, and returns all progress.
+   * @param lost another worker has the run, and its live progress must stay
    */
   finish(lost?: boolean): Promise<ProgressUpdate>;
 }
 
-/** Between the first news and its being written. A run that takes no longer is written down once, at its end. */
+/** From the first event to the first write. A shorter run is written once, at its end. */
 const FIRST_WRITE_DELAY_MS = 500;
 /** Between two writes. */
 const WRITE_INTERVAL_MS = 1_000;
-/** What is told is told again before anybody takes the worker for dead: one call may walk a list for minutes. */
+/** Live progress is renewed before it expires: one call may take minutes. */
 const LIVE_REFRESH_INTERVAL_MS = 20_000;
 
 /**
- * One write at a time and no more than one a second, each with the latest state: a run of a thousand calls must not make
- * a thousand writes. What is told of the run leaves in the same round trip as its record, and nobody waits for it.
- * A failed write is told to `failed` and made up for by the next one; what decides anything is written by the worker
- * itself.
+ * One write at a time and at most one a second, each with the latest state. Live progress is sent in the same round trip as
+ * the record, and not awaited. A failed write is passed to `failed`, and the next one includes its changes. State changes
+ * are written by the worker itself.
  */
 export function createProgressRecorder(
   store: Pick<RunStore, 'update'>,
@@ -53,28 +52,28 @@ export function createProgressRecorder(
   let change: ProgressUpdate = {};
   let writing: Promise<void> | undefined;
   const state = progressTracker();
-  let untold = false;
-  let toldAt: number | undefined;
-  let telling = false;
+  let dirty = false;
+  let publishedAt: number | undefined;
+  let publishing = false;
 
-  const tell = (): void => {
-    if (telling || !(untold || clock.now() - (toldAt ?? 0) >= LIVE_REFRESH_INTERVAL_MS)) return;
-    telling = true;
-    untold = false;
-    toldAt = clock.now();
+  const publishLive = (): void => {
+    if (publishing || !(dirty || clock.now() - (publishedAt ?? 0) >= LIVE_REFRESH_INTERVAL_MS)) return;
+    publishing = true;
+    dirty = false;
+    publishedAt = clock.now();
     live
-      .put(record.id, state.at(toldAt))
+      .put(record.id, state.at(publishedAt))
       .catch((error: unknown) => failed(toDocketError(error)))
       .finally(() => {
-        telling = false;
+        publishing = false;
       });
   };
   const write = async (): Promise<void> => {
     for (let pauseMs = FIRST_WRITE_DELAY_MS; ; pauseMs = WRITE_INTERVAL_MS) {
       await clock.sleep(pauseMs, ending.signal).catch(() => {});
       if (ending.signal.aborted) return;
-      // Before anything is awaited: what is sent in one turn is one round trip.
-      tell();
+      // Before the first await: commands of one event-loop turn share a round trip.
+      publishLive();
       if (Object.keys(change).length === 0) continue;
       const next = change;
       change = {};
@@ -85,33 +84,33 @@ export function createProgressRecorder(
       }
     }
   };
-  const put = (part: ProgressUpdate): void => {
+  const addChange = (part: ProgressUpdate): void => {
     change = { ...change, ...part };
   };
 
   const observe: OnRunEvent = (event) => {
-    if (state.observe(event)) untold = true;
+    if (state.observe(event)) dirty = true;
     writing ??= write();
     switch (event.type) {
       case 'planned':
         calls = { ...calls, planned: event.calls };
-        return put({ calls });
+        return addChange({ calls });
       case 'waiting':
         waits.begin(event.call, event.until);
-        return put({ tokenWaitMs: waits.total() });
+        return addChange({ tokenWaitMs: waits.total() });
       case 'granted':
         return waits.end(event.call);
       case 'fetched':
         waits.end(event.call);
         calls = event.saved ? { ...calls, saved: calls.saved + 1 } : { ...calls, made: calls.made + 1 };
-        return put({ calls });
+        return addChange({ calls });
       case 'timed':
         timings = { ...timings, [event.stage]: (timings[event.stage] ?? 0) + Math.round(event.ms) };
         return;
       case 'delivered': {
         const { target, recipient, state, detail } = event;
         deliveries.set(`${target} ${recipient}`, { target, recipient, state, detail });
-        return put({ deliveries: [...deliveries.values()] });
+        return addChange({ deliveries: [...deliveries.values()] });
       }
       default:
         return;
@@ -122,8 +121,8 @@ export function createProgressRecorder(
     finish: async (lost = false) => {
       ending.abort(null);
       await writing;
-      // Leaves together with the record's next write, which is not kept waiting by it.
-      if (toldAt !== undefined && !lost) {
+      // Not awaited: sent with the record's next write.
+      if (publishedAt !== undefined && !lost) {
         live.delete(record.id).catch((error: unknown) => failed(toDocketError(error)));
       }
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
@@ -132,31 +131,31 @@ export function createProgressRecorder(
   };
 }
 
-/** Time in which at least one call of a run waits for its token. */
+/** Total ms in which at least one call of a run waits for its token. */
 function trackTokenWait(before: number, clock: Clock) {
   const open = new Map<string, number>();
   let sum = before;
   let since = 0;
-  const soFar = (): number => (open.size === 0 ? sum : sum + Math.max(0, clock.now() - since));
+  const total = (): number => (open.size === 0 ? sum : sum + Math.max(0, clock.now() - since));
   return {
     begin: (call: string, until: number): void => {
       if (open.size === 0) since = clock.now();
       open.set(call, until);
     },
     end: (call: string): void => {
-      const all = soFar();
+      const all = total();
       if (open.delete(call) && open.size === 0) sum = all;
     },
-    total: soFar,
-    /** A call that waits still when its try is over sleeps until the first token is expected. */
+    total,
+    /** As `total`, plus the snooze until the first expected token where calls still wait at the end of the attempt. */
     asleep: (): number => {
       const first = Math.min(...open.values());
-      return Math.round(soFar() + (open.size === 0 ? 0 : Math.max(0, first - clock.now())));
+      return Math.round(total() + (open.size === 0 ? 0 : Math.max(0, first - clock.now())));
     },
   };
 }
 
-/** The last word of a run that came to its end. */
+/** The record's fields for a result. */
 export function resultFields(result: RunResult, calls: RunRecord['calls']): Partial<MutableRunFields> {
   return {
     state: result.state,

@@ -3,10 +3,9 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { RunState } from '../../run/run-record.ts';
 
-/** States in which a run goes on, or waits for somebody. */
+/** States of runs that continue, or need a decision. */
 export const OPEN_STATES = ['queued', 'running', 'waiting', 'held'] as const satisfies readonly RunState[];
 
-/** The runs of one state. */
 export interface OpenRunCount {
   readonly state: (typeof OPEN_STATES)[number];
   readonly count: number;
@@ -15,10 +14,10 @@ export interface OpenRunCount {
 }
 
 /**
- * Runs on record by state, of all organizations: eight short commands in one round trip, however many runs there are.
+ * Counts the open runs of all organizations by state: eight commands in one round trip, independent of the number of runs.
  * Throws `redis.unreachable`.
  *
- * @param since epoch ms: an index may name older ones, whose record has expired
+ * @param since epoch ms; indexes may contain older runs whose record has expired
  */
 export const countOpenRuns = (
   redis: RedisClient,

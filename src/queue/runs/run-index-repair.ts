@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Log } from '../../base/log.ts';
+import { DAY_MS } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
-/** Keys that one step goes through, and steps of one look: some 20,000 keys in less than a tenth of a second. */
+/** Keys per step, and steps per call: 20,000 keys in less than a tenth of a second. */
 const STEP_SIZE = 1_000;
 const MAX_STEPS = 20;
 
@@ -13,11 +14,10 @@ const REPAIR = loadLuaScript('./scripts/repair-index.lua', import.meta.url);
 const replySchema = z.tuple([z.string(), z.array(z.string())]);
 
 /**
- * Puts runs that have not ended back into the indexes, where Redis has lost those and kept the records: nobody would look at
- * them again. Each look goes through some keys and the next one goes on behind them. A look returns how many runs it
- * put back.
+ * Enters unfinished runs into the indexes again where Redis lost those and kept the records; otherwise such runs would never
+ * continue. Each call scans some keys and returns how many runs it entered; the next call continues behind them.
  *
- * @param keepDays as the run store's
+ * @param keepDays as for the run store
  */
 export function createIndexRepair(
   redis: RedisClient,
@@ -26,7 +26,7 @@ export function createIndexRepair(
   const keys = redisKeys(prefix);
   const start = keys.record('');
   const pattern = `${start.replace(/[\\*?[\]]/g, '\\$&')}*`;
-  const ttl = Math.round(keepDays * 86_400_000);
+  const ttl = Math.round(keepDays * DAY_MS);
   let cursor = '0';
   return () =>
     withRedisErrors(redis, async () => {
@@ -39,7 +39,7 @@ export function createIndexRepair(
           [cursor, pattern, start.length, STEP_SIZE, keys.states, ttl],
         );
         const [next, repaired] = replySchema.parse(reply);
-        for (const run of repaired) log.warn('A run was missing in the index and was put back', { run });
+        for (const run of repaired) log.warn('Run was missing in the index; entered again', { run });
         count += repaired.length;
         cursor = next;
         if (cursor === '0') break;

@@ -2,40 +2,38 @@ import type { RedisClient } from '../../redis/client.ts';
 import type { RedisKeys } from '../../redis/keys.ts';
 import { RUN_STATES, type RunCursor, type RunFilter } from '../../run/run-record.ts';
 
-/** Ids read at once from an index, at the most. */
 const MAX_PAGE_SIZE = 200;
 
-/** Ids of runs, newest first, from as many indexes as the filter needs. Reads them in pages, as far as it is asked. */
+/** Pages of run ids, newest first, merged from the indexes that the filter needs. Reads further pages on demand. */
 export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: RunFilter): AsyncGenerator<string[]> {
   const size = Math.min(filter.limit, MAX_PAGE_SIZE);
   const indexes = await indexesOf(redis, keys, filter);
   let after = filter.after;
   for (;;) {
     const pages = await Promise.all(indexes.map((index) => pageAfter(redis, index, filter, after, size)));
-    // What an index has not shown yet comes after the last that it has: nothing beyond the nearest end is in order.
+    // Unread entries of an index follow its last one read. So the order is final up to the first of these ends.
     const ends = pages.flatMap((page) => (page.length < size ? [] : page.slice(-1)));
     const end = ends.sort(newestFirst)[0];
     const rows = pages.flat().sort(newestFirst);
-    const known = end === undefined ? rows : rows.filter((row) => newestFirst(row, end) <= 0);
-    if (known.length > 0) yield known.map(({ id }) => id);
+    const final = end === undefined ? rows : rows.filter((row) => newestFirst(row, end) <= 0);
+    if (final.length > 0) yield final.map(({ id }) => id);
     if (end === undefined) return;
     after = end;
   }
 }
 
 async function indexesOf(redis: RedisClient, keys: RedisKeys, { org, report, states }: RunFilter): Promise<string[]> {
-  const every = states === undefined || new Set(states).size === RUN_STATES.length;
-  const named = (of: { readonly org: string; readonly report?: string } | undefined): string[] => {
-    if (every) return [keys.index(of)];
+  const allStates = states === undefined || new Set(states).size === RUN_STATES.length;
+  const indexNames = (of: { readonly org: string; readonly report?: string } | undefined): string[] => {
+    if (allStates) return [keys.index(of)];
     const name = of === undefined ? '' : of.report === undefined ? of.org : `${of.org}/${of.report}`;
     return [...new Set(states)].map((state) => `${keys.states}${name}:${state}`);
   };
-  if (report === undefined) return named(org === undefined ? undefined : { org });
+  if (report === undefined) return indexNames(org === undefined ? undefined : { org });
   const orgs = org === undefined ? await redis.zrevrange(keys.orgs, 0, -1) : [org];
-  return orgs.flatMap((one) => named({ org: one, report }));
+  return orgs.flatMap((one) => indexNames({ org: one, report }));
 }
 
-/** The order of a listing. */
 export const newestFirst = (one: RunCursor, other: RunCursor): number =>
   other.createdAt - one.createdAt || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0);
 
@@ -49,7 +47,7 @@ async function pageAfter(
   const beyond = until !== undefined && (after === undefined || after.createdAt >= until);
   const max = beyond ? `(${until}` : String(after?.createdAt ?? '+inf');
   const rows: RunCursor[] = [];
-  // Runs of the same millisecond as the last one shown may fill pages of their own.
+  // Runs of the same millisecond as `after` may fill whole pages.
   for (let from = 0; rows.length < size; from += size) {
     const flat = await redis.zrevrangebyscore(index, max, String(since ?? '-inf'), 'WITHSCORES', 'LIMIT', from, size);
     for (let i = 0; i + 1 < flat.length; i += 2) {

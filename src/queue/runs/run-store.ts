@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DocketError, type ErrorJson, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import { MAX_CATCH_UP_WINDOW_S } from '../../definitions/schedules/schedule.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
@@ -16,8 +17,7 @@ import {
   type RunStore,
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
-import type { RunIdLookup } from '../../services/runs/resolve-id.ts';
-import { findIdsByPrefix } from './run-ids.ts';
+import { findIdsByPrefix, type RunIdLookup } from './run-ids.ts';
 import { listRunIds, newestFirst } from './run-index.ts';
 import {
   INITIAL_RUN_FIELDS,
@@ -28,26 +28,16 @@ import {
   toHashFields,
 } from './stored-record.ts';
 
-/** The run store of a server, with what only the queue asks of it. */
 export interface RedisRunStore extends RunStore, RunIdLookup {
-  /**
-   * Puts a run that has ended back to `queued`, as one step; the record as it is then. Undefined when the run is not in
-   * one of these states (any more), or not on record.
-   */
+  /** Sets an ended run back to `queued`, in one step; returns the record. Undefined when it is in none of these states, or missing. */
   reopen(id: string, from: readonly RunState[], reopening: RunDecision): Promise<RunRecord | undefined>;
-  /**
-   * Writes down that the run is to stop, as one step; whoever asks second changes nothing. The record as it is then,
-   * unchanged when it had ended; undefined when it is not on record.
-   */
+  /** Records a cancellation, in one step, unless the run has ended or has one; returns the record, undefined when it is missing. */
   requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
-  /** Which of these runs were told to stop. */
+  /** Those of these runs whose cancellation was requested. */
   cancelRequested(ids: readonly string[]): Promise<readonly string[]>;
-  /** Records a slot that is not opened, as one step; false when it was opened or skipped before. */
+  /** Records a skipped slot, in one step; false when it was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
-  /**
-   * Runs that have not ended and were created before `before` (epoch ms), oldest first, those of one instant by id; fewer
-   * than `limit` only when there are no more.
-   */
+  /** Unfinished runs created before `before` (epoch ms), by creation time, then id; fewer than `limit` only at the end. */
   unfinished(before: number, limit: number, after?: RunCursor): Promise<readonly RunCursor[]>;
 }
 
@@ -58,18 +48,16 @@ const REQUEST_CANCEL = loadLuaScript('./scripts/request-cancel.lua', import.meta
 
 const fieldsSchema = z.record(z.string(), z.string());
 
-const DAY_MS = 86_400_000;
 /** Records must outlive the longest `catch_up_window`, or a slot could be opened a second time. */
-const MIN_RETENTION_DAYS = MAX_CATCH_UP_WINDOW_S / 86_400 + 1;
+const MIN_RETENTION_DAYS = (MAX_CATCH_UP_WINDOW_S * SECOND_MS) / DAY_MS + 1;
 
 /**
- * The record of runs in Redis: one hash a run, and sorted sets by time of creation. Each method is one step or one
- * read. Throws `redis.unreachable` when the server is away; `update` throws `run.not_found` for a run it does not hold, and
- * `run.cancelled` for one that was told to stop when the change says that it goes on; `get` throws `run.unreadable` for a
- * record that is not ours, which a listing leaves out and logs.
+ * Run records in Redis: one hash a run, and sorted sets by creation time. Each method is one atomic step or one read.
+ * Throws `redis.unreachable`. `update` throws `run.not_found` for a missing run, and `run.cancelled` for a continuing state
+ * of a run whose cancellation was requested. `get` throws `run.unreadable`; listings skip and log unreadable records.
  *
  * @param keepDays days after its last change for which a run is kept; at least 32
- * @param ended called after a run has failed or was cancelled: what it kept for going on may go; its failure changes nothing
+ * @param ended called after a run has failed or was cancelled, to delete its cached responses; its errors are ignored
  */
 export function redisRunStore(
   redis: RedisClient,
@@ -86,7 +74,7 @@ export function redisRunStore(
   },
 ): RedisRunStore {
   if (!(keepDays >= MIN_RETENTION_DAYS)) {
-    throw new DocketError('config.invalid', 'Runs would be forgotten while their slots can still be caught up.', {
+    throw new DocketError('config.invalid', 'keepDays is shorter than the longest catch_up_window.', {
       expected: `records kept for ${MIN_RETENTION_DAYS} days or more`,
       got: `${keepDays} days`,
     });
@@ -94,29 +82,29 @@ export function redisRunStore(
   const keys = redisKeys(prefix);
   const ttl = Math.round(keepDays * DAY_MS);
 
-  const read = async (ids: readonly string[], unreadable = refuse): Promise<RunRecord[]> => {
+  const read = async (ids: readonly string[], onUnreadable = rethrow): Promise<RunRecord[]> => {
     if (ids.length === 0) return [];
     const pipeline = redis.pipeline();
     for (const id of ids) pipeline.hgetall(keys.record(id));
     const records: RunRecord[] = [];
     for (const [index, reply] of (await execPipeline(pipeline)).entries()) {
       const fields = fieldsSchema.parse(reply);
-      // An index may name a run whose record has just expired.
+      // The record may have expired after the index was read.
       if (fields.order === undefined) continue;
       try {
         records.push(parseRecord(ids[index] ?? '', fields));
       } catch (thrown) {
-        unreadable(ids[index] ?? '', thrown);
+        onUnreadable(ids[index] ?? '', thrown);
       }
     }
     return records;
   };
-  const refuse = (_: string, thrown: unknown): void => {
+  const rethrow = (_: string, thrown: unknown): void => {
     throw thrown;
   };
-  // One that cannot be read must not hide all others.
-  const leaveOut = (id: string, thrown: unknown): void => {
-    log?.error('The record of a run cannot be read; listings leave it out', {
+  // One unreadable record must not fail the listing.
+  const skipUnreadable = (id: string, thrown: unknown): void => {
+    log?.error('Unreadable run record; listings skip it', {
       run: id,
       why: toDocketError(thrown).got ?? '',
     });
@@ -131,7 +119,7 @@ export function redisRunStore(
       [keys.record(id), keys.ids, ...indexes, ...(TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished])],
       [id, createdAt, ttl, keys.states, org, ...toHashFields({ order, ...progress })],
     );
-    if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('the script answered something else');
+    if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('unexpected reply of the script');
     const fields: readonly unknown[] = reply[1];
     return { opened: reply[0] === 1, fields };
   };
@@ -145,8 +133,8 @@ export function redisRunStore(
 
     skip: (order, why) =>
       withRedisErrors(redis, async () => {
-        const ended = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
-        return (await write(order, ended)).opened;
+        const skipped = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
+        return (await write(order, skipped)).opened;
       }),
 
     get: (id) => withRedisErrors(redis, async () => (await read([id]))[0]),
@@ -162,12 +150,12 @@ export function redisRunStore(
           [id, ttl, keys.states, change.state ?? '', ...toHashFields(change)],
         );
         if (reply === 'missing') {
-          throw new DocketError('run.not_found', `The run ${id} is not on record.`, {
-            next: 'It may have been forgotten after its time; list the runs that are kept with `docket runs`.',
+          throw new DocketError('run.not_found', `Run ${id} not found.`, {
+            next: 'Its record may have expired. `docket runs` lists the stored runs.',
           });
         }
         if (typeof reply === 'string' && reply.startsWith('{')) throw cancelledError(parseCancellation(reply));
-        // Other ends have their files, and have dropped it then.
+        // Other runs have published their files, and deleted the responses then.
         if (change.state === 'failed' || change.state === 'cancelled') await ended(id).catch(() => {});
       }),
 
@@ -189,8 +177,8 @@ export function redisRunStore(
 
     cancelRequested: (ids) =>
       withRedisErrors(redis, async () => {
-        const told = await redis.smismember(keys.cancels, ...ids);
-        return ids.filter((_, index) => told[index] === 1);
+        const requested = await redis.smismember(keys.cancels, ...ids);
+        return ids.filter((_, index) => requested[index] === 1);
       }),
 
     list: (filter) =>
@@ -201,8 +189,8 @@ export function redisRunStore(
           for (let rest = ids; rest.length > 0 && found.size < limit; ) {
             const next = rest.slice(0, limit - found.size);
             rest = rest.slice(next.length);
-            // An index is as old as the moment it was read: a run that has left the state since is none of these.
-            for (const record of await read(next, leaveOut)) {
+            // The run may have left the state after the index was read.
+            for (const record of await read(next, skipUnreadable)) {
               if (filter.states === undefined || filter.states.includes(record.state)) found.set(record.id, record);
             }
           }
@@ -215,7 +203,7 @@ export function redisRunStore(
       withRedisErrors(redis, async () => {
         const since = after?.createdAt ?? '-inf';
         const rows: RunCursor[] = [];
-        // Runs of the same millisecond as the last one may fill a page of their own.
+        // Runs of the same millisecond as `after` may fill whole pages.
         for (let from = 0; rows.length < limit; from += limit) {
           const flat = await redis.zrangebyscore(keys.unfinished, since, before, 'WITHSCORES', 'LIMIT', from, limit);
           for (let i = 0; i + 1 < flat.length; i += 2) {
@@ -229,8 +217,8 @@ export function redisRunStore(
   };
 }
 
-/** What a run that was told to stop ends with. */
+/** The error of a cancelled run. */
 export const cancelledError = ({ by, reason }: Cancellation): DocketError =>
   new DocketError('run.cancelled', `The run was cancelled by ${by}: ${reason}`, {
-    next: 'What was delivered before is listed; `docket runs retry` goes on with the rest.',
+    next: 'Earlier deliveries are listed. `docket runs retry` continues with the rest.',
   });

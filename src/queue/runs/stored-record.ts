@@ -31,7 +31,7 @@ const orderSchema = z.object({
 });
 
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
-/** An error that another version of Docket may have written down. */
+/** An error that another version of Docket may have stored. */
 export const errorSchema: z.ZodType<ErrorJson> = z.object({
   // A newer worker may know codes that this process does not.
   code: z.string().transform((code) => (isCode(code) ? code : ('internal.defect' as const))),
@@ -76,10 +76,9 @@ const progressSchema = z.object({
   cancel: cancellationSchema.nullable().default(null),
 });
 
-/** What of a record changes while the run goes on. */
+/** The fields of a record that change. */
 export type MutableRunFields = Omit<RunRecord, keyof RunOrder>;
 
-/** Of a run that was just opened. */
 export const INITIAL_RUN_FIELDS: MutableRunFields = {
   state: 'queued',
   startedAt: null,
@@ -98,21 +97,21 @@ export const INITIAL_RUN_FIELDS: MutableRunFields = {
   cancel: null,
 };
 
-/** Fields of the Redis hash of a record: the order as one, each part of the progress as one of its own. JSON, save the state, which scripts read. */
+/** Names and values for the Redis hash of a record: `order`, and each mutable field. JSON, except `state`, which scripts read. */
 export function toHashFields(part: { readonly order?: RunOrder } & Partial<MutableRunFields>): string[] {
   return Object.entries(part)
     .filter(([, value]) => value !== undefined)
     .flatMap(([name, value]) => [name, name === 'state' ? String(value) : JSON.stringify(value)]);
 }
 
-/** A record as it was stored. Throws `run.unreadable` for one that was not written by us, or not by this version. */
+/** Reads a stored record. Throws `run.unreadable` for one that Docket, or this version, did not write. */
 export function parseRecord(id: string, fields: Readonly<Record<string, string>>): RunRecord {
   try {
     return parseHashFields(fields);
   } catch (cause) {
     throw new DocketError('run.unreadable', `The record of the run ${id} cannot be read.`, {
       got: parseErrorMessage(cause),
-      next: 'A newer Docket may have written it; otherwise find out who else writes to this Redis under the same prefix.',
+      next: 'A newer Docket may have written it; otherwise find the other program that writes to this Redis under the same prefix.',
       cause,
     });
   }
@@ -130,12 +129,12 @@ function parseHashFields(fields: Readonly<Record<string, string>>): RunRecord {
 const parseErrorMessage = (cause: unknown): string =>
   (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
 
-/** As `recordOf`, of a flat reply of HGETALL inside a script. */
+/** As `parseRecord`, from the flat reply of HGETALL in a script. */
 export function parseRecordReply(id: string, reply: readonly unknown[]): RunRecord {
   const fields: Record<string, string> = {};
   for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
   return parseRecord(id, fields);
 }
 
-/** A cancellation as a script answers it. */
+/** Reads a cancellation that a script returned. */
 export const parseCancellation = (text: string): Cancellation => cancellationSchema.parse(JSON.parse(text));

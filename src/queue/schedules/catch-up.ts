@@ -1,13 +1,12 @@
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
 import type { Schedule } from '../../definitions/schedules/schedule.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-/** Slots missed longer ago are not made up for, unless their schedule says another window. */
+/** Missed slots older than this are not caught up, unless their schedule sets another window. */
 export const DEFAULT_CATCH_UP_WINDOW_MS = 3 * DAY_MS;
-/** A slot opened this late is not a missed one: the reconciler comes every minute. */
+/** A slot opened within this is on time: the reconciler runs every minute. */
 export const ON_TIME_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** Why a slot is not opened: by the schedule's own `catch_up`, for a later slot, for its age, or because its report was paused until it was too old. */
+/** Why a slot is not opened: `catch_up: skip`, a later slot, its age, or a pause until it was too old. */
 export type SkipReason = 'catch_up' | 'superseded' | 'too_old' | 'paused';
 export interface SkippedSlot {
   /** Epoch ms. */
@@ -15,13 +14,12 @@ export interface SkippedSlot {
   readonly why: SkipReason;
 }
 
-/** What a schedule says of slots that were missed. */
+/** A schedule's policy for missed slots. */
 export interface CatchUpPolicy {
   readonly catchUp: Schedule['catch_up'];
   readonly windowMs: number;
 }
 
-/** What becomes of slots that came due. */
 export interface CatchUpDecision {
   /** Ascending. */
   readonly open: readonly number[];
@@ -29,8 +27,8 @@ export interface CatchUpDecision {
 }
 
 /**
- * Which of one schedule's slots that came due are opened, and which are not and why. Slots that are on time always are; of
- * those missed, `catch_up` says: none, all, or the latest – which is none when a later one is on time.
+ * Decides which due slots of a schedule are opened and which are skipped. Slots on time are opened. Of the missed ones
+ * `catch_up` opens none, all, or the latest; `latest` opens none when a later slot is on time.
  *
  * @param slots ascending, epoch ms, none after `now`
  */
@@ -42,25 +40,25 @@ export function decideCatchUp(
   const onTime = slots.filter((slot) => slot >= now - ON_TIME_TOLERANCE_MS);
   const tooOld = slots.filter((slot) => slot < now - Math.max(windowMs, ON_TIME_TOLERANCE_MS));
   const missed = slots.slice(tooOld.length, slots.length - onTime.length);
-  const made = catchUp === 'all' ? missed : catchUp === 'latest' && onTime.length === 0 ? missed.slice(-1) : [];
+  const caughtUp = catchUp === 'all' ? missed : catchUp === 'latest' && onTime.length === 0 ? missed.slice(-1) : [];
   const why: SkipReason = catchUp === 'skip' ? 'catch_up' : 'superseded';
-  const left = catchUp === 'all' ? [] : missed.slice(0, missed.length - made.length);
+  const skipped = catchUp === 'all' ? [] : missed.slice(0, missed.length - caughtUp.length);
   return {
-    open: [...made, ...onTime],
+    open: [...caughtUp, ...onTime],
     skipped: [
       ...tooOld.map((slot) => ({ slot, why: 'too_old' as const })),
-      ...left.map((slot): SkippedSlot => ({ slot, why })),
+      ...skipped.map((slot): SkippedSlot => ({ slot, why })),
     ],
   };
 }
 
-/** Of a report that is paused: slots wait, except those that no end of the pause could bring back. */
+/** During a pause: slots stay due, except those that are too old to be caught up. */
 export function decideWhilePaused(slots: readonly number[], now: number, { windowMs }: CatchUpPolicy): CatchUpDecision {
-  const lost = slots.filter((slot) => slot < now - Math.max(windowMs, ON_TIME_TOLERANCE_MS));
-  return { open: [], skipped: lost.map((slot) => ({ slot, why: 'paused' })) };
+  const tooOld = slots.filter((slot) => slot < now - Math.max(windowMs, ON_TIME_TOLERANCE_MS));
+  return { open: [], skipped: tooOld.map((slot) => ({ slot, why: 'paused' })) };
 }
 
-/** Decisions of several schedules of one report: an instant that any of them opens is opened, once. */
+/** Merges the decisions of a report's schedules: a slot that one of them opens is opened, once. */
 export function mergeDecisions(decisions: readonly CatchUpDecision[]): CatchUpDecision {
   const open = new Set(decisions.flatMap((decision) => decision.open));
   const skipped = new Map<number, SkippedSlot>();

@@ -1,25 +1,26 @@
 import { createHash } from 'node:crypto';
-import { Queue, Worker } from 'bullmq';
+import { Worker } from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
+import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { MINUTE_MS } from '../../base/time.ts';
 import { nextReportSlots, type Timetable, timetableOf, timetableSchema } from '../../definitions/schedules/slots.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
-import { closeWorker } from '../bullmq.ts';
+import { closeWorker, openQueue, TICK_QUEUE_NAME } from '../bullmq.ts';
 import type { FrozenDefinition } from '../definitions/definition-store.ts';
-import { TICK_QUEUE_NAME } from '../jobs/run-queue.ts';
 
-/** Part of each timetable's name: raise it when what is registered changes for the same timetable. */
+/** Part of each timetable's name. Increase it when the registration of an unchanged timetable changes. */
 const FORMAT_VERSION = 3;
-/** A scheduler whose next tick is this long past has stopped ticking, ms. */
-const STALLED_AFTER_MS = 2 * 60_000;
-/** Registrations that are on their way at the same time. */
-const CONCURRENCY = 200;
+/** A job scheduler whose next tick is overdue by this, ms, has stalled. */
+const STALLED_AFTER_MS = 2 * MINUTE_MS;
+/** Timetables per batch: registered at the same time, and recorded by one command. */
+const BATCH_SIZE = 200;
 
-// BullMQ reads one cron, and differently from us at changes of summer time: its pattern is our timetable, and the tick
-// comes when our slot does.
+// BullMQ supports one cron expression, and treats changes of summer time differently. So its pattern is our timetable, and
+// it ticks at our slots.
 const queueSettings = (nextOf: (pattern: string, after: number) => number | undefined) => ({
   repeatStrategy: (millis: number, options: { readonly pattern?: string }) =>
     options.pattern === undefined ? undefined : nextOf(options.pattern, millis),
@@ -34,30 +35,29 @@ const TICK_JOB_OPTIONS = {
   stackTraceLimit: 0,
 };
 
-/** What BullMQ is told to wake us for: one job scheduler for all reports with the same timetable. */
+/** BullMQ's job schedulers: one for all reports with the same timetable. */
 export interface JobSchedulers {
   /**
-   * Registers timetables that are new and removes those that are gone. While nothing changes – the same array of reports,
-   * and BullMQ's schedulers all there and ticking – two small reads and nothing else: on BullMQ, registering an unchanged
-   * schedule again throws its pending tick away.
+   * Registers new timetables and removes those no longer used. With the same array of reports, and all job schedulers
+   * present and ticking, it makes two small reads only: to register an unchanged one again would discard its pending tick.
    */
   sync(reports: readonly FrozenDefinition[]): Promise<SyncResult>;
   close(): Promise<void>;
 }
 
-/** What a sync changed, in timetables. */
+/** Numbers of timetables. */
 export interface SyncResult {
   readonly registered: number;
   readonly removed: number;
-  /** Registered again because they were lost or had stopped ticking. */
+  /** Registered again because they were lost or stalled. */
   readonly repaired: number;
 }
 
 const UNCHANGED: SyncResult = Object.freeze({ registered: 0, removed: 0, repaired: 0 });
 
 /**
- * @param redis a producer's client; it stays its owner's to close
- * @param observe told how many schedulers had to be repaired
+ * @param redis a producer's client; the caller closes it
+ * @param observe receives the number of repaired job schedulers
  */
 export function jobSchedulers(
   redis: RedisClient,
@@ -74,34 +74,29 @@ export function jobSchedulers(
   },
 ): JobSchedulers {
   const keys = redisKeys(prefix);
-  /** First slots that this sync has found already, by pattern: BullMQ asks for them again at once. */
-  const found = new Map<string, { readonly after: number; readonly at: number }>();
+  /** First slots computed in this sync, by pattern: BullMQ requests them again at once. */
+  const firstSlots = new Map<string, { readonly after: number; readonly at: number }>();
   const settings = queueSettings((pattern, after) => {
-    const first = found.get(pattern);
+    const first = firstSlots.get(pattern);
     return first !== undefined && first.after <= after && after < first.at ? first.at : nextSlotAt(pattern, after);
   });
-  const queue = new Queue<{ timetable: string }, void, string>(TICK_QUEUE_NAME, {
-    connection: redis,
-    prefix: keys.bull,
-    settings,
-  });
-  queue.on('error', () => {});
+  const queue = openQueue<{ timetable: string }>(redis, prefix, TICK_QUEUE_NAME, { settings });
   let last: { readonly reports: readonly FrozenDefinition[]; readonly ticking: number } | undefined;
 
-  /** False: BullMQ did not take it. */
+  /** False: BullMQ rejected it. */
   const register = async (name: string, pattern: string): Promise<boolean> => {
     const upsert = () =>
       queue.upsertJobScheduler(name, { pattern }, { name: 'tick', data: { timetable: name }, opts: TICK_JOB_OPTIONS });
     try {
       await upsert().catch(async () => {
-        // BullMQ refuses when a kept job bears the id of the next tick, as after the loss of the scheduler alone.
+        // BullMQ rejects it when a kept job has the id of the next tick, as after the loss of the scheduler alone.
         await queue.remove(`repeat:${name}:${nextSlotAt(pattern, clock.now())}`);
         return upsert();
       });
       return true;
     } catch (error) {
       if (toRedisError(error, { server: redis }) instanceof DocketError) throw error;
-      log.warn('A timetable could not be registered; the reconciler opens its slots meanwhile', {
+      log.warn('A timetable could not be registered with BullMQ; the reconciler opens its slots meanwhile', {
         key: name,
         why: errorMessage(error),
       });
@@ -111,11 +106,11 @@ export function jobSchedulers(
 
   const isUnchanged = async (reports: readonly FrozenDefinition[]): Promise<boolean> => {
     if (last?.reports !== reports) return false;
-    const [ticking, stuck] = await Promise.all([
+    const [ticking, stalled] = await Promise.all([
       redis.zcard(queue.toKey('repeat')),
       redis.zcount(queue.toKey('repeat'), '-inf', clock.now() - STALLED_AFTER_MS),
     ]);
-    return ticking === last.ticking && stuck === 0;
+    return ticking === last.ticking && stalled === 0;
   };
 
   const syncAll = async (reports: readonly FrozenDefinition[]): Promise<SyncResult> => {
@@ -132,43 +127,42 @@ export function jobSchedulers(
       const at = next.get(name);
       return known[name] === undefined || at === undefined || at < now - STALLED_AFTER_MS;
     });
-    // A timetable that has come to its end needs nobody to wake us.
-    const over = new Set<string>();
+    // Timetables without a next slot need no job scheduler.
+    const expired = new Set<string>();
     let repaired = 0;
     let registered = 0;
-    for (let from = 0; from < due.length; from += CONCURRENCY) {
-      found.clear();
-      const batch = due.slice(from, from + CONCURRENCY).flatMap((name) => {
+    for (const names of batchesOf(due, BATCH_SIZE)) {
+      firstSlots.clear();
+      const batch = names.flatMap((name) => {
         const { timetable, pattern } = wanted.get(name) ?? {};
         const at = timetable === undefined ? undefined : nextReportSlots(timetable, now, 1)[0]?.at;
         if (pattern === undefined || at === undefined) {
-          over.add(name);
+          expired.add(name);
           return [];
         }
-        found.set(pattern, { after: now, at });
+        firstSlots.set(pattern, { after: now, at });
         return { name, pattern };
       });
-      const taken = await Promise.all(batch.map(({ name, pattern }) => register(name, pattern)));
-      const marks = batch.filter((_, index) => taken[index]).flatMap(({ name }) => [name, now]);
-      if (marks.length > 0) await redis.hset(keys.schedules, ...marks);
+      const registeredNow = await Promise.all(batch.map(({ name, pattern }) => register(name, pattern)));
+      const entries = batch.filter((_, index) => registeredNow[index]).flatMap(({ name }) => [name, now]);
+      if (entries.length > 0) await redis.hset(keys.schedules, ...entries);
       const again = batch.filter(({ name }) => known[name] !== undefined).length;
       repaired += again;
       registered += batch.length - again;
     }
-    found.clear();
+    firstSlots.clear();
     const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter(
-      (name) => !wanted.has(name) || over.has(name),
+      (name) => !wanted.has(name) || expired.has(name),
     );
-    for (let from = 0; from < orphans.length; from += CONCURRENCY) {
-      const batch = orphans.slice(from, from + CONCURRENCY);
+    for (const batch of batchesOf(orphans, BATCH_SIZE)) {
       await Promise.all(batch.map((name) => queue.removeJobScheduler(name)));
       await redis.hdel(keys.schedules, ...batch);
     }
     if (repaired > 0) {
-      log.warn('Timetables had stopped ticking and were registered again', { count: repaired });
+      log.warn('Re-registered stalled job schedulers', { count: repaired });
       observe?.(repaired);
     }
-    last = { reports, ticking: wanted.size - over.size };
+    last = { reports, ticking: wanted.size - expired.size };
     return { registered, removed: orphans.length, repaired };
   };
 
@@ -199,10 +193,10 @@ const timetableName = (pattern: string): string =>
     .slice(0, 32);
 
 /**
- * Hears the ticks. A tick says that something is due, and may come twice or too late: `onTick` looks at all that is due.
- * Of ticks that come while it looks, all are answered by one look after it.
+ * Processes the ticks. A tick may be duplicate or late, so `onTick` scans everything that is due. Ticks that arrive during
+ * a scan share one further scan.
  *
- * @param redis a worker's client; it stays its owner's to close
+ * @param redis a worker's client; the caller closes it
  */
 export function startTickWorker(
   redis: RedisClient,
@@ -212,20 +206,20 @@ export function startTickWorker(
     readonly onTick: () => Promise<unknown>;
   },
 ): { ready(): Promise<void>; close(): Promise<void> } {
-  const look = coalesceCalls(options.onTick);
+  const scan = coalesceCalls(options.onTick);
   const worker = new Worker(
     TICK_QUEUE_NAME,
     async () => {
       try {
-        await look();
+        await scan();
       } catch (thrown) {
-        // The reconciler comes within a minute; a failed tick is worth a line, not a retry.
-        options.log.warn('A tick came to nothing', { error: toDocketError(thrown).toJSON() });
+        // No retry: the reconciler scans within a minute.
+        options.log.warn('Tick failed', { error: toDocketError(thrown).toJSON() });
       }
     },
     { connection: redis, prefix: redisKeys(options.prefix).bull, concurrency: 20, settings: queueSettings(nextSlotAt) },
   );
-  worker.on('error', (error) => options.log.warn('The queue of ticks has a fault', { why: error.message }));
+  worker.on('error', (error) => options.log.warn('BullMQ tick worker error', { why: error.message }));
   return {
     ready: () => withRedisErrors(redis, async () => void (await worker.waitUntilReady())),
     close: () => closeWorker(worker, redis, false),
@@ -233,8 +227,8 @@ export function startTickWorker(
 }
 
 /**
- * The work, one at a time: who asks while it is under way gets the end of the next one, together with everybody else who
- * asked meanwhile. What is under way may have begun before they had a reason to ask.
+ * Runs `work` one call at a time. Callers during a run share the next run, not the current one, which may have started
+ * before their reason to call.
  */
 export function coalesceCalls<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;

@@ -15,24 +15,24 @@ const pauseSchema = z.object({
   run: z.string().nullable(),
 });
 
-/** Scheduled runs that wait: an organization's, or one report's. */
+/** A pause of scheduled runs: an organization's, or one report's. */
 export interface Pause {
   readonly org: string;
   /** Null: all reports of the organization. */
   readonly report: string | null;
-  /** Who paused it; `docket` where it did so itself. */
+  /** The person who paused it, or `docket`. */
   readonly who: string;
   /** One sentence for a person. */
   readonly why: string;
   /** Epoch ms. */
   readonly since: number;
-  /** Fingerprint of the API key that was refused; null where a person paused it: that pause is a person's to lift. */
+  /** Fingerprint of the API key that was rejected. Null: a person paused it, and only a person may resume it. */
   readonly key: string | null;
-  /** The run that was refused: its report's owner is the one who is told. Null where a person paused it. */
+  /** The run whose call was rejected; its report's owner is notified. Null: a person paused it. */
   readonly run: string | null;
 }
 
-/** What a pause is of. */
+/** Scope of a pause. */
 export type PauseTarget = Pick<Pause, 'org' | 'report'>;
 
 const entrySchema = z.object({
@@ -44,31 +44,35 @@ const entrySchema = z.object({
   why: z.string(),
 });
 
-/** A pause or a resumption that was, for whoever asks later. */
+/** A pause or a resumption in the history. */
 export type PauseEntry = Readonly<z.infer<typeof entrySchema>>;
 
-/** What is paused, for all processes. A person's pause and Docket's own of one organization stand beside each other. */
+/** The pauses, for all processes. An organization may have a person's pause and Docket's own at the same time. */
 export interface Pauses {
-  /** By organization, then report; the organization's own first. */
+  /** Sorted by organization, then report; the organization's own pause first. */
   list(): Promise<readonly Pause[]>;
-  /** Pauses what is not paused yet – by a person, or for this very key –; returns the pause that then stands. */
+  /** Adds the pause, unless there is a person's, or one for the same key; returns the stored pause. */
   put(pause: Pause): Promise<Pause>;
-  /** Lifts whatever pauses exactly this, a refused key's pause included, and returns it; the pauses of an organization's reports stay. */
+  /** Removes and returns all pauses of this target, a rejected key's included; of an organization, not those of its reports. */
   lift(of: PauseTarget, who: string, why: string): Promise<readonly Pause[]>;
-  /** Lifts the pause that this run's refusal caused, unless it is another's or gone; returns it. */
+  /** Removes and returns the key's pause that this run caused; undefined when there is none. */
   liftKeyPause(org: string, run: string, why: string): Promise<Pause | undefined>;
-  /** The last pauses and resumptions, newest first. */
+  /** Newest first. */
   history(limit: number): Promise<readonly PauseEntry[]>;
 }
 
 const PUT = loadLuaScript('./put-pause.lua', import.meta.url);
 const LIFT = loadLuaScript('./lift-pauses.lua', import.meta.url);
 
-// A folder's name holds no slash, so none of these is another's.
+// An organization's name has no slash, so these fields never collide.
 const keyPauseField = (org: string): string => org;
 const pauseField = ({ org, report }: PauseTarget): string => `${org}/${report ?? '*'}`;
 
-/** The pauses of a server, in one hash. Throws `redis.unreachable` when it is away. */
+/** The pause of a report's scheduled runs, from pauses by `<org>` and `<org>/<report>`; undefined when they are not paused. */
+export const findPause = <Value>(pauses: ReadonlyMap<string, Value>, org: string, report: string): Value | undefined =>
+  pauses.get(org) ?? pauses.get(`${org}/${report}`);
+
+/** In one hash. Throws `redis.unreachable`. */
 export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: string }): Pauses {
   const keys = redisKeys(prefix);
   const both = [keys.pauses, keys.pauseHistory];
@@ -114,7 +118,7 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
   };
 }
 
-/** What nobody can read pauses nobody: one bad entry must not stop the schedules of all. */
+/** Undefined for an unreadable entry, which pauses nothing: one bad entry must not stop all schedules. */
 function parseEntry<T>(schema: z.ZodType<T>, text: unknown): T | undefined {
   try {
     return Object.freeze(schema.parse(JSON.parse(z.string().parse(text))));

@@ -1,26 +1,24 @@
 import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
-/** A step of one cursor, both epoch ms. */
+/** A move of one cursor; epoch ms. */
 export interface CursorMove {
   readonly cursor: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Up to which instant (epoch ms) the slots of each schedule were looked at, by the name of its cursor. */
+/** By the name of a schedule's cursor: the instant (epoch ms) up to which its slots were processed. */
 export interface ScheduleCursors {
-  /** Undefined for one that is not there, and for one that no clock can have written. */
+  /** Undefined for a missing cursor and for an unreadable one. */
   read(cursors: readonly string[]): Promise<readonly (number | undefined)[]>;
-  /**
-   * Schedules seen for the first time start here; those that are known stay where they are. Names those that stood
-   * there and could not be read: nobody knows how far they were looked at.
-   */
+  /** Sets the missing and the unreadable ones of these cursors, and returns the names of the unreadable ones. */
   initialize(cursors: readonly string[], at: number): Promise<readonly string[]>;
-  /** Moves all of them in one step; false, and none is moved, when somebody else has moved one meanwhile. */
+  /** Moves all of them in one step. False, and none is moved, when another process has moved one. */
   advance(moves: readonly CursorMove[]): Promise<boolean>;
   countSkipped(report: string, count: number): Promise<void>;
 }
@@ -29,20 +27,20 @@ const ADVANCE = loadLuaScript('./advance-cursors.lua', import.meta.url);
 const INITIALIZE = loadLuaScript('./initialize-cursors.lua', import.meta.url);
 const namesSchema = z.array(z.string());
 
-/** Epoch ms as it is written; `START` reads it likewise. */
+/** Epoch ms as written; `initialize-cursors.lua` has the same pattern. */
 const INSTANT_PATTERN = /^\d{1,15}$/;
-/** Cursors read by one command. */
+/** Cursors per command. */
 const BATCH_SIZE = 2_000;
 
-/** The cursors of a server, in one hash. Throws `redis.unreachable` when it is away. */
+/** In one hash. Throws `redis.unreachable`. */
 export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly prefix: string }): ScheduleCursors {
   const keys = redisKeys(prefix);
   return {
     read: (cursors) =>
       withRedisErrors(redis, async () => {
         const found: (number | undefined)[] = [];
-        for (let from = 0; from < cursors.length; from += BATCH_SIZE) {
-          const values = await redis.hmget(keys.cursors, ...cursors.slice(from, from + BATCH_SIZE));
+        for (const batch of batchesOf(cursors, BATCH_SIZE)) {
+          const values = await redis.hmget(keys.cursors, ...batch);
           found.push(
             ...values.map((value) => (value !== null && INSTANT_PATTERN.test(value) ? Number(value) : undefined)),
           );
@@ -51,12 +49,11 @@ export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly 
       }),
     initialize: (cursors, at) =>
       withRedisErrors(redis, async () => {
-        const broken: string[] = [];
-        for (let from = 0; from < cursors.length; from += BATCH_SIZE) {
-          const names = cursors.slice(from, from + BATCH_SIZE);
-          broken.push(...namesSchema.parse(await runLuaScript(redis, INITIALIZE, [keys.cursors], [at, ...names])));
+        const unreadable: string[] = [];
+        for (const names of batchesOf(cursors, BATCH_SIZE)) {
+          unreadable.push(...namesSchema.parse(await runLuaScript(redis, INITIALIZE, [keys.cursors], [at, ...names])));
         }
-        return broken;
+        return unreadable;
       }),
     advance: (moves) =>
       withRedisErrors(redis, async () => {

@@ -4,17 +4,16 @@ import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
-/** A look at the due slots, whoever made it. */
+/** The last scan of due slots, by any scheduler. */
 export interface SchedulerHeartbeat {
-  /** Epoch ms at which it was over. */
+  /** Epoch ms of its end. */
   readonly at: number;
-  /** The oldest slot (epoch ms) that was due and could not be opened; null when there was none. */
+  /** The oldest due slot (epoch ms) that could not be opened; null without one. */
   readonly stuck: number | null;
 }
 
-/** The last look at the due slots: what tells a deployment that opens slots from one that does not. */
 export interface SchedulerHeartbeats {
-  record(look: SchedulerHeartbeat): Promise<void>;
+  record(scan: SchedulerHeartbeat): Promise<void>;
   /** Null before the first. */
   last(): Promise<SchedulerHeartbeat | null>;
 }
@@ -38,7 +37,7 @@ export function redisSchedulerHeartbeats(
         const [at, stuck] = await redis.hmget(key, 'at', 'stuck');
         if (at == null) return null;
         const read = storedSchema.safeParse([at, stuck || null]);
-        // What nobody can read is as if nobody had looked, until somebody looks again.
+        // Unreadable: as before the first scan.
         if (!read.success) return null;
         const [then, slot] = read.data;
         return { at: then, stuck: slot };

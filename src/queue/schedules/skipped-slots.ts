@@ -5,30 +5,30 @@ import type { RedisRunStore } from '../runs/run-store.ts';
 import type { SkippedSlot, SkipReason } from './catch-up.ts';
 import { reportName } from './report-schedules.ts';
 
-/** Slots of one report that get a record of their own in one look; of the others the oldest record tells. */
+/** Skipped slots of a report that get a record each in one scan; the oldest record names the others. */
 export const MAX_SKIPS_RECORDED = 100;
 
 const SKIP_REASONS: Record<SkipReason, string> = {
-  catch_up: 'it was missed, and its schedule makes up for none (catch_up: skip)',
-  superseded: 'it was missed, and a later one took its place (catch_up: latest)',
-  too_old: 'it was missed for longer than its schedule makes up for',
-  paused: 'its report was paused until it was too old to be made up for',
+  catch_up: 'it was missed, and its schedule catches up none (catch_up: skip)',
+  superseded: 'it was missed, and a later one was opened instead (catch_up: latest)',
+  too_old: 'it was missed, and is older than its catch_up_window',
+  paused: 'its report was paused until it was older than its catch_up_window',
 };
 
 /**
- * Records slots that are not opened, each as a run in the state `skipped`, and returns how many this call skipped: a slot
- * that anybody has opened or skipped before is not among them.
+ * Records slots that are not opened, each as a run in the state `skipped`. Returns how many this call skipped, without those
+ * that were opened or skipped before.
  *
  * @param skips ascending
- * @param most records at most; the oldest of them tells of those before it
+ * @param maxRecords the oldest record names the slots before it
  */
 export async function recordSkippedSlots(
   report: FrozenDefinition,
   skips: readonly SkippedSlot[],
-  most: number,
+  maxRecords: number,
   { runs, now }: { readonly runs: Pick<RedisRunStore, 'skip'>; readonly now: number },
 ): Promise<number> {
-  const recorded = skips.slice(-most);
+  const recorded = skips.slice(-maxRecords);
   const others = skips.slice(0, skips.length - recorded.length);
   let count = 0;
   for (const [index, { slot, why }] of recorded.entries()) {
@@ -45,7 +45,7 @@ export async function recordSkippedSlots(
     const more = index === 0 && others.length > 0 ? `, and so were ${summarizeSkipped(others)}` : '';
     const error = new DocketError('run.skipped', `The slot was skipped: ${SKIP_REASONS[why]}${more}.`, {
       got: why,
-      next: `To make up for it, run \`docket run ${reportName(report)} --period ${from}..${to}\`.`,
+      next: `To catch it up, run \`docket run ${reportName(report)} --period ${from}..${to}\`.`,
     });
     if (await runs.skip(order, error.toJSON())) count += index === 0 ? 1 + others.length : 1;
   }

@@ -47,7 +47,7 @@ function events({ facts }: History, groups: readonly string[]): Row[] {
 
 type Add = (at: number | undefined, event: string, fields: DumpedEvent) => void;
 
-/** Rows are numbered from 1, as the ids of the lists end. */
+/** Rows are numbered from 1, as in the ids of the lists. */
 function addProfiles({ profiles, changes, reviews }: FactTables, groups: readonly string[], add: Add): void {
   for (const [row, at] of profiles.created.entries()) {
     add(at, 'profile.created', {

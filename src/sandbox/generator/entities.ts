@@ -1,4 +1,4 @@
-// What a life leaves behind. Instants are epoch ms, codes as in `CODES`; rows are numbered once all is sorted.
+// Generated entities. Instants are epoch ms, codes as in `CODES`; rows are numbered after sorting.
 
 export interface Profile {
   row: number;
@@ -67,7 +67,7 @@ export interface TransactionAlert {
   readonly decided: number;
 }
 
-/** Where the lives are written down, in no order. */
+/** Collects entities, unsorted. */
 export interface Entities {
   readonly profiles: Profile[];
   readonly reviews: Review[];

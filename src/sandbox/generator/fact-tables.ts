@@ -1,4 +1,4 @@
-/** The instant of what has not happened: later than every now. */
+/** The instant of an event that has not happened: later than any present. */
 export const NEVER = Number.POSITIVE_INFINITY;
 
 /** Codes are positions in these lists; the lists are the dimension values of the catalog (specification §2.5, §3). */
@@ -24,9 +24,9 @@ export function valueCode<List extends keyof typeof CODES>(list: List, value: (t
 }
 
 /**
- * One organization's history in columns: a row is a thing, a `Float64Array` holds instants (epoch ms, whole seconds,
+ * One organization's history in columns: a row is an entity, a `Float64Array` has instants (epoch ms, whole seconds,
  * `NEVER` when it has not happened), a `Uint8Array` codes, a `Uint32Array` row numbers of another table.
- * Each table is sorted by its first column. Instants after "now" are the future: whoever reads compares with now.
+ * Each table is sorted by its first column. Instants may be in the future: readers compare with the present.
  */
 export interface FactTables {
   readonly profiles: {
@@ -35,7 +35,7 @@ export interface FactTables {
     readonly decided: Float64Array;
     readonly approved: Uint8Array;
     readonly type: Uint8Array;
-    /** Place among the organization's groups; one past the last where the profile has none. */
+    /** Index of the organization's group; one past the last without a group. */
     readonly group: Uint8Array;
     readonly risk: Uint8Array;
     readonly source: Uint8Array;
@@ -63,7 +63,7 @@ export interface FactTables {
     readonly assigned: Float64Array;
     readonly closed: Float64Array;
     readonly type: Uint8Array;
-    /** `closed` or `dismissed`, once it is. */
+    /** `closed` or `dismissed`, or NEVER. */
     readonly outcome: Uint8Array;
     readonly profile: Uint32Array;
   };
@@ -85,7 +85,7 @@ export interface FactTables {
   readonly runs: {
     readonly at: Float64Array;
     readonly failed: Uint8Array;
-    /** A risk code; of no meaning when the run failed. */
+    /** A risk code; undefined if the run failed. */
     readonly rating: Uint8Array;
     /** The rating is above the one of the address's last run that succeeded. */
     readonly rose: Uint8Array;
@@ -117,6 +117,6 @@ export interface History {
   readonly facts: FactTables;
   /** Midnight (UTC) of the first day with data, epoch ms. */
   readonly start: number;
-  /** Everything before this instant is there. */
+  /** Events are complete up to this instant. */
   readonly horizon: number;
 }

@@ -1,21 +1,21 @@
+import { DAY_MS } from '../../base/time.ts';
 import type { Entities } from './entities.ts';
 import { type FactTables, type History, NEVER, valueCode } from './fact-tables.ts';
 import type { OrganizationSpec } from './organizations.ts';
 import { type GeneratorContext, generateInvitation, generateProfile } from './profile-generator.ts';
 import { type RandomSource, randomSource } from './random.ts';
 
-const DAY_MS = 86_400_000;
 /** Monday first. */
 const WEEKDAYS = [1.05, 1.1, 1.05, 1, 0.85, 0.16, 0.1];
 
-/** The first day of an organization: so many whole months before the month of now (UTC); today when it has none. */
+/** The first day of an organization: whole months before the present month (UTC); today without history. */
 function firstDay(spec: OrganizationSpec, now: number): number {
   const date = new Date(now);
   if (spec.months === 0) return Math.floor(now / DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - spec.months, 1) / DAY_MS;
 }
 
-/** How many profiles and invitations to expect on a day. */
+/** Expected number of profiles and invitations on a day. */
 function expectedArrivals(spec: OrganizationSpec, first: number, day: number): number {
   const weekday = WEEKDAYS[(day + 3) % 7] ?? 1;
   const date = new Date(day * DAY_MS);
@@ -23,18 +23,18 @@ function expectedArrivals(spec: OrganizationSpec, first: number, day: number): n
   return spec.arrivals * (1 + spec.growth) ** ((day - first) / 30.4) * weekday * holidays;
 }
 
-/** Office hours mostly; what comes through the API comes at any hour. */
+/** Mostly office hours; API events at any hour. */
 function timeOfDay(draw: RandomSource, anyHour: boolean): number {
   const hours = anyHour ? draw.uniform() * 24 : 12 + 3 * draw.normal();
   return Math.floor(Math.min(86_399, Math.max(0, hours * 3600))) * 1000;
 }
 
 /**
- * Everything that happened in an organization from its first day to the horizon, and what of it goes on afterwards.
+ * All events of an organization from its first day to the horizon, and their continuation.
  * Reproducible from the seed, the organization and the month of `startedAt`; a later horizon only adds to it.
  *
  * @param startedAt epoch ms at which the sandbox started: the first day is counted back from it
- * @param horizon epoch ms; nothing that begins later is there
+ * @param horizon epoch ms; later beginnings are not generated
  */
 export function generateHistory(spec: OrganizationSpec, seed: number, startedAt: number, horizon: number): History {
   const first = firstDay(spec, startedAt);
@@ -63,7 +63,7 @@ export function generateHistory(spec: OrganizationSpec, seed: number, startedAt:
   return { facts: toColumns(entities), start: first * DAY_MS, horizon };
 }
 
-/** The book, each table sorted by time and turned into columns. */
+/** The entities as columns, each table sorted by time. */
 function toColumns(book: Entities): FactTables {
   const profiles = numberRows(sortRows(book.profiles, (profile) => profile.created));
   const addresses = numberRows(sortRows(book.addresses, (address) => address.added));

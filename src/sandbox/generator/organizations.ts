@@ -1,8 +1,8 @@
-/** Parts of the service that an organization may or may not use (specification §2.4). */
+/** Optional features of the service (specification §2.4). */
 export const FEATURES = ['adverse_media', 'blockchain', 'transactions', 'intake'] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** What makes one organization's history differ from another's. */
+/** Parameters of an organization's history. */
 export interface OrganizationSpec {
   readonly id: number;
   readonly name: string;
@@ -10,13 +10,13 @@ export interface OrganizationSpec {
   readonly groups: readonly string[];
   /** Share of the profiles and invitations that have no group; none when absent. */
   readonly ungrouped?: number;
-  /** Whole months of history before the present one; 0 is an organization of today, without a single record. */
+  /** Whole months of history before the present one; 0: a new organization without records. */
   readonly months: number;
   /** Profiles and invitations on an average weekday of the first month. */
   readonly arrivals: number;
   /** Growth a month, e.g. 0.03. */
   readonly growth: number;
-  /** It still reads a metric that has been replaced (specification §9). */
+  /** It still has a metric that has been replaced (specification §9). */
   readonly legacy: boolean;
 }
 

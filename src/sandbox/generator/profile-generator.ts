@@ -1,18 +1,15 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts';
 import type { Address, Entities, Profile, Review } from './entities.ts';
 import { CODES, NEVER, valueCode } from './fact-tables.ts';
 import type { OrganizationSpec } from './organizations.ts';
 import type { RandomSource } from './random.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
 export interface GeneratorContext {
   readonly spec: OrganizationSpec;
-  /** One life's own. What draws until the horizon forks or comes last, so that a later horizon changes nothing before it. */
+  /** Random numbers of one entity. Draws that depend on the horizon fork or come last, so that a later horizon changes nothing before it. */
   readonly draw: RandomSource;
   readonly entities: Entities;
-  /** Nothing that begins after this is written down. */
+  /** Later beginnings are not generated. */
   readonly horizon: number;
 }
 
@@ -36,13 +33,13 @@ const BY_RISK = {
   dueDays: [10, 7, 5, 3],
 } as const;
 
-/** Names the sequence by which a profile or an invitation has no group. */
+/** Random sequence that decides which profiles and invitations have no group. */
 const UNGROUPED_SEED = 0x6709;
 
-/** The group of a profile or an invitation by its place among the organization's; one past the last where it has none. */
+/** The group of a profile or an invitation by index; one past the last without a group. */
 function drawGroup({ draw, spec: { groups, ungrouped = 0 } }: GeneratorContext): number {
   const group = draw.weightedIndex(groups.map((_, index) => 4 - Math.min(index, 3)));
-  // Drawn by itself: whoever has a group has the same one whether or not others have none.
+  // Drawn separately: groups do not depend on the share without a group.
   return ungrouped > 0 && draw.fork(UNGROUPED_SEED).chance(ungrouped) ? groups.length : group;
 }
 
@@ -58,7 +55,7 @@ export function generateInvitation(scene: GeneratorContext, invited: number): vo
   if (submitted < horizon && !held) generateProfile(scene, submitted, valueCode('source', 'intake_form'), group);
 }
 
-/** A profile from its creation to its end, with all that happens around it. */
+/** A profile from its creation to its end, with all related events. */
 export function generateProfile(scene: GeneratorContext, created: number, source: number, inGroup?: number): void {
   const { draw, entities, spec, horizon } = scene;
   const profile: Profile = {
@@ -79,7 +76,7 @@ export function generateProfile(scene: GeneratorContext, created: number, source
   addPeriodicReviews(scene, profile, approved);
 }
 
-/** One review from its opening to its decision; answers when it ended in Approved, else `NEVER`. */
+/** One review from its opening to its decision; returns when it ended in Approved, else `NEVER`. */
 function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken: number, opened: number): number {
   const entity = profile.type === valueCode('type', 'entity');
   const open: Review = {
@@ -99,7 +96,7 @@ function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken
     const sent = at;
     const due = sent + 7 * DAY_MS;
     const waited = draw.chance(0.86) ? draw.durationMs(2.2 * DAY_MS, 0.9) : NEVER;
-    // Whoever does not answer is declined after the reminder, or simply stays where he is.
+    // Without a reply the profile is declined after the reminder, or stays as it is.
     const withdrawn = waited === NEVER && draw.chance(0.94) ? due + draw.durationMs(3 * DAY_MS, 0.4) : NEVER;
     entities.rfis.push({ profile, sent, due, answered: sent + waited, withdrawn });
     if (waited === NEVER) {
@@ -120,7 +117,7 @@ function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken
     arrive(STATUS.escalated);
     at += draw.durationMs(1.5 * DAY_MS, 0.8);
   }
-  // A few reviews are forgotten for good, more for a while: they are what an overdue queue is made of.
+  // A few reviews are never finished, more are late: they fill the overdue queue.
   if (draw.chance(0.002)) return NEVER;
   if (draw.chance(0.03)) at += draw.durationMs(12 * DAY_MS, 0.6);
   at += draw.durationMs(entity ? 1.4 * DAY_MS : 9 * HOUR_MS, 1);

@@ -1,24 +1,24 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Seeded draws; two with the same parts give the same sequence on every machine. */
+/** Seeded random numbers; equal parts give equal sequences on every machine. */
 export interface RandomSource {
-  /** A sequence of its own, so that what one thing draws never shifts what another does. */
+  /** An independent sequence. */
   fork(part: number): RandomSource;
   /** Uniform in [0, 1). */
   uniform(): number;
   chance(probability: number): boolean;
-  /** An index, as often as its weight says. */
+  /** A random index by weight. */
   weightedIndex(weights: readonly number[]): number;
   /** Standard normal. */
   normal(): number;
-  /** Log-normal milliseconds in whole seconds, at least one: how long people and machines take. */
+  /** Log-normal milliseconds in whole seconds, at least one: durations of people and machines. */
   durationMs(medianMs: number, spread: number): number;
   /** Poisson. */
   poisson(mean: number): number;
 }
 
-/** @param parts integers that name the sequence, e.g. seed, organization, day */
+/** @param parts integers that identify the sequence, e.g. seed, organization, day */
 export function randomSource(...parts: readonly number[]): RandomSource {
   let name = 0x9e3779b9;
   for (const part of parts) name = Math.imul(name ^ (part | 0), 0x85ebca6b) ^ (name >>> 13);

@@ -2,14 +2,14 @@ import { NEVER, rowCount } from '../generator/fact-tables.ts';
 import type { MetricDefinition, RowPredicate } from './metric-definition.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** How rows of one table fall into groups, and which of them pass the filters. */
+/** Groups and filters of the rows of a table. */
 export interface Grouping {
   readonly size: number;
-  /** Group of a row, or -1 when a filter keeps it out. */
+  /** Group of a row, or -1 if a filter excludes it. */
   readonly of: (row: number) => number;
 }
 
-/** A column of instants in order, with the rows they belong to; what has not happened is left out. */
+/** A sorted column of instants with their rows, without events that have not happened. */
 export interface Timeline {
   readonly at: Float64Array;
   readonly row: Uint32Array;
@@ -49,7 +49,7 @@ function visitTimeline(
   };
 }
 
-/** A current count looks at every row, in the one bucket it has. */
+/** A current count visits every row, in a single bucket. */
 const visitCurrent =
   (count: number, grouping: Grouping, where: RowPredicate): VisitRows =>
   (visit) => {

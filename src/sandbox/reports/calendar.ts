@@ -1,8 +1,6 @@
 import { IANAZone } from 'luxon';
+import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 /** A civil date as days since 1970-01-01: arithmetic on dates without any zone. */
 export type DayNumber = number;
@@ -10,7 +8,7 @@ export type DayNumber = number;
 export const toDay = (date: string): DayNumber => Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 export const toDate = (day: DayNumber): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
-/** The oldest date that can be asked; earlier ones have no four-digit year. */
+/** The earliest valid date: earlier ones have no four-digit year. */
 export const MIN_DAY: DayNumber = -719_162;
 
 /** Both included. */
@@ -30,7 +28,7 @@ const month = (day: DayNumber, shift = 0): DayNumber => {
 };
 const monday = (day: DayNumber): DayNumber => day - ((((day + 3) % 7) + 7) % 7);
 
-/** Buckets of a range, the first and the last cut to it (specification §2.8, rule 4). One bucket without a granularity. */
+/** Buckets of a range, the first and the last clipped to it (specification §2.8, rule 4). One bucket without a granularity. */
 export function buckets(range: DayRange, granularity: Granularity | undefined): Bucket[] {
   if (granularity === undefined) return [{ label: range.from, ...range }];
   const whole = {
@@ -50,7 +48,7 @@ export function buckets(range: DayRange, granularity: Granularity | undefined): 
   return found;
 }
 
-/** Whole calendar months go back by as many months, any other range by as many days (specification §2.7). */
+/** The previous period: as many months for whole calendar months, else as many days (specification §2.7). */
 export function previousPeriod({ from, to }: DayRange): DayRange {
   if (from === month(from) && to + 1 === month(to + 1)) {
     const first = new Date(from * DAY_MS);
@@ -62,15 +60,15 @@ export function previousPeriod({ from, to }: DayRange): DayRange {
 }
 
 /**
- * A name of the IANA database, written as the database writes it: `europe/zurich` and `+02:00` are not, though the
- * platform would take them.
+ * Whether it is a canonical name of the IANA database: `europe/zurich` and `+02:00` are not, although the platform
+ * accepts them.
  */
 export const isZone = (name: string): boolean =>
   /^[A-Z][A-Za-z0-9_+-]*(\/[A-Z][A-Za-z0-9_+-]*)*$/.test(name) && IANAZone.isValidZone(name);
 
-/** Where the days of one zone begin. */
+/** Starts of days in a zone. */
 export interface ZoneDays {
-  /** The first instant (epoch ms) whose local date is `day`, or later when the zone skipped that day. */
+  /** The first instant (epoch ms) whose local date is `day`, or later if the zone skipped that day. */
   start(day: DayNumber): number;
   /** The local date of an instant. */
   of(instant: number): DayNumber;
@@ -84,7 +82,7 @@ export function zoneDays(name: string): ZoneDays {
     const midnight = day * DAY_MS;
     const before = zone.offset(midnight - 36 * HOUR_MS);
     if (before === zone.offset(midnight + 36 * HOUR_MS)) return midnight - before * 60_000;
-    // The offset changes nearby: midnight may be missing or come twice, so the first instant of the day is searched.
+    // Near an offset change midnight may be missing or occur twice: search the first instant of the day.
     let low = midnight - 36 * HOUR_MS;
     let high = midnight + 36 * HOUR_MS;
     while (high - low > 1) {

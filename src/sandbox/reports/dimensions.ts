@@ -19,7 +19,7 @@ const enumValues =
   (values: readonly string[], labels: Readonly<Record<string, string>> = {}): DimensionDefinition['values'] =>
   () =>
     values.map((value) => ({ value, label: labels[value] ?? toLabel(value) }));
-/** Its values are not there in an organization that does not use adverse media (specification §2.4). */
+/** Its values are absent if an organization does not use adverse media (specification §2.4). */
 const withoutAdverseMedia =
   (values: DimensionDefinition['values']): DimensionDefinition['values'] =>
   (spec) =>
@@ -101,7 +101,7 @@ export interface DimensionValues {
   readonly descriptor: Dimension;
   /** Codes in the order of `descriptor.values`. */
   readonly codes: readonly number[];
-  /** The code of rows that have no value of it; undefined where every row has one. */
+  /** The code of rows without a value; undefined if every row has one. */
   readonly none: number | undefined;
   /** One more than the greatest code. */
   readonly size: number;

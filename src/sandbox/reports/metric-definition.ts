@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time.ts';
 import type { Metric } from '../../contract/catalog.ts';
 import { type FactTables, NEVER, type TableName } from '../generator/fact-tables.ts';
 import type { Feature } from '../generator/organizations.ts';
@@ -9,31 +10,31 @@ export type RowPredicate = (row: number) => boolean;
 export type TimeField = 'created' | 'first decision' | 'closed' | 'now';
 export type Aggregation = 'count' | 'distinct' | 'share' | 'p50' | 'p90';
 
-/** How rows become a figure, in the words of the catalog. */
+/** Aggregations, as named in the catalog. */
 interface MetricDescription {
   readonly description: string;
   readonly time_field: TimeField;
   readonly aggregation: Aggregation;
-  /** Its meaning changed so many days after the organization's first: its successor has another id (specification §9). */
+  /** Days after the organization's first day at which its meaning changed: its successor has another id (specification §9). */
   readonly replaced?: { readonly afterDays: number; readonly by: string } | undefined;
 }
 
-/** Which rows of which table count when. */
+/** Table, rows and instants that count. */
 interface ColumnBinding {
   readonly table: TableName;
   /** The instants at which rows count; undefined for a current count, whose rows count now. */
   readonly at: ((facts: FactTables) => Float64Array) | undefined;
-  /** Which rows count at all; of a current count, the state that is counted. */
+  /** Filter of the rows; for a current count, the counted state. */
   readonly where: ((view: Snapshot) => RowPredicate) | undefined;
-  /** Of a share: which of the counted rows are its numerator. */
+  /** For a share: the rows of the numerator. */
   readonly part: ((view: Snapshot) => RowPredicate) | undefined;
-  /** Of a percentile: how long it took, in seconds. */
+  /** For a percentile: the duration, in seconds. */
   readonly seconds: ((view: Snapshot) => (row: number) => number) | undefined;
-  /** Of a distinct count: what is counted once. */
+  /** For a distinct count: the counted value. */
   readonly key: ((facts: FactTables) => Uint32Array) | undefined;
 }
 
-/** A metric as data: its words for the catalog, and its rows for the computation. */
+/** A metric as data: its catalog entry, and its rows for the computation. */
 export interface MetricDefinition extends MetricDescription, ColumnBinding {
   readonly id: string;
   readonly label: string;
@@ -59,7 +60,7 @@ const instantColumn = <Table>(rows: Table, name: ColumnsOf<Table, Float64Array>)
   throw new TypeError(`${name} is not a column of instants`);
 };
 
-/** Declares the metrics over the rows of one table, which share their dimensions and the feature they belong to. */
+/** Declares the metrics of one table, which share dimensions and feature. */
 export function metricBuilder<Name extends TableName>(
   table: Name,
   dimensions: readonly DimensionId[],
@@ -82,7 +83,7 @@ export function metricBuilder<Name extends TableName>(
   });
 }
 
-/** The rule of one table, to be followed without knowing the table. */
+/** The rule of one table, with the table's type hidden. */
 function bindColumns<Name extends TableName>(table: Name, rule: MetricRule<FactTables[Name]>): ColumnBinding {
   const { at, where, part, seconds, key } = rule;
   return {
@@ -110,12 +111,12 @@ function bindColumns<Name extends TableName>(table: Name, rule: MetricRule<FactT
   };
 }
 
-/** Has happened by the time of the view. */
+/** Has happened at the time of the snapshot. */
 export const hasHappened = (column: Float64Array, view: Snapshot): RowPredicate => {
   const { now } = view;
   return (row) => (column[row] ?? NEVER) <= now;
 };
-/** Was on a day before that of the view. */
+/** Was on a day before the snapshot. */
 export const onEarlierDay = (column: Float64Array, view: Snapshot): RowPredicate => {
   const { today } = view;
   return (row) => (column[row] ?? NEVER) < today;
@@ -134,8 +135,6 @@ export const allOf =
   (row) =>
     tests.every((test) => test(row));
 
-const DAY_MS = 86_400_000;
-
 const METRIC_TYPES = {
   count: { type: 'integer', unit: 'count' },
   distinct: { type: 'integer', unit: 'count' },
@@ -145,7 +144,7 @@ const METRIC_TYPES = {
 } as const;
 
 /**
- * The declaration as the catalog shows it (specification §2.4).
+ * The catalog entry of a metric (specification §2.4).
  * @param dataFrom epoch ms: midnight (UTC) of the first day with data
  */
 export function toCatalogMetric(declaration: MetricDefinition, dataFrom: number): Metric {

@@ -10,7 +10,7 @@ import {
 } from './metric-definition.ts';
 import type { DimensionId, Snapshot } from './snapshot.ts';
 
-/** What a profile can be grouped and filtered by. */
+/** Dimensions of profiles. */
 const PROFILE: readonly DimensionId[] = [
   'profile.type',
   'profile.group',
@@ -22,7 +22,7 @@ const PROFILE: readonly DimensionId[] = [
 const HIT: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.risk', 'hit.kind', 'hit.resolution'];
 const ALERT: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.risk', 'alert.type', 'alert.status'];
 const RFI: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.risk', 'profile.review_status'];
-/** Addresses and transactions belong to a profile; forms only to a group. None of them is narrowed by `profile.type` (§2.7). */
+/** Addresses and transactions belong to a profile; forms only to a group. `profile.type` does not apply to them (§2.7). */
 const HELD: readonly DimensionId[] = ['profile.group', 'profile.risk'];
 const FORM: readonly DimensionId[] = ['profile.group'];
 
@@ -344,7 +344,7 @@ export const METRICS: readonly MetricDefinition[] = [
   }),
 ];
 
-/** A metric whose meaning changed: kept for those who still read it, and named by its successor (specification §9). */
+/** A metric whose meaning changed: kept for existing readers, and replaced by its successor (specification §9). */
 export const REPLACED: readonly MetricDefinition[] = [
   hit('screening.matches', 'Screening matches', {
     description: 'Hits against sanctions and adverse media lists, without PEP. Replaced by screening.hits.',

@@ -1,23 +1,23 @@
 import type { Report } from './report.ts';
 
-/** A report as it was computed, kept as bytes so that answering from the cache costs next to nothing. */
+/** A computed report as bytes, so that cache hits are cheap. */
 export interface CachedReport extends Pick<Report, 'meta'> {
-  /** When it was computed, in ms of the cache's own clock. */
+  /** When it was computed, ms on the cache's clock. */
   readonly at: number;
   /** `Report.rest` */
   readonly rest: Buffer;
 }
 
 export interface ReportCache {
-  /** What is held for the question and has not expired, with the whole seconds until it does. */
+  /** The cached report of a query and the whole seconds until it expires. */
   get(question: string, now: number): { readonly held: CachedReport; readonly secondsLeft: number } | undefined;
   put(question: string, report: CachedReport): void;
 }
 
-/** When more is held, the oldest answers go first. */
+/** Beyond this the oldest reports are evicted. */
 const MAX_BYTES = 64_000_000;
 
-/** @param seconds how long an answer is held; 0 holds nothing (specification §4.5: up to an hour) */
+/** @param seconds TTL of a report; 0 disables the cache (specification §4.5: up to an hour) */
 export function reportCache(seconds: number): ReportCache {
   const reports = new Map<string, CachedReport>();
   let bytes = 0;

@@ -11,11 +11,11 @@ import type { DimensionId } from './snapshot.ts';
 
 type ValidationCode = Extract<keyof typeof PROBLEM_CODES, `analytics.${string}` | 'validation.failed'>;
 
-/** A report request that obeys every rule of specification §2.7, with its words looked up. */
+/** A valid report request (specification §2.7) with resolved ids. */
 export interface ReportQuery {
   readonly metrics: readonly MetricDefinition[];
   readonly dimensions: readonly { readonly id: DimensionId; readonly values: DimensionValues }[];
-  /** A row passes when each dimension's code is allowed. One without a value passes `not_in`, and no other filter. */
+  /** A row passes when each dimension's code is allowed. A row without a value passes only `not_in`. */
   readonly filters: readonly { readonly dimension: DimensionId; readonly allowed: Uint8Array }[];
   readonly range: DayRange;
   readonly compareRange: DayRange | undefined;
@@ -26,7 +26,7 @@ export interface ReportQuery {
   readonly totals: boolean;
 }
 
-/** The body → a question. Throws a 422 `Refusal` that names every fault it found, with its pointer. */
+/** Parses the body. Throws a 422 `ProblemError` with all errors and their pointers. */
 export function parseReportQuery(body: unknown, tenant: Tenant, world: SandboxState): ReportQuery {
   const parsed = reportRequestSchema.safeParse(body);
   if (!parsed.success) throw validationError(parsed.error.issues.flatMap(schemaProblems));
@@ -50,7 +50,7 @@ export function parseReportQuery(body: unknown, tenant: Tenant, world: SandboxSt
   };
 }
 
-/** The same for two questions that mean the same, however they were written. */
+/** Equal for equivalent queries, however they are written. */
 export const queryKey = (question: ReportQuery): string =>
   JSON.stringify({
     ...question,
@@ -60,7 +60,7 @@ export const queryKey = (question: ReportQuery): string =>
   });
 
 interface QueryProblem extends ValidationProblem {
-  /** The problem's own code when this fault comes first. */
+  /** The problem's code if this error comes first. */
   readonly problem: ValidationCode;
 }
 
@@ -75,7 +75,7 @@ function validationError(found: readonly QueryProblem[]): ProblemError {
 const jsonPointer = (path: readonly PropertyKey[]) =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** What zod found against the contract's schema → faults with the code of specification §7. */
+/** zod issues → errors with the codes of specification §7. */
 function schemaProblems(issue: z.core.$ZodIssue): QueryProblem[] {
   const pointer = jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
@@ -136,7 +136,7 @@ const invalid = (pointer: string, detail: string, metadata: Record<string, unkno
   metadata,
 });
 
-/** Dimensions that every one of the metrics accepts. */
+/** Dimensions that all metrics accept. */
 const commonDimensions = (metrics: readonly MetricDefinition[]): DimensionId[] => {
   const [first, ...rest] = metrics;
   return (first?.dimensions ?? []).filter((id) => rest.every((metric) => metric.dimensions.includes(id)));

@@ -8,9 +8,9 @@ import type { Snapshot } from './snapshot.ts';
 
 type Cell = number | null;
 
-/** What a report says apart from its cache (specification §2.8). */
+/** A report without its cache fields (specification §2.8). */
 export interface Report {
-  /** Without `cached` and `refresh_retry_after`, which depend on the moment of answering. */
+  /** Without `cached` and `refresh_retry_after`, which depend on the time of the response. */
   readonly meta: {
     readonly as_of: string;
     readonly timezone: string;
@@ -25,7 +25,7 @@ export interface Report {
   readonly rest: string;
 }
 
-/** One metric over the asked buckets and groups, and over those of the previous period. */
+/** One metric over the requested buckets and groups, and over those of the previous period. */
 interface Series {
   readonly values: Float64Array;
   readonly compare: Float64Array | undefined;
@@ -34,7 +34,7 @@ interface Series {
 const cell = (value: number | undefined): Cell => (value === undefined || Number.isNaN(value) ? null : value);
 const toDateRange = ({ from, to }: DayRange) => ({ from: toDate(from), to: toDate(to) });
 
-/** Answers a question from the organization as it stands now (specification §2.8). */
+/** Computes a report from the organization's present state (specification §2.8). */
 export function computeReport(question: ReportQuery, tenant: Tenant, world: SandboxState): Report {
   const zone = world.zone(question.timezone);
   const state = tenant.snapshot();
@@ -52,7 +52,7 @@ export function computeReport(question: ReportQuery, tenant: Tenant, world: Sand
   const found = sortedCells(question, all, spans.length, grouping, seen);
   const kept = found.length > question.limit ? found.slice(0, question.limit) : found;
   const now = world.now();
-  // A current count has no bucket that could still run.
+  // A current count has no partial bucket.
   const current = question.metrics.every((metric) => metric.at === undefined);
   const running = (bucket: Bucket) => !current && zone.start(bucket.to + 1) > now;
   return {
@@ -85,15 +85,15 @@ function bucketEdges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
 interface Groups {
   readonly size: number;
   readonly by: (table: ReportQuery['metrics'][number]['table']) => Grouping;
-  /** The value of dimension `nth` in a group, as its place in the catalog's list; one past the last where it has none. */
+  /** The value of dimension `nth` in a group, as its index in the catalog; one past the last without a value. */
   readonly place: (group: number, nth: number) => number;
 }
 
-/** The codes of a dimension by which rows are grouped: those of its values, and last that of rows without one. */
+/** The codes of a dimension: those of its values, then that of rows without one. */
 const codesOf = ({ codes, none }: DimensionValues): readonly number[] =>
   none === undefined ? codes : [...codes, none];
 
-/** Groups are numbered by the places of their values, so that their order is the order of the catalog, "no value" last. */
+/** Groups are numbered in the order of the catalog, "no value" last. */
 function groupRows({ dimensions, filters }: Pick<ReportQuery, 'dimensions' | 'filters'>, view: Snapshot): Groups {
   const [first, second] = dimensions;
   const inner = second === undefined ? 1 : codesOf(second.values).length;
@@ -125,7 +125,7 @@ function groupRows({ dimensions, filters }: Pick<ReportQuery, 'dimensions' | 'fi
   };
 }
 
-/** The rows as cells (`bucket * groups + group`), sorted as asked; by bucket and then each dimension at first. */
+/** The rows as cells (`bucket * groups + group`), sorted as requested; before that by bucket and then each dimension. */
 function sortedCells(
   question: ReportQuery,
   all: readonly Series[],
@@ -152,7 +152,7 @@ function sortedCells(
   return cells.sort((a, b) => {
     for (const { sign, value } of keys) {
       const [left, right] = [value(a), value(b)];
-      // What is undefined comes last in either direction.
+      // Undefined values are last in either direction.
       if (Number.isNaN(left) || Number.isNaN(right)) {
         if (Number.isNaN(left) !== Number.isNaN(right)) return Number.isNaN(left) ? 1 : -1;
       } else if (left !== right) return sign * (left - right);
@@ -181,8 +181,8 @@ function columnDescriptors({ metrics, dimensions, granularity }: ReportQuery): u
 }
 
 /**
- * The rows as JSON text, one string that grows: making objects of 5,000 rows and their text afterwards takes twice as
- * long, which is longer than computing the figures.
+ * The rows as JSON text, built as one string: serializing 5,000 objects takes twice as long, which is longer than
+ * computing the values.
  */
 function rowsJson(
   question: ReportQuery,
@@ -201,7 +201,7 @@ function rowsJson(
   );
   const keys = question.metrics.map(({ id }) => `${JSON.stringify(id)}:`);
   const figures = all.map(({ values }) => values);
-  // A current count has nothing before it to be compared with.
+  // A current count has no previous period.
   const before = all.map(({ compare }, nth) => (question.metrics[nth]?.at === undefined ? undefined : compare));
   let text = '';
   for (const index of kept) {
@@ -210,7 +210,7 @@ function rowsJson(
     for (let nth = 0; nth < names.length; nth++) text += names[nth]?.[grouping.place(index % grouping.size, nth)];
     for (let nth = 0; nth < keys.length; nth++) text += `${keys[nth]}${cell(figures[nth]?.[index])},`;
     if (question.compareRange !== undefined) {
-      // The n-th bucket is matched with the n-th of the previous period; past the end of that there is nothing: null.
+      // The n-th bucket is matched with the n-th of the previous period; null past its end.
       const values = keys.map((key, nth) => `${key}${cell(before[nth]?.[index])}`);
       text += `"compare":{${values.join()}},`;
     }
@@ -219,7 +219,7 @@ function rowsJson(
   return `[${text}]`;
 }
 
-/** Each metric recomputed over the whole range, ungrouped, whatever the limit cut (specification §2.8). */
+/** Each metric over the whole range, ungrouped, regardless of the limit (specification §2.8). */
 function computeTotals(question: ReportQuery, tenant: Tenant, view: Snapshot, zone: ZoneDays): Record<string, unknown> {
   const grouping = groupRows({ dimensions: [], filters: question.filters }, view);
   const over = (range: DayRange) => {

@@ -1,6 +1,5 @@
+import { DAY_MS } from '../../base/time.ts';
 import { CODES, type FactTables, type History, NEVER, type TableName, valueCode } from '../generator/fact-tables.ts';
-
-const DAY_MS = 86_400_000;
 
 export type DimensionId =
   | 'profile.type'
@@ -15,13 +14,13 @@ export type DimensionId =
   | 'hit.kind'
   | 'hit.resolution';
 
-/** A history as it stands at one instant: states are what the past events made of them, the future is unseen. */
+/** The state of a history at one instant, derived from past events only. */
 export interface Snapshot {
   readonly history: History;
   readonly now: number;
-  /** Epoch ms: the first instant of the day of `now`, in UTC or in the zone of whoever asks. */
+  /** Epoch ms: the first instant of the day of `now`, in UTC or in the requested zone. */
   readonly today: number;
-  /** One code a row: the value of the dimension for each row of the table. */
+  /** The dimension's code for each row of the table. */
   column(table: TableName, dimension: DimensionId): Uint8Array;
   /** Review status of each profile. */
   readonly status: Uint8Array;
@@ -93,7 +92,7 @@ function ageCode(ms: number): number {
 }
 
 /**
- * Review status, its beginning and the relationship it means, for each profile: a prospect until the first approval,
+ * Review status, its start and the resulting relationship, for each profile: a prospect until the first approval,
  * then active, under review while a later review goes on, rejected after a decline, ended once archived.
  */
 function profileStates({ profiles, changes }: FactTables, now: number) {

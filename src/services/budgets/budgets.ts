@@ -1,31 +1,25 @@
 import type { SteadyClock } from '../../base/clock.ts';
 import { clockStepDetector, type WallClockReading } from '../../base/clock-steps.ts';
-import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import { type Log, silentLog } from '../../base/log.ts';
-import type { SecretSource } from '../../base/secrets/secret.ts';
-import { RATE_LIMITS } from '../../contract/limits.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Budget, BudgetLimits, BudgetState, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
+import type { Budget, BudgetLimits, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
 import { bucketClock, redisBudget } from '../../fetch/rate-limit/redis-budget.ts';
 import { type RedisClient, redisName } from '../../redis/client.ts';
 import { redisClock } from '../../redis/clock.ts';
 import { dataLossDetector } from '../../redis/data-loss.ts';
-import { type BudgetConflict, budgetConflict, lowestLimits, orgsSharingKey } from './key-limits.ts';
 
-/** Metrics calls and list reads never draw on the same tokens. */
+/** Metrics calls and list reads have separate budgets. */
 export type BudgetKind = 'metrics' | 'reads';
 
-/** A budget of its own for each name: metrics calls and list reads never draw on the same tokens. */
+/** Creates the budget of a kind of calls. */
 export type BudgetFactory = (of: BudgetKind, limits: BudgetLimits) => Budget;
 
 /**
- * The budgets that all workers of one Redis share. The limits are no part of where the tokens are kept: a deploy that
- * changes them must find what is in flight, or the service sees both budgets in one window.
+ * The budgets that all workers of one Redis share. Their keys do not contain the limits: a deployment that changes these
+ * must see the calls in flight, or the service receives both budgets in one window.
  *
- * @param log told once, by one of all processes, that a key goes slower after a 429, and once that it has recovered; that
- * the clock of Redis was stepped; that Redis has lost the calls of a key
- * @param belongsTo the identity that the process compared at its start; see `dataLossDetector`
+ * @param log one of all processes logs throttling after a 429, recovery, steps of the clock of Redis, and lost data
+ * @param belongsTo the id of the deployment, as compared at the start of the process; see `dataLossDetector`
  */
 export function sharedBudgets(
   redis: RedisClient,
@@ -34,9 +28,9 @@ export function sharedBudgets(
   log: Log = silentLog,
   belongsTo?: () => string | undefined,
 ): BudgetFactory {
-  const memories = { metrics: bucketClock(), reads: bucketClock() };
-  const lost = dataLossDetector(redis, prefix, belongsTo);
-  // Whoever only looks has nobody to tell.
+  const clocks = { metrics: bucketClock(), reads: bucketClock() };
+  const dataLoss = dataLossDetector(redis, prefix, belongsTo);
+  // Without a log there is nothing to report to.
   const onClockReading = log === silentLog ? undefined : watchRedisClock(redis, prefix, log);
   return (of, limits) =>
     redisBudget(redis, {
@@ -48,14 +42,14 @@ export function sharedBudgets(
         return limits.windowMs;
       },
       clock,
-      bucketClock: memories[of],
-      dataLoss: lost,
+      bucketClock: clocks[of],
+      dataLoss,
       ...(onClockReading && { onClockReading }),
       onEvent: logBudgetEvents(log, of, limits),
     });
 }
 
-/** Says, in one of all processes, that the wall clock of Redis was stepped. The budgets do not go by it. */
+/** Logs, in one of all processes, that the wall clock of Redis was stepped. The budgets do not depend on it. */
 function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading: WallClockReading) => void {
   const stepOf = clockStepDetector();
   const steps = redisClock(redis, { prefix });
@@ -63,11 +57,11 @@ function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading
     steps.loadBaseline();
     const ms = stepOf(reading);
     if (ms === undefined) return;
-    // What cannot be recorded is said all the same: twice is better than never.
+    // Log it even if it cannot be recorded: a duplicate is better than none.
     const first = steps.record(ms, reading.wall).catch(() => true);
-    void first.then((say) => {
-      if (!say) return;
-      log.warn('The clock of Redis was stepped; the budget of the API keys does not go by it', {
+    void first.then((isFirst) => {
+      if (!isFirst) return;
+      log.warn('The clock of Redis was stepped; budgets do not depend on it', {
         event: 'redis.clock_stepped',
         ms,
         why: `${redisName(redis)}, ${ms > 0 ? 'ahead' : 'back'}; or this machine was suspended`,
@@ -76,7 +70,7 @@ function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading
   };
 }
 
-/** The budgets of one process that asks no Redis: nobody else sees what it spends. */
+/** The budgets of a process without Redis: it shares them with no other process. */
 export const localBudgets =
   (clock: SteadyClock, log: Log): BudgetFactory =>
   (of, limits) =>
@@ -95,121 +89,34 @@ const CALL_NAMES: Record<BudgetKind, string> = { metrics: 'metrics calls', reads
 
 const logBudgetEvents =
   (log: Log, of: BudgetKind, limits: BudgetLimits): OnBudgetEvent =>
-  (news) => {
-    const { key, org } = news;
-    if (news.kind === 'lost') {
-      log.warn('Redis has lost the calls of the API key: none is made until they no longer count', {
+  (event) => {
+    const { key, org } = event;
+    if (event.kind === 'lost') {
+      log.warn('Budget state lost in Redis; calls are held for one window', {
         event: 'budget.lost',
         key,
         org,
-        ms: news.forMs,
+        ms: event.forMs,
         why: CALL_NAMES[of],
       });
       return;
     }
-    if (news.kind === 'recovered') {
-      log.info('The API key goes at its full rate again', {
+    if (event.kind === 'recovered') {
+      log.info('API key is no longer throttled', {
         key,
         org,
         count: limits.calls,
-        ms: news.afterMs,
+        ms: event.afterMs,
         why: CALL_NAMES[of],
       });
       return;
     }
-    const blocked = new Date(news.blockedUntil).toISOString();
-    log.warn('A 429 although the budget was kept: the API key goes slower for a while', {
+    const blocked = new Date(event.blockedUntil).toISOString();
+    log.warn('429 within the budget: the API key is throttled', {
       key,
       org,
-      count: news.limit,
-      until: new Date(news.slowedUntil).toISOString(),
-      why: `${CALL_NAMES[of]}: ${news.limit} of ${limits.calls} tokens, and none before ${blocked}; somebody else uses the key, or the service is stricter than it says`,
+      count: event.limit,
+      until: new Date(event.slowedUntil).toISOString(),
+      why: `${CALL_NAMES[of]}: ${event.limit} of ${limits.calls} tokens, and none before ${blocked}; another client uses the key, or the service applies a lower limit`,
     });
   };
-
-/** One API key's lines, as they are now. */
-export interface KeyBudgets {
-  /** Fingerprint of the key. */
-  readonly key: string;
-  readonly organizations: readonly string[];
-  /** Of metrics calls, as they are configured. */
-  readonly limits: BudgetLimits;
-  /** Where organizations that share the key set different limits. */
-  readonly conflict: BudgetConflict | undefined;
-  readonly metrics: BudgetState;
-  /** Null while nothing is or lately was in the line of list reads. */
-  readonly reads: BudgetState | null;
-}
-
-/** The budgets of some organizations' keys, and the organizations whose key is not known here, with the reason. */
-export interface BudgetInspection {
-  readonly keys: readonly KeyBudgets[];
-  readonly unknown: readonly { readonly org: string; readonly error: ErrorJson }[];
-}
-
-/**
- * Looks at the budgets of these organizations' keys. Asks Redis alone: no call is made and no token spent. One key that
- * cannot be resolved does not hide the others. Throws `redis.unreachable`.
- */
-export async function inspectBudgets(
-  orgs: Iterable<OrgSettings>,
-  { secrets, budgetOf, inForce }: InspectBudgetsPorts,
-): Promise<BudgetInspection> {
-  const asked = [...orgs];
-  const all = inForce === undefined ? asked : [...inForce];
-  const byKey = new Map<string, [OrgSettings, ...OrgSettings[]]>();
-  const unknown: { org: string; error: ErrorJson }[] = [];
-  for (const settings of asked) {
-    try {
-      const key = (await secrets(settings.api_key)).fingerprint();
-      const known = byKey.get(key);
-      if (known === undefined) byKey.set(key, [settings]);
-      else known.push(settings);
-    } catch (thrown) {
-      unknown.push({ org: settings.id, error: toDocketError(thrown).toJSON() });
-    }
-  }
-  const look = (of: BudgetKind, key: string, limits: BudgetLimits) => budgetOf(of, limits).inspect(key);
-  const keys = await Promise.all(
-    [...byKey].map(async ([key, shown]): Promise<KeyBudgets> => {
-      const [first = shown[0], ...others] = all === asked ? shown : await orgsSharingKey(key, all, secrets);
-      const limits = lowestLimits([first, ...others]);
-      const [metrics, reads] = await Promise.all([look('metrics', key, limits), look('reads', key, RATE_LIMITS.reads)]);
-      return {
-        key,
-        organizations: shown.map(({ id }) => id),
-        limits,
-        conflict: budgetConflict([first, ...others]),
-        metrics,
-        reads: isIdle(reads) ? null : reads,
-      };
-    }),
-  );
-  return { keys, unknown };
-}
-
-/** What looking at budgets goes by. */
-export interface InspectBudgetsPorts {
-  readonly secrets: SecretSource;
-  readonly budgetOf: BudgetFactory;
-  /** All organizations in force, which decide of the limits of a key; those that are looked at when absent. */
-  readonly inForce?: Iterable<OrgSettings> | undefined;
-}
-
-const isIdle = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: BudgetState): boolean =>
-  tokens === RATE_LIMITS.reads.calls &&
-  limit === RATE_LIMITS.reads.calls &&
-  inFlight + waiting + throttled === 0 &&
-  blockedUntil === null;
-
-/**
- * When a run that starts now can have dispatched its last call (epoch ms), if nobody goes before it: those who wait now
- * come first, and each window brings at most `limit` tokens.
- *
- * @param calls tokens the run needs
- */
-export function expectedFinish(state: BudgetState, windowMs: number, calls: number, now: number): number {
-  const start = Math.max(now, state.blockedUntil ?? now);
-  const without = state.waiting + calls - state.tokens;
-  return calls === 0 ? now : start + Math.max(0, Math.ceil(without / state.limit)) * windowMs;
-}

@@ -5,7 +5,7 @@ import type { DefinitionSource } from '../../definitions/load/definition-source.
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
 
-/** The organizations of the definitions in force, by id. */
+/** The active organizations, by id. */
 export type ActiveOrgs = ReadonlyMap<string, OrgSettings>;
 
 /** The metrics limits that one `org.yaml` sets. */
@@ -14,10 +14,7 @@ export const budgetLimits = ({ budget }: Pick<OrgSettings, 'budget'>): BudgetLim
   windowMs: budget?.window === undefined ? RATE_LIMITS.metrics.windowMs : budget.window * 1000,
 });
 
-/**
- * The limits that keep what each of these organizations says of the key that they share: the fewest calls in the longest
- * window. With one organization, or where all say the same, what they say.
- */
+/** The limits of an API key that several organizations share: the fewest calls in the longest window of their settings. */
 export function lowestLimits(orgs: readonly [OrgSettings, ...OrgSettings[]]): BudgetLimits {
   const all = orgs.map(budgetLimits);
   return {
@@ -29,29 +26,28 @@ export function lowestLimits(orgs: readonly [OrgSettings, ...OrgSettings[]]): Bu
 /** Organizations that share an API key and set different limits for it. */
 export interface BudgetConflict {
   readonly organizations: readonly string[];
-  /** One sentence that names each organization and what it says. */
+  /** One sentence with each organization and its setting. */
   readonly message: string;
 }
 
 export const BUDGET_CONFLICT_HINT = 'write the same `budget` into each org.yaml: the service counts calls by key';
 
-/** Undefined where these organizations, which share a key, say the same. */
+/** Undefined where these organizations, which share a key, have the same settings. */
 export function budgetConflict(orgs: readonly OrgSettings[]): BudgetConflict | undefined {
-  const said = orgs.map((settings) => ({ id: settings.id, ...budgetLimits(settings) }));
-  const differs = (of: (limits: BudgetLimits) => number): boolean => new Set(said.map(of)).size > 1;
+  const limits = orgs.map((settings) => ({ id: settings.id, ...budgetLimits(settings) }));
+  const differs = (of: (each: BudgetLimits) => number): boolean => new Set(limits.map(of)).size > 1;
   const windows = differs(({ windowMs }) => windowMs);
   if (!windows && !differs(({ calls }) => calls)) return undefined;
-  const each = said.map(({ id, calls, windowMs }) => `${id} says ${calls}${windows ? ` in ${windowMs / 1000} s` : ''}`);
+  const each = limits.map(
+    ({ id, calls, windowMs }) => `${id} says ${calls}${windows ? ` in ${windowMs / 1000} s` : ''}`,
+  );
   return {
-    organizations: said.map(({ id }) => id),
+    organizations: limits.map(({ id }) => id),
     message: `Conflicting \`budget\` settings for one API key: ${each.join(', ')}.`,
   };
 }
 
-/**
- * Every conflict among these organizations. A key that cannot be read here is told from others by its reference: two
- * references to one variable or file are one key.
- */
+/** All conflicts among these organizations. An unreadable key is identified by its reference: a variable or a file. */
 export async function budgetConflicts(
   orgs: Iterable<OrgSettings>,
   secrets: SecretSource,
@@ -66,7 +62,7 @@ export async function budgetConflicts(
   return [...byKey.values()].flatMap((sharing) => budgetConflict(sharing) ?? []);
 }
 
-/** The organizations whose key has this fingerprint. Keys are read anew: one that was rotated is another. */
+/** The organizations whose API key has this fingerprint. Reads the keys, which may have been rotated. */
 export async function orgsSharingKey(
   key: string,
   orgs: Iterable<OrgSettings>,
@@ -77,27 +73,28 @@ export async function orgsSharingKey(
   return all.filter((_, index) => keys[index] === key);
 }
 
-/** Undefined for a key that cannot be read here. */
+/** Undefined for a key that this process cannot read. */
 const fingerprintOf = ({ api_key }: OrgSettings, secrets: SecretSource): Promise<string | undefined> =>
   secrets(api_key).then(
     (secret) => secret.fingerprint(),
     () => undefined,
   );
 
-/** The metrics limits of API keys, which follow the definitions in force. */
+/** The metrics limits of API keys. They follow the active definitions. */
 export interface KeyLimits {
   /**
-   * Finds out which organizations share the key; the log is told of a conflict among them, once for each that comes up.
-   * @param settings whose key it is: they count where no organization in force has it
+   * Determines which organizations share the key, and logs each conflict among them once.
+   *
+   * @param settings the owner of the key; used where no active organization has it
    */
   resolve(key: string, settings: OrgSettings): Promise<void>;
-  /** Of a key that was resolved. Read at each use, they say what the definitions of that moment say. */
+  /** The limits of a resolved key. Each read reflects the current definitions. */
   of(key: string): BudgetLimits;
 }
 
 /**
- * The limits of a key are what `org.yaml` says now, however old a run and its frozen settings are. Organizations that
- * share a key and do not agree get the lowest limits: nobody's report fails for another's edit, and no limit is exceeded.
+ * The limits come from the current `org.yaml`, not from the frozen settings of a run. Organizations that share a key and
+ * disagree get the lowest limits, so that no report fails for another organization's edit and no limit is exceeded.
  */
 export function keyLimits({
   orgs,
@@ -141,10 +138,7 @@ export function keyLimits({
   };
 }
 
-/**
- * Fingerprint of the key that an organization has now, read anew each time, so that a rotated key is noticed; undefined
- * where it cannot be resolved.
- */
+/** Fingerprint of the current API key of an organization, read at each call; undefined where it cannot be resolved. */
 export const currentKeyFingerprint =
   (jobs: DefinitionSource, secrets: SecretSource) =>
   async (org: string): Promise<string | undefined> => {

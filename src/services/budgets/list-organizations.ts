@@ -6,9 +6,9 @@ import { rateLimitedCall } from '../../fetch/rate-limit/rate-limited-call.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 
 /**
- * Every organization that the key reaches. It is a read of the key's owner (600 a minute, specification §8) and costs
- * none of its metrics calls. Throws `api.forbidden` for a key that is limited to a permission, which the service accepts
- * all the same; `api.unauthorized`, `api.unreachable` as every call.
+ * All organizations that the API key can access. Uses the budget of list reads (600 per minute, specification §8). Throws
+ * `api.forbidden` for a key with restricted permissions, though other calls accept it; `api.unauthorized`,
+ * `api.unreachable`.
  */
 export async function listOrganizations(
   ports: Pick<RunPorts, 'client' | 'reads' | 'key' | 'clock' | 'maxWaitMs'>,

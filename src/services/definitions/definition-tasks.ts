@@ -12,23 +12,22 @@ import type { SourceFile } from '../../definitions/yaml/source-file.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
 import { definitionParser } from './built-in-kinds.ts';
 
-/** A report's text, and what it is read as. */
+/** The text of a report and the context to parse it in. */
 export interface ReportText {
   readonly text: string;
-  /** As faults name it. */
+  /** File name in diagnostics. */
   readonly file: string;
   readonly name: { readonly org: string; readonly report: string };
   readonly of: LoadedOrg | undefined;
 }
 
-/** What the thread of definitions does: reads a file, or checks a text that was posted. */
+/** A task of the definition thread: parse a file, or validate a submitted text. */
 export type DefinitionTask =
   | ({ readonly kind: 'report'; readonly positions: boolean } & ReportText)
   | { readonly kind: 'settings'; readonly positions: boolean; readonly text: string; readonly file: string }
   | ({ readonly kind: 'posted' } & ValidationTask);
 
 export interface ValidationTask extends ReportText {
-  /** To compare with. */
   readonly catalog: Catalog | undefined;
   readonly now: number;
 }
@@ -48,7 +47,7 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
   return { kind: 'report', read: withoutText(read, task.positions && read.definition !== undefined) };
 }
 
-/** All faults of a text: its own, and what the catalog cannot answer. */
+/** All diagnostics of a text: of its syntax, and of the catalog. */
 export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
   const { source, definition, diagnostics } = definitionParser.report(text, file, name, of);
   if (definition === undefined || of === undefined || catalog === undefined) return diagnostics;
@@ -61,7 +60,7 @@ export function validateText({ text, file, name, of, catalog, now }: ValidationT
 
 const NO_LINES = new Uint32Array();
 
-/** As it is sent: who asked has the text, and not everybody wants positions, which are larger than it. */
+/** Drops what the caller has (the text) or does not need (positions, which are larger than the text). */
 const withoutText = <Read extends { readonly source: SourceFile }>(read: Read, positions: boolean): Read => {
   const { tree, lines, file } = read.source;
   const kept = positions && tree !== undefined ? { lines, tree } : { lines: NO_LINES };

@@ -34,7 +34,7 @@ deliveries:
 
 const settings = parseSettings(ORG, 'org.yaml').value;
 
-/** A report that goes through all that a posted one goes through. Nobody hears what comes of it. */
+/** A report that exercises all steps of a validation. Its result is ignored. */
 export const WARM_UP_TASK: DefinitionTask = {
   kind: 'posted',
   text: REPORT,
@@ -45,6 +45,6 @@ export const WARM_UP_TASK: DefinitionTask = {
   now: 0,
 };
 
-// Code that has run before is several times as fast, and the first text has no longer a deadline than the others.
-for (let turn = 0; turn < 3; turn += 1) handleTask(WARM_UP_TASK);
+// Warm code is several times faster, and the first text has the same deadline as the others.
+for (let round = 0; round < 3; round += 1) handleTask(WARM_UP_TASK);
 serveTasks(handleTask);

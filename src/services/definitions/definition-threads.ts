@@ -1,63 +1,65 @@
-import type { ValidateText } from '../../admin/access/definitions.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { taskThread } from '../../base/task-thread.ts';
-import type { GetCachedCatalog } from '../../compose/catalogs.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import { overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import type { DefinitionParser } from '../../definitions/load/parse-definitions.ts';
+import type { DefinitionParser, LoadedOrg } from '../../definitions/load/parse-definitions.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
 const THREAD_ENTRY = new URL('./definition-thread.js', import.meta.url);
 
-/** Of a thread. The largest definition that may be takes a fraction. */
+/** Memory of a thread; the largest valid definition needs a fraction. */
 const MEMORY_MB = 256;
-/** Somebody waits for the answer. */
+/** A user waits for the answer. */
 const VALIDATION_TIMEOUT_MS = 1_500;
-/** The same from when it was posted, with the wait for its turn and for a thread. */
+/** From submission to answer, including the wait for a thread. */
 const VALIDATION_ANSWER_TIMEOUT_MS = 1_900;
-/** Of each file of a folder. */
+/** For each file of a folder. */
 const FILE_TIMEOUT_MS = 10_000;
-/** Texts that wait to be checked: of one organization, and of all. */
+/** Queued texts of one organization, and in total. */
 const MAX_WAITING = { owner: 4, all: 32 };
 
 const describeLimit = (deadlineMs: number) => `${deadlineMs / 1000} s and ${MEMORY_MB} MB`;
 
 interface ThreadSettings {
   readonly clock: Clock;
-  /** Another thread than Docket's own, for tests. */
+  /** Replaces the thread in tests. */
   readonly entry?: URL;
 }
 
-/** Reads the files of a folder in a thread. It is there while it is needed. */
+/** Parses the files of a folder in a thread, which runs only while it is needed. */
 export interface ReaderThread {
   readonly reader: DefinitionParser;
   close(): Promise<void>;
 }
 
 /**
- * A file that takes too much time or memory has a fault, and the others are read.
- * @param positions keeps where the values of a file are, for faults that are found later
+ * A file that takes too much time or memory gets a diagnostic; the other files are read.
+ *
+ * @param positions keeps the positions of values, for diagnostics that are found later
  */
 export function startReaderThread(settings: ThreadSettings & { readonly positions: boolean }): ReaderThread {
   const { clock, positions, entry = THREAD_ENTRY } = settings;
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({ entry, memoryMb: MEMORY_MB, clock });
-  const ask = async (task: DefinitionTask): Promise<DefinitionAnswer | undefined> => {
+  const request = async (task: DefinitionTask): Promise<DefinitionAnswer | undefined> => {
     const outcome = await thread.run('', task, FILE_TIMEOUT_MS);
     return outcome.kind === 'done' ? outcome.answer : undefined;
   };
-  const givenUp = (text: string, file: string) => ({
+  const overLimit = (text: string, file: string) => ({
     source: { file, text, lines: new Uint32Array() },
     diagnostics: [overLimitDiagnostic(file, describeLimit(FILE_TIMEOUT_MS))],
   });
   return {
     reader: {
       report: async (text, file, name, of) => {
-        const answer = await ask({ kind: 'report', positions, text, file, name, of });
-        return answer?.kind === 'report' ? withText(answer.read, text) : givenUp(text, file);
+        const answer = await request({ kind: 'report', positions, text, file, name, of });
+        return answer?.kind === 'report' ? withText(answer.read, text) : overLimit(text, file);
       },
       settings: async (text, file) => {
-        const answer = await ask({ kind: 'settings', positions, text, file });
-        return answer?.kind === 'settings' ? withText(answer.read, text) : givenUp(text, file);
+        const answer = await request({ kind: 'settings', positions, text, file });
+        return answer?.kind === 'settings' ? withText(answer.read, text) : overLimit(text, file);
       },
     },
     close: () => thread.close(),
@@ -69,7 +71,23 @@ const withText = <Read extends { readonly source: { readonly text: string } }>(r
   source: { ...read.source, text },
 });
 
-/** Checks texts that were posted, in a thread of their own: a folder that is read does not hold them up. */
+/** Validates the text of a definition as `docket check` does. Throws `definition.busy`. */
+export type ValidateText = (submitted: {
+  readonly text: string;
+  readonly file: string;
+  readonly name: { readonly org: string; readonly report: string };
+  /** Undefined: the organization's settings cannot be read. */
+  readonly of: LoadedOrg | undefined;
+}) => Promise<{
+  readonly faults: readonly Diagnostic[];
+  /** Why the metric catalog was not checked; null where it was. */
+  readonly unchecked: string | null;
+}>;
+
+/** The catalog that the workers hold, or why there is none. */
+export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
+
+/** Validates submitted texts in a thread of its own, so that reading a folder does not delay them. */
 export interface ValidationThread {
   readonly validate: ValidateText;
   close(): Promise<void>;
@@ -88,14 +106,14 @@ export function startValidationThread({
     responseTimeoutMs: VALIDATION_ANSWER_TIMEOUT_MS,
   });
   return {
-    validate: async (posted) => {
-      const { file, name, of } = posted;
+    validate: async (submitted) => {
+      const { file, name, of } = submitted;
       const catalog = of === undefined ? NO_SETTINGS : await catalogOf(of.settings);
       const [known, unchecked] = typeof catalog === 'string' ? [undefined, catalog] : [catalog, null];
-      const task = { kind: 'posted', ...posted, catalog: known, now: clock.now() } as const;
+      const task = { kind: 'posted', ...submitted, catalog: known, now: clock.now() } as const;
       const outcome = await thread.run(name.org, task, VALIDATION_TIMEOUT_MS);
-      if (outcome.kind === 'full' || outcome.kind === 'late') throw busyError(outcome.kind);
-      if (outcome.kind === 'over')
+      if (outcome.kind === 'queue_full' || outcome.kind === 'timeout') throw busyError(outcome.kind);
+      if (outcome.kind === 'exceeded')
         return { faults: [overLimitDiagnostic(file, describeLimit(VALIDATION_TIMEOUT_MS))], unchecked: null };
       const faults = outcome.answer.kind === 'posted' ? outcome.answer.faults : [];
       return { faults, unchecked: faults.length > 0 ? null : unchecked };
@@ -104,13 +122,13 @@ export function startValidationThread({
   };
 }
 
-const NO_SETTINGS = 'The organization’s org.yaml has a fault: recipients and calendar were not looked at either.';
+const NO_SETTINGS = 'The organization’s org.yaml is invalid: recipients and calendar were not checked either.';
 
-const busyError = (why: 'full' | 'late') =>
-  new DocketError('definition.busy', 'Too many definitions are being checked.', {
+const busyError = (why: 'queue_full' | 'timeout') =>
+  new DocketError('definition.busy', 'Too many definitions are being validated.', {
     expected:
-      why === 'full'
+      why === 'queue_full'
         ? `at most ${MAX_WAITING.owner} of an organization at a time`
         : `an answer within ${VALIDATION_ANSWER_TIMEOUT_MS / 1000} s`,
-    next: 'Send it again in some seconds.',
+    next: 'Try again in a few seconds.',
   });

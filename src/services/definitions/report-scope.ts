@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { reservedCredentialFiles } from '../../base/config/reserved-variables.ts';
+import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { type SecretRef, type SecretSource, secretSource } from '../../base/secrets/secret.ts';
-import type { AppContext } from '../../compose/run-ports.ts';
 import { type AllowListPolicy, checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import { secretAuthorizer, secretRefsIn } from '../../definitions/allow-lists/secrets.ts';
 import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
@@ -14,7 +14,7 @@ import { BUILT_IN_KINDS } from './built-in-kinds.ts';
 
 type Parts = Pick<AppContext, 'config' | 'env' | 'workingDirectory'>;
 
-/** What the environment says of what reports may refer to and where they may be delivered to. */
+/** The allow-lists that the environment sets for reports: secrets they may read, and destinations. */
 export function readScopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): AllowListPolicy {
   const {
     DOCKET_SECRET_FOLDERS: allowedFolders = [],
@@ -28,7 +28,7 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
   return {
     secrets: {
       allowedFolders,
-      // Of whatever variable: one that is added is among them.
+      // All other variables, so that a new one is included.
       deploymentRefs: secretRefsIn(others).map(({ ref }) => ref),
       archiveRefs: secretRefsIn(archive).map(({ ref }) => ref),
       deploymentFiles: [archiveFolder, ...reservedCredentialFiles(env)],
@@ -38,7 +38,7 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
       required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
       reservedFolders: [
         ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
-        // Beside a file of tokens there may be anything, the folders of deliveries too.
+        // The folder of the token file may contain anything, folders of deliveries as well.
         ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), includesSubfolders: false }]),
       ],
     },
@@ -46,28 +46,28 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
   };
 }
 
-/** The scope of reports, as runs have it. */
+/** What the reports of an organization may access. */
 export interface ReportScope {
   /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
   secretsOf(settings: OrgSettings): SecretSource;
   readonly destinations: DestinationPolicy;
-  /** Logs what of these definitions is refused, or will be by a later version; each once, and not again when it is used. */
+  /** Logs what these definitions may not access, now or in a later version. Each message is logged once. */
   logDiagnostics(jobs: Definitions): Promise<void>;
 }
 
-/** @param orgs of the definitions in force */
+/** @param orgs the active organizations */
 export function createReportScope(
-  around: Parts & Pick<AppContext, 'log' | 'learn' | 'redact'>,
+  context: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
   orgs: () => ActiveOrgs,
 ): ReportScope {
-  const policy = readScopePolicy(around);
-  const { log } = around;
-  const source = secretSource(around.env, around);
+  const policy = readScopePolicy(context);
+  const { log } = context;
+  const source = secretSource(context.env, context);
   const logged = new Set<string>();
   const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
   const warn = (why: string, path?: string): void => {
     if (isNew(why))
-      log.warn('A later version will refuse what a report refers to, or where it is delivered', {
+      log.warn('Deprecated: a later version will reject a secret or destination of a report', {
         ...(path === undefined ? {} : { path }),
         why,
       });
@@ -105,8 +105,7 @@ export function createReportScope(
       for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);
       for (const fault of errors) {
         const why = formatDiagnostic(fault);
-        if (isNew(why))
-          log.error('What a report refers to, or where it is delivered, is refused', { path: fault.file, why });
+        if (isNew(why)) log.error('Secret or destination of a report is not allowed', { path: fault.file, why });
       }
     },
   };

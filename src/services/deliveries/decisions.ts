@@ -16,47 +16,53 @@ import { cancelRun } from '../../queue/runs/cancel-run.ts';
 import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import {
+  type DecisionAuthor,
   type RunDecision,
   type RunOrder,
   type RunRecord,
   type RunState,
+  runNotFoundError,
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
-import { RETRYABLE_STATES, retryScope } from './decision-rules.ts';
+import type { DecisionArchive } from './decision-archive.ts';
+import {
+  deliveryChangedError,
+  isReportDelivery,
+  NOTIFIED_STATES,
+  noDecisionNeededError,
+  notRetryableError,
+  REOPENABLE_STATES,
+  RETRYABLE_STATES,
+  retryScope,
+} from './decision-rules.ts';
 import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query-deliveries.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
 export type { DeliveryFilter, DeliveryPage } from './query-deliveries.ts';
 
-/** Who decides, and why: kept with the decision. */
-export interface DecisionAuthor {
-  readonly by: string;
-  readonly reason: string;
-}
-
-/** What a person may decide about deliveries and runs that have ended. */
+/** What a person may decide about deliveries and ended runs. */
 export interface DecisionService {
   find(delivery: string): Promise<DeliveryRow | undefined>;
-  /** As `find`; a delivery that the ledger has lost is put back from the archive of these organizations, which may be searched. */
+  /** As `find`; restores a delivery that the ledger has lost from the archive of these organizations. */
   recover(delivery: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined>;
   page(filter: DeliveryFilter): Promise<DeliveryPage>;
-  /** The first page alone. */
+  /** Only the first page. */
   list(filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]>;
   /**
-   * `sent`: an `unknown` delivery has arrived. `resend`: an `unknown` or `refused` one is sent again, with the same
-   * Message-ID, and no other delivery of its run; a notice to an owner leaves within a minute. What the ledger and the
-   * record have forgotten is taken from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+   * `sent`: an `unknown` delivery has arrived. `resend`: sends an `unknown` or `refused` delivery again, with the same
+   * Message-ID, and no other delivery of its run; a notice to an owner is sent within a minute. Restores expired ledger
+   * rows and records from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
    */
-  resolve(delivery: string, as: 'sent' | 'resend', who: DecisionAuthor): Promise<DeliveryRow>;
+  resolve(delivery: string, as: 'sent' | 'resend', author: DecisionAuthor): Promise<DeliveryRow>;
   /**
-   * Tries again what surely did not arrive, or the whole run when it failed before its files were made. Deliveries that
-   * are `unknown` stay so. Throws `run.not_found`, `run.conflict`.
+   * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. Keeps
+   * `unknown` deliveries. Throws `run.not_found`, `run.conflict`.
    */
-  retry(run: string, who: DecisionAuthor): Promise<RunRecord>;
-  /** Sends a held pack as it is. Throws `run.not_found`, `run.conflict`. */
-  release(run: string, who: DecisionAuthor): Promise<RunRecord>;
+  retry(run: string, author: DecisionAuthor): Promise<RunRecord>;
+  /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`. */
+  release(run: string, author: DecisionAuthor): Promise<RunRecord>;
   /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
-  cancel(run: string, who: DecisionAuthor): Promise<RunRecord>;
+  cancel(run: string, author: DecisionAuthor): Promise<RunRecord>;
 }
 
 export interface DecisionServicePorts {
@@ -64,28 +70,14 @@ export interface DecisionServicePorts {
   readonly queue: Pick<RunQueue, 'requeue' | 'remove'>;
   readonly ledger: Ledger;
   readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
-  readonly archive: {
-    /** Whether the run's files are there and what they were. Throws `archive.corrupt`. */
-    readonly isPublished: (order: RunOrder) => Promise<boolean>;
-    /** Keeps a decision beside the run's files, if they are there. */
-    readonly recordDecision: (row: DeliveryRow, decision: Resolution) => Promise<void>;
-    readonly release: (order: RunOrder, who: DecisionAuthor & { readonly at: number }) => Promise<void>;
-    /** Puts back what the ledger has lost of the run that the delivery is of, should the archive have it. */
-    readonly recover?: (delivery: string, orgs: readonly string[] | '*') => Promise<void>;
-    /** The order of an archived run whose record is gone; undefined where the archive or its definition is gone, too. */
-    readonly orderOf?: (row: DeliveryRow) => Promise<RunOrder | undefined>;
-  };
+  readonly archive: DecisionArchive;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const REOPENABLE_STATES: readonly RunState[] = ['done', 'partly_delivered', 'cancelled', 'failed'];
-/** Ends of which the owner is told. */
-const NOTIFIED_STATES: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
-
 /**
- * Each decision is written in the order that a crash may interrupt: the ledger, the archive, the record, the queue. What
- * is missing after one is done by deciding again, or by the reconciler.
+ * Each decision is written to the ledger, the archive, the record and the queue, in this order. After a crash between two
+ * writes, deciding again or the reconciler completes it.
  */
 export function createDecisionService(ports: DecisionServicePorts): DecisionService {
   const { runs, ledger, archive, clock, log } = ports;
@@ -93,22 +85,20 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
   const recordOf = async (run: string): Promise<RunRecord> => {
     const record = await runs.get(run);
     if (record !== undefined) return record;
-    throw new DocketError('run.not_found', `There is no record of run ${run}.`, {
-      next: '`docket runs` lists what is kept.',
-    });
+    throw runNotFoundError(run);
   };
-  /** The record of an archived run that was forgotten begins anew, at its deliveries: nobody has it in hand yet. */
-  const restoredOf = async (row: DeliveryRow): Promise<RunRecord> => {
+  /** Opens an expired record again from the archive; its run continues at the deliveries. */
+  const restoreRecord = async (row: DeliveryRow): Promise<RunRecord> => {
     const record = await runs.get(row.run);
     if (record !== undefined) return record;
     const order = await archive.orderOf?.(row);
     if (order === undefined) {
-      throw new DocketError('run.not_found', `The record of run ${row.run} is no longer kept.`, {
-        expected: 'the record, or the archived files and the version of the definition that made them',
-        next: 'Declare the delivery sent with --sent, or trigger the report again.',
+      throw new DocketError('run.not_found', `The record of run ${row.run} has expired.`, {
+        expected: 'the record, or the archived files and the definition they were made from',
+        next: 'Record the delivery as sent with --sent, or trigger the report again.',
       });
     }
-    await requireFiles(order);
+    await assertPublished(order);
     return (await runs.open(order)).record;
   };
   const recover = async (id: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined> => {
@@ -117,23 +107,22 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     await archive.recover(id, orgs);
     return ledger.find(id);
   };
-  const deliveriesOf = async (run: string): Promise<DeliveryRow[]> =>
-    (await ledger.list(run)).filter(({ target }) => target !== NOTICE_TARGET);
-  const decide = async (
+  const deliveriesOf = async (run: string): Promise<DeliveryRow[]> => (await ledger.list(run)).filter(isReportDelivery);
+  const recordDecision = async (
     row: DeliveryRow,
     to: Resolution['to'],
     { by, reason }: DecisionAuthor,
   ): Promise<DeliveryRow> => {
     const decision = { to, by, reason, at: clock.now() };
-    const decided = await ledger.resolve(row.id, row.epoch, decision);
-    if (decided === undefined) throw changedMeanwhileError(row);
-    await archive.recordDecision(decided, decision).catch((thrown: unknown) => {
-      const of = { delivery: row.id, run: row.run, error: toDocketError(thrown).toJSON() };
-      log.warn('A decision about a delivery is in the ledger, but could not be archived', of);
+    const resolved = await ledger.resolve(row.id, row.epoch, decision);
+    if (resolved === undefined) throw deliveryChangedError(row);
+    await archive.recordDecision(resolved, decision).catch((thrown: unknown) => {
+      const error = toDocketError(thrown).toJSON();
+      log.warn('Decision recorded in the ledger, but not archived', { delivery: row.id, run: row.run, error });
     });
     const { id: delivery, run, org, report, target } = row;
     log.info('Delivery resolved', { delivery, run, org, report, target, state: to, who: by, why: reason });
-    return decided;
+    return resolved;
   };
   const reopen = async (
     run: RunRecord,
@@ -143,8 +132,8 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
   ): Promise<RunRecord> => {
     const record = await runs.reopen(run.id, from, { what, by, reason, at: clock.now() });
     if (record === undefined) {
-      throw new DocketError('run.conflict', `The run ${run.id} is not what it was a moment ago.`, {
-        next: 'Look at it again with `docket runs show`, and decide anew.',
+      throw new DocketError('run.conflict', `Run ${run.id} has changed in the meantime.`, {
+        next: 'Check it with `docket runs show`, then decide again.',
       });
     }
     await ports.queue.requeue(record);
@@ -152,11 +141,11 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
     return record;
   };
-  const requireFiles = async (run: RunOrder): Promise<void> => {
+  const assertPublished = async (run: RunOrder): Promise<void> => {
     if (await archive.isPublished(run)) return;
-    throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive (any more).`, {
-      expected: 'the very files that the others have got',
-      next: 'Look at DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
+    throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive.`, {
+      expected: 'the files that the other recipients have received',
+      next: 'Check DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
     });
   };
 
@@ -169,32 +158,32 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
 
     list: async (filter) => (await queryDeliveries(filter, ports)).deliveries,
 
-    resolve: async (id, as, who) => {
+    resolve: async (id, as, author) => {
       const found = await recover(id, '*');
       if (found === undefined) {
-        throw new DocketError('delivery.not_found', `There is no delivery ${id}.`, {
-          next: '`docket deliveries` lists those of recent runs.',
+        throw new DocketError('delivery.not_found', `Delivery ${id} does not exist.`, {
+          next: '`docket deliveries` lists the deliveries of recent runs.',
         });
       }
-      const row = await withoutDeadAttempt(found);
-      if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, who);
+      const row = await expireStaleAttempt(found);
+      if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, author);
       const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
       if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
       if (as === 'sent') {
-        const decided = await decide(row, 'sent', who);
-        await tellRecord(decided.run, who);
-        return decided;
+        const resolved = await recordDecision(row, 'sent', author);
+        await updateRecord(resolved.run, author);
+        return resolved;
       }
-      const record = await restoredOf(row);
-      await requireFiles(record);
-      const decided = await decide(row, 'pending', who);
-      // A run that is still at it sends the row at its next try by itself.
-      if (REOPENABLE_STATES.includes(record.state)) await reopen(record, REOPENABLE_STATES, 'resend', who);
+      const record = await restoreRecord(row);
+      await assertPublished(record);
+      const resolved = await recordDecision(row, 'pending', author);
+      // A run that has not ended sends the row at its next attempt.
+      if (REOPENABLE_STATES.includes(record.state)) await reopen(record, REOPENABLE_STATES, 'resend', author);
       else if (record.starts === 0) await ports.queue.requeue(record);
-      return decided;
+      return resolved;
     },
 
-    retry: async (id, who) => {
+    retry: async (id, author) => {
       const record = await recordOf(id);
       if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
       const rows = await deliveriesOf(id);
@@ -203,47 +192,47 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
         const unknown = rows.filter(({ state }) => state === 'unknown').length;
         throw new DocketError(
           'run.conflict',
-          `There is nothing to retry of run ${id}: no delivery of it is known not to have arrived.`,
+          `Run ${id} cannot be retried: none of its deliveries is known to have failed.`,
           {
             got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
-            next: `Ask their recipients, then \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
+            next: `Ask the recipients, then use \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
           },
         );
       }
-      // Whoever has it already has those files: a new pack of other figures must not go to the rest.
-      if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await requireFiles(record);
-      for (const row of refused) await decide(row, 'pending', who);
-      return reopen(record, RETRYABLE_STATES, 'retry', who);
+      // All recipients must receive the same files: do not render new ones for the rest.
+      if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await assertPublished(record);
+      for (const row of refused) await recordDecision(row, 'pending', author);
+      return reopen(record, RETRYABLE_STATES, 'retry', author);
     },
 
-    cancel: async (id, who) => {
-      const record = await cancelRun(id, who, ports);
-      for (const row of await ledger.list(id)) await withoutDeadAttempt(row);
+    cancel: async (id, author) => {
+      const record = await cancelRun(id, author, ports);
+      for (const row of await ledger.list(id)) await expireStaleAttempt(row);
       return record;
     },
 
-    release: async (id, who) => {
+    release: async (id, author) => {
       const record = await recordOf(id);
       if (record.state !== 'held') {
-        throw new DocketError('run.conflict', `The run ${id} is not held.`, {
+        throw new DocketError('run.conflict', `Run ${id} is not held.`, {
           expected: 'a run in state held',
           got: record.state,
           next: `See \`docket runs show ${id}\`.`,
         });
       }
       if (!record.deliver) {
-        throw new DocketError('run.conflict', `The run ${id} was asked to deliver nothing.`, {
+        throw new DocketError('run.conflict', `Run ${id} was triggered without deliveries.`, {
           next: 'Trigger the report again, with deliveries.',
         });
       }
-      await requireFiles(record);
-      await archive.release(record, { ...who, at: clock.now() });
-      return reopen(record, ['held'], 'release', who);
+      await assertPublished(record);
+      await archive.release(record, { ...author, at: clock.now() });
+      return reopen(record, ['held'], 'release', author);
     },
   };
 
-  /** What an attempt that died has left in a run that no worker will look at again is `unknown`: somebody may decide. */
-  async function withoutDeadAttempt(row: DeliveryRow): Promise<DeliveryRow> {
+  /** Marks a row `unknown` that a crashed attempt left `sending` in an ended run, so that it can be decided about. */
+  async function expireStaleAttempt(row: DeliveryRow): Promise<DeliveryRow> {
     if (row.state !== 'sending' || clock.now() - row.at < MAX_ATTEMPT_MS) return row;
     const record = await runs.get(row.run);
     if (record === undefined || !TERMINAL_STATES.has(record.state)) return row;
@@ -251,67 +240,34 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     return (await ledger.find(row.id)) ?? row;
   }
 
-  /** No run is tried again for a notice: it is owed once more. One that is owed already stays so: a crash may have come between. */
-  async function resendNotice(row: DeliveryRow, who: DecisionAuthor): Promise<DeliveryRow> {
+  /** Enqueues a notice again, without reopening its run. A `pending` row is enqueued as well: a crash may have come in between. */
+  async function resendNotice(row: DeliveryRow, author: DecisionAuthor): Promise<DeliveryRow> {
     const record = await recordOf(row.run);
-    const tells = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
-    if (!tells || !NOTIFIED_STATES.includes(record.state)) {
-      throw new DocketError('delivery.conflict', 'What the notice says is true no longer.', {
+    const isCurrent = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
+    if (!isCurrent || !NOTIFIED_STATES.includes(record.state)) {
+      throw new DocketError('delivery.conflict', 'The notice is out of date.', {
         where: `delivery ${row.id} to ${row.recipient}`,
         expected: `a run in state ${NOTIFIED_STATES.join(', ')}`,
         got: record.state,
-        next: 'If it comes to a bad end again, its owner is told again. Settle an unknown notice with --sent.',
+        next: 'The owner is notified again if the run ends badly again. Resolve an unknown notice with --sent.',
       });
     }
     const open: readonly DeliveryState[] = ['unknown', 'refused'];
     if (row.state !== 'pending' && !open.includes(row.state)) throw noDecisionNeededError(row, 'resend', open);
-    const decided = row.state === 'pending' ? row : await decide(row, 'pending', who);
+    const resolved = row.state === 'pending' ? row : await recordDecision(row, 'pending', author);
     await ports.noticeOutbox.enqueue({ run: row.run, error: record.error, since: clock.now() });
-    return decided;
+    return resolved;
   }
 
-  /** The record follows a delivery that was declared sent; with the last one, the run comes to its proper end. */
-  async function tellRecord(id: string, who: DecisionAuthor): Promise<void> {
+  /** Updates the record after a delivery was declared sent. The last open one settles the run. */
+  async function updateRecord(id: string, author: DecisionAuthor): Promise<void> {
     const record = await runs.get(id);
     if (record === undefined) return;
     const rows = await deliveriesOf(id);
     const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
     if (rows.length > 0) await runs.update(id, { deliveries });
     if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
-    if (await archive.isPublished(record).catch(() => false)) await reopen(record, ['partly_delivered'], 'settle', who);
+    if (await archive.isPublished(record).catch(() => false))
+      await reopen(record, ['partly_delivered'], 'settle', author);
   }
-}
-
-const changedMeanwhileError = ({ id }: DeliveryRow): DocketError =>
-  new DocketError('delivery.conflict', `The delivery ${id} is not what it was a moment ago.`, {
-    next: 'Look at it again with `docket deliveries`, and decide anew.',
-  });
-
-function noDecisionNeededError(row: DeliveryRow, as: 'sent' | 'resend', open: readonly DeliveryState[]): DocketError {
-  return new DocketError('delivery.conflict', `The delivery ${row.id} waits for no such decision.`, {
-    where: `delivery ${row.id} to ${row.recipient}`,
-    expected: `${open.join(' or ')}, to ${as === 'sent' ? 'be declared sent' : 'be sent again'}`,
-    got: row.state,
-    next: {
-      pending: `It is tried again by itself, or by \`docket runs retry ${row.run}\` when its run has ended.`,
-      sending: 'It is being sent just now: look again in a minute.',
-      sent: 'It has arrived; a new run of the report sends a new pack.',
-      refused: 'The target did not take it. Correct what it says, then decide for --resend.',
-      unknown: 'Look at it again.',
-    }[row.state],
-  });
-}
-
-function notRetryableError({ id, state }: RunRecord): DocketError {
-  const next =
-    state === 'held'
-      ? `\`docket runs release ${id}\` sends it as it is.`
-      : state === 'done'
-        ? 'Everything was delivered; trigger the report again for new figures.'
-        : 'It is still at it, and tries again by itself.';
-  return new DocketError('run.conflict', `There is nothing to retry of run ${id}.`, {
-    expected: `a run in state ${RETRYABLE_STATES.join(', ')}`,
-    got: state,
-    next,
-  });
 }

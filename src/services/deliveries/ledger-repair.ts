@@ -1,41 +1,62 @@
 import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { MINUTE_MS } from '../../base/time.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { reconcileRun } from '../../deliver/attempt.ts';
-import type { Ledger } from '../../deliver/ledger/ledger.ts';
+import type { DeliveryRow, Ledger } from '../../deliver/ledger/ledger.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { RunCursor, RunRecord, RunState, RunStore } from '../../run/run-record.ts';
 
-/** What Redis may lose of what it acknowledged is seconds old; runs that ended before have nothing that it could. */
-const MAX_RUN_AGE_MS = 15 * 60_000;
+/** A restarted Redis loses the last seconds of acknowledged writes: runs that ended before are complete. */
+const MAX_RUN_AGE_MS = 15 * MINUTE_MS;
 const ENDED_WITH_FILES: readonly RunState[] = ['done', 'partly_delivered', 'failed'];
-/** Records that are read at once. */
+/** Records per read. */
 const BATCH_SIZE = 1_000;
 
-/**
- * Lets the ledger catch up with the archive for runs that ended of late. A worker outlives a Redis that comes back
- * without its last writes, and may then put an end to a run whose deliveries the ledger has forgotten: no further try
- * would look at them.
- */
-export async function repairLedger(ports: {
-  readonly runs: Pick<RunStore, 'list'>;
+export interface ReconcilePorts {
   readonly archive: Pick<Archive, 'peek' | 'getArchivedStates'>;
   readonly ledger: Ledger;
   readonly clock: Clock;
+}
+
+/** Brings the ledger rows of a run up to date with the archive, and returns them. */
+export async function reconcileWithArchive(
+  run: RunRef,
+  { archive, ledger, clock }: ReconcilePorts,
+): Promise<readonly DeliveryRow[]> {
+  const published = await archive.peek(run);
+  const archivedStates = published === undefined ? new Map() : await archive.getArchivedStates(published);
+  return reconcileRun(run.id, archivedStates, ledger, clock);
+}
+
+/**
+ * Reconciles the ledger with the archive for recently ended runs. A worker survives a Redis that comes back without its
+ * last writes. It may then end a run whose deliveries the ledger has lost, and no further attempt would check them.
+ */
+export async function repairLedger({
+  runs,
+  archive,
+  ledger,
+  clock,
+  log,
+  batchSize = BATCH_SIZE,
+}: ReconcilePorts & {
+  readonly runs: Pick<RunStore, 'list'>;
   readonly log: Log;
   readonly batchSize?: number;
 }): Promise<void> {
-  const { runs, archive, ledger, clock, log, batchSize = BATCH_SIZE } = ports;
   const since = clock.now() - MAX_RUN_AGE_MS;
   for await (const record of listEndedRuns(runs, batchSize)) {
     if (record.finishedAt === null || record.finishedAt < since || !record.deliver) continue;
     try {
-      const sealed = await archive.peek(record);
-      if (sealed !== undefined) await reconcileRun(record.id, await archive.getArchivedStates(sealed), ledger, clock);
+      const published = await archive.peek(record);
+      if (published === undefined) continue;
+      await reconcileRun(record.id, await archive.getArchivedStates(published), ledger, clock);
     } catch (thrown) {
       const { id: run, org, report } = record;
-      log.warn('What the archive knows of a run could not be read', {
+      log.warn('Archived states of a run could not be read', {
         run,
         org,
         report,
@@ -45,7 +66,7 @@ export async function repairLedger(ports: {
   }
 }
 
-/** All of them: one that was opened long ago may have ended a moment ago. */
+/** All ended runs: one that was opened long ago may have ended just now. */
 async function* listEndedRuns(runs: Pick<RunStore, 'list'>, batchSize: number): AsyncGenerator<RunRecord> {
   let after: RunCursor | undefined;
   for (let more = true; more; ) {
@@ -60,22 +81,22 @@ async function* listEndedRuns(runs: Pick<RunStore, 'list'>, batchSize: number): 
   }
 }
 
-/** A step of the reconciler that is taken after each time at which Redis was away, and not otherwise. */
+/** A periodic task that runs `step` only after Redis was disconnected, and again until it succeeds. */
 export function onReconnect(redis: RedisClient, step: () => Promise<void>): () => Promise<void> {
-  let away = false;
-  const wentAway = () => {
-    away = true;
+  let disconnected = false;
+  const onDisconnect = () => {
+    disconnected = true;
   };
-  redis.on('close', wentAway);
-  // Of a Cluster: one of its nodes.
-  redis.on('-node', wentAway);
+  redis.on('close', onDisconnect);
+  // A node of a Cluster.
+  redis.on('-node', onDisconnect);
   return async () => {
-    if (!away) return;
-    away = false;
+    if (!disconnected) return;
+    disconnected = false;
     try {
       await step();
     } catch (thrown) {
-      away = true;
+      disconnected = true;
       throw thrown;
     }
   };

@@ -14,17 +14,17 @@ import type { RunEvent } from '../../run/run-events.ts';
 import { type RunOrder, type RunRecord, type RunState, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
 import { incompleteError } from '../../run/run-result.ts';
 
-/** Ends of which nobody is told, although a try before owed a notice. */
+/** Final states without a notice, even if an earlier attempt has enqueued one. */
 const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'cancelled', 'skipped']);
 const ATTEMPT_TIMEOUT_MS = 60_000;
-/** A notice that could not leave for so long is given up, loudly. */
+/** A notice that could not be sent for this long is dropped, with an error in the log. */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
 export interface OwnerNoticePorts {
   readonly noticeOutbox: NoticeOutbox;
   readonly runs: Pick<RunStore, 'get'>;
   readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
-  /** Bound without the API key: a key that is missing is just what an owner has to be told. */
+  /** Works without the API key: a missing key is one reason for a notice. */
   readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
   readonly ledger: Ledger;
   readonly archive: Archive;
@@ -34,13 +34,13 @@ export interface OwnerNoticePorts {
   readonly observe: (order: RunOrder, event: RunEvent) => void;
 }
 
-/** Telling owners of runs that ended badly. */
+/** Notices to owners about runs that ended badly. */
 export interface OwnerNotices {
-  /** Writes down that the owner is to be told if the run ends so: a crash before its record says it loses nothing. */
+  /** Enqueues a notice before the record says that the run has ended, so that a crash does not lose it. */
   enqueue(order: RunOrder, error: ErrorJson | null): Promise<void>;
-  /** Tells the owner, now or as soon as it can be done. */
+  /** Sends a notice; on failure it stays enqueued. */
   send(order: RunOrder, error: ErrorJson | null): Promise<void>;
-  /** Tries again what is still owed: a step of the reconciler. */
+  /** Retries pending notices: a periodic task. */
   retryPending(): Promise<void>;
 }
 
@@ -49,10 +49,10 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
 
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
     const { definition, settings } = await frozenOf(order);
-    // An archive that cannot be trusted is a reason more to tell the owner, not one to keep silent.
+    // A corrupt archive must not suppress the notice.
     const published = await archive.peek(order).catch(() => undefined);
-    const evidence = published && (await archive.getArchivedStates(published).catch(() => undefined));
-    const rows = await reconcileRun(order.id, evidence ?? new Map(), ledger, clock);
+    const archivedStates = published && (await archive.getArchivedStates(published).catch(() => undefined));
+    const rows = await reconcileRun(order.id, archivedStates ?? new Map(), ledger, clock);
     const { state, delivery } = await notifyOwner({
       order,
       definition,
@@ -69,36 +69,36 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
       signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
       observe: (event) => observe(order, event),
     });
-    if (state === 'unknown' && settings.on_unknown === 'resend') await putBack(delivery);
-    // As it is by now: somebody else may have put it back meanwhile.
-    const { state: standing } = (await ledger.find(delivery)) ?? { state };
-    if (standing !== 'pending' && standing !== 'sending') await noticeOutbox.delete(order.id);
+    if (state === 'unknown' && settings.on_unknown === 'resend') await requeue(delivery);
+    // Read again: another process may have requeued it.
+    const { state: current } = (await ledger.find(delivery)) ?? { state };
+    if (current !== 'pending' && current !== 'sending') await noticeOutbox.delete(order.id);
   };
 
-  /** Once, as of any other delivery; the next look sends it. */
-  const putBack = async (delivery: string): Promise<void> => {
+  /** Once per delivery; the next periodic task sends it. */
+  const requeue = async (delivery: string): Promise<void> => {
     const row = await ledger.find(delivery);
     if (row === undefined || row.decisions.some(({ by }) => by === 'docket')) return;
     const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
     await ledger.resolve(row.id, row.epoch, decision);
   };
 
-  /** Nobody tries any more: what a dead process left `sending` is unknown. False while it may be leaving at this moment. */
-  const concluded = async (run: string): Promise<boolean> => {
-    const left = (await ledger.list(run)).filter(
+  /** Whether all attempts are settled. Marks those `unknown` that a crashed process stale `sending`; false while they may still run. */
+  const isSettled = async (run: string): Promise<boolean> => {
+    const stale = (await ledger.list(run)).filter(
       ({ target, state }) => target === NOTICE_TARGET && state === 'sending',
     );
-    if (left.some(({ at }) => clock.now() - at < MAX_ATTEMPT_MS)) return false;
-    for (const row of left) await reconcileRow(ledger, row, clock);
+    if (stale.some(({ at }) => clock.now() - at < MAX_ATTEMPT_MS)) return false;
+    for (const row of stale) await reconcileRow(ledger, row, clock);
     return true;
   };
 
-  /** The record says it best; what was owed may be of a try before. */
-  const reasonOf = async (record: RunRecord, owedFor: ErrorJson | null): Promise<ErrorJson | null> => {
-    if (record.state === 'failed') return record.error ?? owedFor;
+  /** The error of the record, if it has one: the enqueued one may belong to an earlier attempt. */
+  const reasonOf = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
+    if (record.state === 'failed') return record.error ?? pendingError;
     if (record.state === 'partly_delivered') return null;
-    const sealed = await archive.peek(record).catch(() => undefined);
-    return incompleteError('run.held', sealed?.manifest.incomplete ?? [])?.toJSON() ?? owedFor;
+    const published = await archive.peek(record).catch(() => undefined);
+    return incompleteError('run.held', published?.manifest.incomplete ?? [])?.toJSON() ?? pendingError;
   };
 
   return {
@@ -110,21 +110,21 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
     retryPending: async () => {
       for (const { run, error, since } of await noticeOutbox.list()) {
         const record = await runs.get(run);
-        // It goes on, or goes on again: what it comes to is told then.
+        // Not ended, or reopened: the notice depends on the final state.
         if (record !== undefined && !TERMINAL_STATES.has(record.state)) continue;
         if (record !== undefined && SILENT_STATES.has(record.state)) {
-          if (await concluded(run)) await noticeOutbox.delete(run);
+          if (await isSettled(run)) await noticeOutbox.delete(run);
           continue;
         }
         if (record === undefined || clock.now() - since > MAX_NOTICE_AGE_MS) {
           await noticeOutbox.delete(run);
-          log.error('An owner could not be told how a run ended', { run, ...(error === null ? {} : { error }) });
+          log.error('Owner notice could not be sent and was dropped', { run, ...(error === null ? {} : { error }) });
           continue;
         }
         try {
           await attempt(record, await reasonOf(record, error));
         } catch (thrown) {
-          log.warn('An owner could not be told yet how a run ended', { run, error: toDocketError(thrown).toJSON() });
+          log.warn('Owner notice failed; will retry', { run, error: toDocketError(thrown).toJSON() });
         }
       }
     },

@@ -4,27 +4,27 @@ import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
 import type { RunCursor, RunFilter, RunStore } from '../../run/run-record.ts';
 
 export interface DeliveryFilter {
-  /** Organizations whose deliveries may be seen. */
+  /** Visible organizations. */
   readonly orgs: readonly string[] | '*';
   readonly report?: string;
   readonly run?: string;
   readonly state?: DeliveryState;
-  /** `next` of the page before. Throws `usage.invalid` for a text that is none. */
+  /** `next` of the page before. Throws `usage.invalid` for an invalid cursor. */
   readonly after?: string;
-  /** Runs that are looked through, newest first; with `state: 'unknown'`, all of them are, and so many rows come back. */
+  /** Maximum number of runs to read, newest first. With `state: 'unknown'`: maximum number of rows, of all runs. */
   readonly limit: number;
 }
 
-/** Some deliveries, and where the next ones begin; null when these are the last. A page may be empty and not be the last. */
+/** A page of deliveries. `next` is null on the last page; an empty page need not be the last. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryRow[];
   readonly next: string | null;
 }
 
-/** Rows that wait for a decision, read at once. */
+/** Undecided rows per read. */
 const BATCH_SIZE = 500;
 
-/** Deliveries by run, newest first; of one run all of them; those that are `unknown` the longest waiting first. */
+/** Deliveries by run, newest first; all of one run; `unknown` ones by age, oldest first. */
 export async function queryDeliveries(
   filter: DeliveryFilter,
   { runs, ledger }: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list' | 'listUnknown'> },
@@ -46,7 +46,7 @@ export async function queryDeliveries(
   return { deliveries: rows.flat().filter(visible), next: page.next };
 }
 
-/** A store that lists the runs of these organizations alone. */
+/** Restricts a store to the runs of these organizations. */
 export const restrictToOrgs = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | '*'): Pick<RunStore, 'list'> =>
   orgs === '*'
     ? runs
@@ -65,7 +65,7 @@ async function queryUnknown(
 ): Promise<DeliveryPage> {
   const found: DeliveryRow[] = [];
   let last = after && { at: after.createdAt, id: after.id };
-  // One more than the page holds tells whether there is another.
+  // One row more than the page shows whether there is another page.
   for (let more = true; more && found.length <= limit; ) {
     const rows = await ledger.listUnknown(BATCH_SIZE, last);
     found.push(...rows.filter(visible));

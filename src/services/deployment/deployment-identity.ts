@@ -22,29 +22,28 @@ import type { AuditLog } from '../audit-log.ts';
 const PUBLISHED_STATES: readonly RunState[] = ['done', 'partly_delivered', 'held'];
 
 /**
- * Which deployment a process belongs to: the random id that Redis and the archive's marker agree on. Paths, hosts and the
- * jobs folder are no identity: releases move them.
+ * The deployment that a process belongs to: a random id in Redis and in the marker of the archive. Paths, hosts and the
+ * jobs folder do not identify it: releases move them.
  */
 export interface DeploymentIdentity {
   /**
-   * The archive's id. Compared with Redis when it is asked for first, and again until both could be read; a conflict that
-   * `confirm` has found is thrown as well. Throws `deployment.conflict`, and whatever keeps Redis or the archive from being read.
+   * The id of the archive. The first call compares it with Redis; later calls repeat that until both could be read. Throws
+   * `deployment.conflict`, also one that `confirm` has found, and the errors of Redis and the archive.
    */
   id(): Promise<string>;
-  /** The same, where it was compared already. */
+  /** The id, once it was compared. */
   known(): string | undefined;
   /**
-   * Compares at the start of a process. An archive that cannot be used just now keeps nobody from starting: runs wait
-   * for it. Throws `deployment.conflict`, `archive.corrupt`, `config.secret_missing`.
+   * Compares at the start of a process. An unreachable archive does not prevent the start: runs wait for it. Throws `deployment.conflict`, `archive.corrupt`, `config.secret_missing`.
    */
   start(): Promise<void>;
-  /** Looks at Redis again: puts back an id that it has forgotten, and finds out that it has got another. */
+  /** Checks Redis again: restores a lost id, and detects that it has another one. */
   confirm(): Promise<void>;
   /** The conflict that `confirm` has found. */
   conflict(): DocketError | undefined;
 }
 
-/** Who joins what does not belong together, on purpose. */
+/** Who adopts a deployment. */
 export interface Adopter {
   readonly who: string;
 }
@@ -52,36 +51,39 @@ export interface Adopter {
 export interface IdentityPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** Not guarded by the marker: it is what the marker is read from. */
+  /** Without the marker check: the marker is read from it. */
   readonly storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'listRuns'>;
   readonly runs: Pick<RunStore, 'list' | 'get'>;
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Whether the process writes into the archive: then there has to be one. Otherwise (a scheduler, a command that
-   * enqueues) it is compared where its marker can be read, and none is created.
+   * Whether the process writes to the archive: it then creates a missing marker. Otherwise (a scheduler, a command that
+   * enqueues) it only compares a readable marker.
    */
   readonly writes: boolean;
-  /** Ms that an answer of the archive is waited for; ten seconds when absent. */
-  readonly limitMs?: number;
+  /** Ms to wait for an answer of the archive; ten seconds when absent. */
+  readonly timeoutMs?: number;
 }
 
 type IdentityContext = IdentityPorts & { readonly withTimeout: ArchiveTimeout };
 
 export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
-  const ports: IdentityContext = { ...given, withTimeout: createArchiveTimeout(given.storage.location, given.limitMs) };
+  const ports: IdentityContext = {
+    ...given,
+    withTimeout: createArchiveTimeout(given.storage.location, given.timeoutMs),
+  };
   const { redis, prefix, storage, log, writes } = ports;
-  let matching: Promise<string> | undefined;
+  let comparing: Promise<string> | undefined;
   let id: string | undefined;
-  let found: DocketError | undefined;
+  let conflict: DocketError | undefined;
 
   const get = async (): Promise<string> => {
-    if (found !== undefined) throw found;
+    if (conflict !== undefined) throw conflict;
     if (id !== undefined) return id;
-    matching ??= compareIds(ports).finally(() => {
-      matching = undefined;
+    comparing ??= compareIds(ports).finally(() => {
+      comparing = undefined;
     });
-    id = await matching;
+    id = await comparing;
     return id;
   };
   return {
@@ -94,7 +96,7 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
         const error = toDocketError(thrown);
         const waits = error.code === 'archive.unreachable' || error.code === 'archive.unwritable';
         if (!writes && (waits || error.code === 'config.secret_missing' || error.code === 'archive.marker_missing')) {
-          log.info('The archive cannot be read here and was not compared with Redis', {
+          log.info('Archive cannot be read and was not compared with Redis', {
             path: storage.location,
             error: error.toJSON(),
           });
@@ -109,20 +111,28 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
       const known = await readIdentity(redis, prefix);
       if (known === undefined) {
         await claimIdentity(redis, prefix, id, { restored: true });
-        log.warn('Redis had forgotten which deployment it belongs to and was told again', { url: redisName(redis) });
+        log.warn('Redis had lost its deployment id; restored', { url: redisName(redis) });
         return;
       }
-      const before = found;
-      found = known.id === id ? undefined : conflictError(ports, known, { id });
-      if (found !== undefined && before === undefined) {
-        log.error('Redis belongs to another deployment now; nothing is written to the archive', {
-          error: found.toJSON(),
+      const before = conflict;
+      conflict = known.id === id ? undefined : conflictError(ports, known, { id });
+      if (conflict !== undefined && before === undefined) {
+        log.error('Redis belongs to another deployment now; writes to the archive stop', {
+          error: conflict.toJSON(),
         });
       }
     },
-    conflict: () => found,
+    conflict: () => conflict,
   };
 }
+
+/** The identity of an archive without Redis: its marker, which is created if there is none. */
+export const archiveOnlyIdentity = (
+  storage: Pick<ArchiveStorage, 'location' | 'metadata'>,
+  clock: Clock,
+): Pick<DeploymentIdentity, 'id'> => ({
+  id: async () => ((await readMarker(storage)) ?? (await createMarker(storage, newArchiveId(), clock.now()))).id,
+});
 
 async function compareIds(ports: IdentityContext): Promise<string> {
   const { redis, prefix, storage, clock, log, writes, withTimeout } = ports;
@@ -139,9 +149,9 @@ async function compareIds(ports: IdentityContext): Promise<string> {
   if (marker?.deployed) {
     const kept = await claimIdentity(redis, prefix, marker.id, { restored: true });
     if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
-    // Otherwise somebody who began at the same moment has told it for the first time.
+    // Otherwise another process claimed it for the first time at the same moment.
     if (!kept.restored) return marker.id;
-    log.warn('Redis did not know the archive, which was used before: Redis was emptied, or is another one', {
+    log.warn('Redis does not know this archive, which was in use: Redis was emptied or replaced', {
       path: storage.location,
       url: redisName(redis),
     });
@@ -149,13 +159,13 @@ async function compareIds(ports: IdentityContext): Promise<string> {
   }
   if (marker !== undefined) return claimArchive(ports, marker);
   if (!writes) throw markerMissingError(storage.location);
-  // Before Redis learns of it: of two who start at once with one archive, both read the same marker.
+  // Create the marker first: two processes that start at once with one archive then read the same one.
   if ((await hasArchived(ports)) && !(await withTimeout(() => hasArchivedRuns(storage))))
     throw emptyArchiveError(ports);
   return claimArchive(ports, await withTimeout(() => createMarker(storage, newArchiveId(), clock.now())));
 }
 
-/** A Redis that was restored from a backup knows its identity, and not what came after: the last archived run shows it. */
+/** A Redis restored from a backup has its identity, but not the last archived run. */
 async function detectRestoredBackup(
   { redis, prefix, storage, runs, log, withTimeout }: IdentityContext,
   known: Identity,
@@ -163,14 +173,14 @@ async function detectRestoredBackup(
   const newest = await withTimeout(() => readNewestRun(storage.metadata));
   if (newest === undefined || newest.at <= known.since || (await runs.get(newest.run)) !== undefined) return;
   await replaceIdentity(redis, prefix, known.id, known.id, { restored: true });
-  log.warn('Redis does not know the last archived run: it was set back to before it', {
+  log.warn('Redis was restored from an older backup: it does not know the last archived run', {
     run: newest.run,
     path: storage.location,
     url: redisName(redis),
   });
 }
 
-/** Redis learns of the id before the marker says so: whoever reads that it is deployed never comes before Redis was told. */
+/** Writes the id to Redis before the marker says `deployed`: a reader of that marker can rely on Redis. */
 async function claimArchive(ports: IdentityContext, marker: ArchiveMarker): Promise<string> {
   const { redis, prefix, storage, writes, withTimeout } = ports;
   const kept = await claimIdentity(redis, prefix, marker.id, { restored: false });
@@ -183,32 +193,32 @@ const hasArchived = async ({ runs }: Pick<IdentityPorts, 'runs'>): Promise<boole
   (await runs.list({ states: PUBLISHED_STATES, limit: 1 })).length > 0;
 
 /**
- * Joins Redis and the archive on purpose, where they do not belong together: Redis takes the id of the archive; an archive
- * without one takes that of Redis. Says in the log and the audit log what was joined.
+ * Joins Redis and an archive of different deployments: Redis gets the id of the archive; an archive without one gets that
+ * of Redis. Recorded in the log and the audit log.
  */
 export async function adoptDeployment(
   ports: IdentityPorts,
   audit: Pick<AuditLog, 'record'>,
   { who }: Adopter,
 ): Promise<void> {
-  const { redis, prefix, storage, clock, log, limitMs } = ports;
-  const ask = createArchiveTimeout(storage.location, limitMs);
-  const [marker, known] = await Promise.all([ask(() => readMarker(storage)), readIdentity(redis, prefix)]);
+  const { redis, prefix, storage, clock, log, timeoutMs } = ports;
+  const withTimeout = createArchiveTimeout(storage.location, timeoutMs);
+  const [marker, known] = await Promise.all([withTimeout(() => readMarker(storage)), readIdentity(redis, prefix)]);
   if (marker?.id === known?.id && marker !== undefined) return;
   const why = await (async () => {
     if (marker !== undefined && known !== undefined) {
       const kept = await replaceIdentity(redis, prefix, marker.id, known.id);
       if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
-      return `Redis belongs to the archive ${marker.id} now, and to ${known.id} no more`;
+      return `Redis now belongs to the archive ${marker.id}, not to ${known.id}`;
     }
     if (marker !== undefined) return undefined;
-    const created = await ask(() => createMarker(storage, known?.id ?? newArchiveId(), clock.now()));
+    const created = await withTimeout(() => createMarker(storage, known?.id ?? newArchiveId(), clock.now()));
     const kept = known ?? (await claimIdentity(redis, prefix, created.id, { restored: false }));
     if (kept.id !== created.id) throw conflictError(ports, kept, created);
-    return `the archive, which had no marker, is ${created.id} now`;
+    return `the archive had no marker and is now ${created.id}`;
   })();
   if (why === undefined) return;
-  log.warn('The deployment was adopted', { path: storage.location, url: redisName(redis), who, why });
+  log.warn('Deployment adopted', { path: storage.location, url: redisName(redis), who, why });
   await audit.record({ event: 'deployment.adopted', who, why: `${why} (${storage.location})` });
 }
 
@@ -235,42 +245,42 @@ const emptyArchiveError = ({ redis, storage }: Pick<IdentityPorts, 'redis' | 'st
     next: CONFLICT_HINT,
   });
 
-const markerMissingError = (place: string): DocketError =>
-  new DocketError('archive.marker_missing', `The archive has no marker, ${ARCHIVE_MARKER}.`, { where: place });
+const markerMissingError = (location: string): DocketError =>
+  new DocketError('archive.marker_missing', `The archive has no marker, ${ARCHIVE_MARKER}.`, { where: location });
 
-/** A step for a process that goes on: Redis being away is said by whoever has work there. */
+/** The check as a periodic task. Ignores an unreachable Redis, which others report. */
 export const confirmIdentity = (identity: DeploymentIdentity) => async (): Promise<void> => {
   await identity.confirm().catch((thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   });
 };
 
-/** What is asked of an archive before a process may go on takes this long at the most, ms. */
+/** Ms to wait for an answer of the archive. */
 const ARCHIVE_TIMEOUT_MS = 10_000;
 
-/** Asks the archive something. Throws `archive.unreachable` when it has not answered in time, and what the question throws. */
-export type ArchiveTimeout = <T>(question: () => Promise<T>) => Promise<T>;
+/** Runs an operation on the archive. Throws `archive.unreachable` on timeout, and what the operation throws. */
+export type ArchiveTimeout = <T>(operation: () => Promise<T>) => Promise<T>;
 
 /**
- * A network share whose server is gone answers never. Each question to it holds one of the few threads that the process has
- * for files and names of hosts: while one is unanswered no other is asked.
+ * A network share without its server never answers. Each operation on it blocks one of the few threads of the process for
+ * files and host names: while one is pending, further ones fail at once.
  */
-export function createArchiveTimeout(place: string, limitMs: number = ARCHIVE_TIMEOUT_MS): ArchiveTimeout {
-  let unanswered = false;
-  const late = (): DocketError =>
-    new DocketError('archive.unreachable', `The archive did not answer within ${limitMs} ms.`, {
-      where: place,
-      next: 'Look at the disk or the network share behind it.',
+export function createArchiveTimeout(location: string, timeoutMs: number = ARCHIVE_TIMEOUT_MS): ArchiveTimeout {
+  let pending = false;
+  const timeoutError = (): DocketError =>
+    new DocketError('archive.unreachable', `The archive did not answer within ${timeoutMs} ms.`, {
+      where: location,
+      next: 'Check the disk or the network share behind it.',
     });
-  return async (question) => {
-    if (unanswered) throw late();
-    const asked = question();
-    if (await settlesWithin(asked, limitMs)) return asked;
-    unanswered = true;
-    const answered = () => {
-      unanswered = false;
+  return async (operation) => {
+    if (pending) throw timeoutError();
+    const result = operation();
+    if (await settlesWithin(result, timeoutMs)) return result;
+    pending = true;
+    const onSettled = () => {
+      pending = false;
     };
-    asked.then(answered, answered);
-    throw late();
+    result.then(onSettled, onSettled);
+    throw timeoutError();
   };
 }

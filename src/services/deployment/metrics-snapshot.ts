@@ -1,35 +1,70 @@
-import type { BudgetReading, Readings } from '../../admin/metrics/process-metrics.ts';
 import type { SteadyClock } from '../../base/clock.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import { RATE_LIMITS } from '../../contract/limits.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { countUnknown } from '../../deliver/ledger/redis-ledger.ts';
-import type { RunQueue } from '../../queue/jobs/run-queue.ts';
+import { countUnknown } from '../../deliver/ledger/unknown-set.ts';
+import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
+import type { QueueCounts, RunQueue } from '../../queue/jobs/run-queue.ts';
 import { redisProcessRegistry } from '../../queue/process-registry.ts';
 import { redisNoticeOutbox } from '../../queue/runs/notice-outbox.ts';
-import { countOpenRuns } from '../../queue/runs/run-counts.ts';
-import { redisPauses } from '../../queue/schedules/pauses.ts';
-import { redisSchedulerHeartbeats } from '../../queue/schedules/scheduler-heartbeat.ts';
+import { countOpenRuns, type OpenRunCount } from '../../queue/runs/run-counts.ts';
+import { type Pause, redisPauses } from '../../queue/schedules/pauses.ts';
+import { redisSchedulerHeartbeats, type SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { redisClock } from '../../redis/clock.ts';
+import { type ClockSteps, redisClock } from '../../redis/clock.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
-import { readRedisMemory } from '../../redis/server-info.ts';
-import { type BudgetFactory, inspectBudgets } from '../budgets/budgets.ts';
+import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
+import type { BudgetFactory } from '../budgets/budgets.ts';
+import { inspectBudgets } from '../budgets/inspect-budgets.ts';
 
-/** What is read, and where. */
+/** The budget of one API key for one kind of calls. */
+export interface BudgetSample {
+  readonly of: 'metrics' | 'reads';
+  /** Configured limit. */
+  readonly calls: number;
+  readonly state: BudgetState;
+}
+
+/** The current state that all processes of a deployment share. */
+export interface MetricsSnapshot {
+  readonly budgets: readonly BudgetSample[];
+  /** Fingerprint of the API key by organization; null where this process cannot resolve it. */
+  readonly keys: ReadonlyMap<string, string | null>;
+  readonly queue: QueueCounts;
+  /** Runs that have not ended or need a decision. */
+  readonly runs: readonly OpenRunCount[];
+  /** Number of healthy processes by role. */
+  readonly processes: ReadonlyMap<string, number>;
+  /** The last scan for due slots; null before the first. */
+  readonly heartbeat: SchedulerHeartbeat | null;
+  /** Null where Redis does not report it. */
+  readonly memory: RedisMemory | null;
+  /** Steps of the wall clock of Redis. */
+  readonly clockSteps: ClockSteps;
+  readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
+  readonly pendingNotices: number;
+  /** Deliveries that may have arrived and need a decision. */
+  readonly unknownDeliveries: number;
+  readonly reports: number;
+  /** Diagnostics of skipped definition files. */
+  readonly faults: number;
+  /** Reports and organizations that use their last good version. */
+  readonly kept: number;
+}
+
 export interface MetricsSnapshotPorts {
-  /** A producer's client: whoever scrapes does not wait for a Redis that is away. */
+  /** A producer's client: a scrape must not wait for an unreachable Redis. */
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly queue: Pick<RunQueue, 'counts'>;
   readonly jobs: Definitions;
-  /** Of all workers. */
+  /** The budgets of all workers. */
   readonly budgets: BudgetFactory;
   readonly secrets: SecretSource;
   readonly clock: SteadyClock;
 }
 
-/** What all processes share, as it is now. A few commands, and two for each API key. Throws `redis.unreachable`. */
+/** Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`. */
 export async function readMetricsSnapshot({
   redis,
   prefix,
@@ -38,9 +73,9 @@ export async function readMetricsSnapshot({
   budgets,
   secrets,
   clock,
-}: MetricsSnapshotPorts): Promise<Readings> {
+}: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
-  const [now, counts, runs, processes, look, memory, clockSteps, pauses, owed, unknown] = await Promise.all([
+  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, pending, unknown] = await Promise.all([
     inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
     queue.counts(),
     countOpenRuns(redis, { prefix, since }),
@@ -55,7 +90,7 @@ export async function readMetricsSnapshot({
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
   return {
-    budgets: now.keys.flatMap(({ limits, metrics, reads }): BudgetReading[] => [
+    budgets: now.keys.flatMap(({ limits, metrics, reads }): BudgetSample[] => [
       { of: 'metrics', calls: limits.calls, state: metrics },
       ...(reads === null ? [] : [{ of: 'reads' as const, calls: RATE_LIMITS.reads.calls, state: reads }]),
     ]),
@@ -63,11 +98,11 @@ export async function readMetricsSnapshot({
     queue: counts,
     runs,
     processes,
-    look,
+    heartbeat,
     memory,
     clockSteps,
     paused: pauses,
-    owedNotices: owed.length,
+    pendingNotices: pending.length,
     unknownDeliveries: unknown,
     reports: jobs.reports.size,
     faults: jobs.diagnostics.length,

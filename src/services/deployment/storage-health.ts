@@ -1,34 +1,41 @@
 import { join } from 'node:path';
-import type { HealthCheck } from '../../admin/app.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, type ErrorCode, toDocketError } from '../../base/error.ts';
 import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
 import { findDiskFailure } from '../../base/files/disk-failure.ts';
 import { writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
+import { startPeriodicTasks } from '../../base/periodic.ts';
 import type { Scope } from '../../base/scope.ts';
 import { settlesWithin } from '../../base/timeout.ts';
-import type { OpenArchive } from '../../compose/archive.ts';
-import { startPeriodicTasks } from '../../queue/jobs/requeue-orphans.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { assertWritable } from '../../redis/server-check.ts';
 
-/** What a process writes to. */
+/** A check of `/readyz`. `detail` is public. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail?: string;
+}
+
+/** Storage that a process writes to. */
 export const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
 export type StoragePart = (typeof STORAGE_PARTS)[number];
 
-/** One part, and how to find out whether it can be written. */
+/** A probe that finds out whether a part is writable. */
 export interface StorageProbe {
   readonly part: StoragePart;
-  /** Ms between two probes while it is well. */
+  /** Ms between two probes while the part is usable. */
   readonly intervalMs: number;
-  /** Rejects with why it cannot be used, and leaves nothing behind. */
+  /** Rejects with the reason the part cannot be used. Leaves nothing behind. */
   readonly probe: () => Promise<void>;
 }
 
-/** Between two probes of a part that cannot be used, ms. */
+/** Ms between two probes of an unusable part. */
 const RETRY_INTERVAL_MS = 10_000;
-/** A probe that takes longer says that its part does not answer, ms. */
+/** Ms after which a probe has failed. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 const PART_NAMES: Readonly<Record<StoragePart, string>> = {
@@ -37,15 +44,15 @@ const PART_NAMES: Readonly<Record<StoragePart, string>> = {
   staging: 'The folder in which files are made',
 };
 
-/** For anybody who asks `/readyz`: no path, no server, no id. The log and `docket doctor` have them. */
+/** Public details in `/readyz`: no paths, servers or ids, which the log and `docket doctor` show. */
 const ERROR_MESSAGES: Partial<Record<ErrorCode, string>> = {
   'redis.out_of_memory': 'is out of memory and accepts no writes',
   'redis.unwritable': 'accepts no writes',
   'redis.unreachable': 'cannot be reached, or is a read-only replica',
   'redis.unauthorized': 'does not permit writing',
-  'redis.unsuitable': 'may throw away keys: maxmemory-policy is not noeviction',
+  'redis.unsuitable': 'may evict keys: maxmemory-policy is not noeviction',
   'archive.unreachable': 'does not answer',
-  'archive.corrupt': 'cannot be told from another one: its marker cannot be read',
+  'archive.corrupt': 'cannot be identified: its marker is unreadable',
   'config.secret_missing': 'cannot be used: a credential is missing',
 };
 
@@ -57,15 +64,15 @@ interface ProbeResult {
 }
 
 export interface StorageHealth {
-  /** What the last probes found, for `/readyz`; asks nothing. */
+  /** The results of the last probes, for `/readyz`. */
   checks(): readonly HealthCheck[];
 }
 
 /**
- * Finds out again and again, until the scope closes, whether the process can write what it has to write: at a rate of its
- * own, however often somebody asks. Resolves after the first probe of each part. A change is logged once.
+ * Probes the storage periodically until the scope closes, independent of requests to `/readyz`. Resolves after the first
+ * probe of each part. Logs each change once.
  *
- * @param observe told what each probe found
+ * @param observe called with the result of each probe
  */
 export async function monitorStorage(
   probes: readonly StorageProbe[],
@@ -73,31 +80,31 @@ export async function monitorStorage(
   scope: Scope,
   observe: (part: StoragePart, usable: boolean) => void = () => {},
 ): Promise<StorageHealth> {
-  const found = new Map<StoragePart, ProbeResult>();
-  const steps = probes.map((probe) => periodicProbe(probe, { clock, log, found, observe }));
+  const results = new Map<StoragePart, ProbeResult>();
+  const steps = probes.map((probe) => periodicProbe(probe, { clock, log, results, observe }));
   await Promise.all(steps.map((step) => step()));
   scope.use(startPeriodicTasks({ steps, clock, log, everyMs: RETRY_INTERVAL_MS }), (opened) => opened.close());
   return {
     checks: () =>
       probes.map(({ part }) => {
-        const { usable = false, detail = '' } = found.get(part) ?? {};
+        const { usable = false, detail = '' } = results.get(part) ?? {};
         return { name: part, ok: usable, detail };
       }),
   };
 }
 
-/** Probes the part when it is due. One that hangs is not probed a second time meanwhile. */
+/** Probes the part when it is due. A hanging probe is not started a second time. */
 function periodicProbe(
   { part, intervalMs, probe }: StorageProbe,
   {
     clock,
     log,
-    found,
+    results,
     observe,
   }: {
     readonly clock: Clock;
     readonly log: Log;
-    readonly found: Map<StoragePart, ProbeResult>;
+    readonly results: Map<StoragePart, ProbeResult>;
     readonly observe: (part: StoragePart, usable: boolean) => void;
   },
 ): () => Promise<void> {
@@ -105,11 +112,11 @@ function periodicProbe(
   let pending: Promise<DocketError | undefined> | undefined;
 
   const conclude = (error: DocketError | undefined): void => {
-    const before = found.get(part);
+    const before = results.get(part);
     const usable = error === undefined;
     const changed = before?.usable !== usable;
     const detail = usable ? 'can be written' : `${PART_NAMES[part]} ${describeError(error)}.`;
-    found.set(part, { usable, detail, since: changed ? clock.now() : (before?.since ?? clock.now()) });
+    results.set(part, { usable, detail, since: changed ? clock.now() : (before?.since ?? clock.now()) });
     observe(part, usable);
     if (!usable && changed) log.error(`${detail} Runs wait until it can be written again.`, { error: error.toJSON() });
     if (usable && before?.usable === false) {
@@ -118,14 +125,14 @@ function periodicProbe(
   };
 
   return async () => {
-    // A clock that was set back must not end the probes.
+    // A clock that was set back must not stop the probes.
     if (Math.abs(dueAt - clock.now()) <= intervalMs && clock.now() < dueAt) return;
     pending ??= probe().then(() => undefined, toDocketError);
-    const asked = pending;
+    const running = pending;
     let answer: DocketError | undefined = probeTimeoutError();
     if (
       await settlesWithin(
-        asked.then((error) => (answer = error)),
+        running.then((error) => (answer = error)),
         PROBE_TIMEOUT_MS,
       )
     )
@@ -137,29 +144,29 @@ function periodicProbe(
 
 const probeTimeoutError = (): DocketError =>
   new DocketError('archive.unreachable', `A trial write was not answered within ${PROBE_TIMEOUT_MS} ms.`, {
-    next: 'Look at the disk or the network share behind it.',
+    next: 'Check the disk or the network share behind it.',
   });
 
 function describeError(error: DocketError): string {
-  const fault = findDiskFailure(error);
-  if (fault !== undefined) return `cannot be written: ${fault.description}`;
-  if (error.code.startsWith('archive.marker_')) return 'is not there: it has another marker, or none';
+  const failure = findDiskFailure(error);
+  if (failure !== undefined) return `cannot be written: ${failure.description}`;
+  if (error.code.startsWith('archive.marker_')) return 'is not available: it has another marker, or none';
   return ERROR_MESSAGES[error.code] ?? 'cannot be written';
 }
 
-/** A write costs Redis nothing; one to the archive costs a disk its sync, and a bucket some requests. */
+/** A write is cheap in Redis, costs a sync on a disk, and several requests in a bucket. */
 const REDIS_INTERVAL_MS = 15_000;
 const FILES_INTERVAL_MS = 60_000;
-/** Each write to a bucket is paid for, and may stay as a version. */
+/** Each write to a bucket costs money, and may remain as a version. */
 const BUCKET_INTERVAL_MS = 5 * 60_000;
-/** What stands there is one instant. */
+/** Its content is a timestamp. */
 const READINESS_MARKER = '.readiness';
 
-/** What a report needs at the least to be made, bytes. */
+/** Minimum free space to create a report, bytes. */
 const MIN_FREE_BYTES = 8 * 1024 * 1024;
 const PROBE_BYTES = 64 * 1024;
 
-/** Whether Redis takes writes, and keeps what was written. */
+/** Whether Redis accepts and keeps writes. */
 export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => ({
   part: 'redis_writes',
   intervalMs: REDIS_INTERVAL_MS,
@@ -167,10 +174,13 @@ export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => 
 });
 
 /**
- * Whether runs can be sealed. In a bucket one note is written over and over: listing and deleting are more than a worker
- * may be allowed to do.
+ * Whether runs can be published. In a bucket it overwrites one object: a worker may lack the permissions to list and
+ * delete.
  */
-export const archiveProbe = ({ storage }: Pick<OpenArchive, 'storage'>, { now }: Pick<Clock, 'now'>): StorageProbe =>
+export const archiveProbe = (
+  storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'probe'>,
+  { now }: Pick<Clock, 'now'>,
+): StorageProbe =>
   storage.location.startsWith('s3:')
     ? {
         part: 'archive',
@@ -181,14 +191,14 @@ export const archiveProbe = ({ storage }: Pick<OpenArchive, 'storage'>, { now }:
         part: 'archive',
         intervalMs: FILES_INTERVAL_MS,
         probe: async () => {
-          // Nothing is there under this name: an archive that is not mounted says so before anything is written.
+          // The read checks the marker: it fails for an unmounted archive before anything is written.
           await storage.metadata.get(READINESS_MARKER);
           await storage.probe();
         },
       };
 
-/** Whether files can be made, with some room for them. */
-export const stagingProbe = ({ archive }: Pick<OpenArchive, 'archive'>): StorageProbe => ({
+/** Whether files can be created, with enough free space. */
+export const stagingProbe = (archive: Pick<Archive, 'stage' | 'discard'>): StorageProbe => ({
   part: 'staging',
   intervalMs: FILES_INTERVAL_MS,
   probe: async () => {
@@ -206,10 +216,10 @@ export const stagingProbe = ({ archive }: Pick<OpenArchive, 'archive'>): Storage
 });
 
 const lowSpaceError = (folder: string, free: number): DocketError =>
-  new DocketError('disk.unavailable', 'There is hardly any room for files.', {
+  new DocketError('disk.unavailable', 'There is not enough free space for files.', {
     where: folder,
     expected: `${MIN_FREE_BYTES} bytes free`,
     got: `${free} bytes free`,
     next: 'Free space on the disk of the folder.',
-    cause: Object.assign(new Error('hardly any room'), { code: 'ENOSPC' }),
+    cause: Object.assign(new Error('not enough free space'), { code: 'ENOSPC' }),
   });

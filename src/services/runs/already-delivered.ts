@@ -1,20 +1,25 @@
-import { DocketError } from '../../base/error.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
 import { kindOfTarget, targetOf } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
+import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { findLedgerRuns } from '../../deliver/ledger/file-ledger.ts';
 import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Target } from '../../deliver/targets/target.ts';
 import type { RunCursor, RunRecord, RunStore } from '../../run/run-record.ts';
 
-/** A report and the days of which it is asked. */
+/** A report and a period. */
 export interface ReportPeriod {
   readonly org: string;
   readonly report: string;
   readonly period: Period;
-  /** A run that does not count: the one that asks. */
+  /** A run to ignore: the current one. */
   readonly id?: string;
 }
 
@@ -24,21 +29,21 @@ export interface EarlierDelivery {
   readonly period: Period;
   /** Epoch ms of its last delivery. */
   readonly at: number;
-  /** Recipients that have received it, by kind of target. */
+  /** Confirmed deliveries by kind of target; e-mail counts mailboxes. */
   readonly sent: Readonly<Record<string, number>>;
-  /** Deliveries of which it is not known whether they arrived, or to what kind of target. */
+  /** Deliveries that may have arrived, or whose kind of target is unknown. */
   readonly uncertain: number;
 }
 
 /**
- * Finds the newest run that has delivered the report for these days, or may have; undefined when none has. Throws
- * `redis.unreachable`, `archive.unreachable` when that cannot be found out.
+ * Finds the newest run that has delivered the report for the period, or may have; undefined if there is none. Throws
+ * `redis.unreachable`, `archive.unreachable`.
  */
-export type FindEarlierDelivery = (asked: ReportPeriod) => Promise<EarlierDelivery | undefined>;
+export type FindEarlierDelivery = (query: ReportPeriod) => Promise<EarlierDelivery | undefined>;
 
-/** A delivery as the ledger, a record or the archive has it. */
+/** A delivery from the ledger, a record or the archive. */
 export interface KnownDelivery {
-  /** Position and kind in the definition, e.g. `0-email`; null where it is not known. */
+  /** Position and kind in the definition, e.g. `0-email`; null where unknown. */
   readonly target: string | null;
   readonly recipient: string;
   readonly state: string;
@@ -46,14 +51,14 @@ export interface KnownDelivery {
   readonly at: number;
 }
 
-/** Targets whose deliveries leave this machine. A notice to the owner does not count either. */
+/** Targets that count as delivered: those with an audience. Notices to the owner do not count. */
 const countedTargets = (targets: readonly Target[]) =>
   targets.flatMap(({ kind, audience }) => (audience === undefined ? [] : [{ kind, audience }]));
 
 const DELIVERED_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sent']);
 const UNCERTAIN_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sending', 'unknown']);
 
-/** What a run has delivered, of all its deliveries; undefined when nothing that counts has left. */
+/** Summarizes the deliveries of a run; undefined if none of them counts. */
 export function summarizeDeliveries(
   run: string,
   period: Period,
@@ -72,16 +77,16 @@ export function summarizeDeliveries(
   const ofKind = (kind: string): number =>
     new Set(sent.flatMap((fact) => (fact.kind === kind ? [addressKey(fact.recipient) ?? fact.recipient] : []))).size;
   const counts = kinds.flatMap((kind) => (ofKind(kind) === 0 ? [] : [[kind, ofKind(kind)] as const]));
-  const unnamed = sent.filter(({ kind }) => kind === undefined).length;
-  return { run, period, at: last, sent: Object.fromEntries(counts), uncertain: unsure.length + unnamed };
+  const unknownKind = sent.filter(({ kind }) => kind === undefined).length;
+  return { run, period, at: last, sent: Object.fromEntries(counts), uncertain: unsure.length + unknownKind };
 }
 
-/** Records that are read at once. */
+/** Records per read. */
 const RECORDS_PAGE_SIZE = 200;
-/** A period begins up to a day earlier in another zone, and clocks of two processes may differ. */
-const PERIOD_MARGIN_MS = 2 * 86_400_000;
+/** A period starts up to a day earlier in another time zone, and clocks differ. */
+const PERIOD_MARGIN_MS = 2 * DAY_MS;
 
-/** Looks through the records of the report's runs, newest first, as far back as the period's first day. */
+/** Searches the records of the report's runs, newest first, back to the first day of the period. */
 export function findDeliveredInRecords({
   runs,
   ledger,
@@ -111,7 +116,32 @@ export function findDeliveredInRecords({
   };
 }
 
-/** The ledger's rows; a ledger that has lost them is spoken for by the record. */
+/** Searches the archived runs, and the file ledgers of runs without Redis. */
+export function findDeliveredInArchive(
+  storage: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
+  log: Log,
+): FindEarlierDelivery {
+  const onUnreadable = ({ id: run, org, report }: RunRef, thrown: unknown): void => {
+    const error = toDocketError(thrown).toJSON();
+    log.warn('Archived states of a run could not be read', { run, org, report, error });
+  };
+  return firstFound([
+    findDeliveredIn(findLedgerRuns(storage, onUnreadable)),
+    findDeliveredIn(findArchivedRuns(storage, onUnreadable)),
+  ]);
+}
+
+const findDeliveredIn =
+  (findRuns: FindArchivedRuns): FindEarlierDelivery =>
+  async (query) => {
+    for await (const { run, deliveries } of findRuns(query)) {
+      const found = run === query.id ? undefined : summarizeDeliveries(run, query.period, deliveries);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+/** The rows of the ledger; those of the record if the ledger has lost them. */
 async function readKnownDeliveries(record: RunRecord, ledger: Pick<Ledger, 'list'>): Promise<readonly KnownDelivery[]> {
   const rows = await ledger.list(record.id);
   if (rows.length > 0) return rows;
@@ -119,30 +149,30 @@ async function readKnownDeliveries(record: RunRecord, ledger: Pick<Ledger, 'list
   return record.deliveries.map(({ target, recipient, state }) => ({ target, recipient, state, at }));
 }
 
-/** The same civil days in the same zone, whatever they are called. */
+/** The same days in the same time zone, whatever the label. */
 const isSamePeriod = (one: Period, other: Period): boolean =>
   one.from === other.from && one.to === other.to && one.timezone === other.timezone;
 
-/** Asks one after the other until one knows of a delivery: the quickest first. */
+/** Tries the finders in order; put the fastest first. */
 export const firstFound =
   (finders: readonly FindEarlierDelivery[]): FindEarlierDelivery =>
-  async (asked) => {
+  async (query) => {
     for (const find of finders) {
-      const found = await find(asked);
+      const found = await find(query);
       if (found !== undefined) return found;
     }
     return undefined;
   };
 
 /**
- * Refuses to deliver a report once more for a period that it was delivered for: the rule that the command line, the page and the
- * API share. Nobody is refused who insists (`again`), delivers nothing, or delivers to folders of this machine alone.
- * Throws `already_delivered`, and what `find` throws.
- * @param find undefined: nobody is refused
+ * Throws `already_delivered` for a report that was delivered for the period: the rule of the command line, the page and the
+ * API. It does not apply with `again`, without deliveries, and to local directories only. Throws what `find` throws.
+ *
+ * @param find undefined: the rule is off
  * @param now epoch ms
  */
 export async function assertNotDelivered(
-  asked: ReportPeriod & { readonly deliver: boolean },
+  query: ReportPeriod & { readonly deliver: boolean },
   { deliveries }: Pick<Definition, 'deliveries'>,
   {
     again,
@@ -157,15 +187,11 @@ export async function assertNotDelivered(
   },
 ): Promise<void> {
   const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
-  if (!asked.deliver || !counts || again || find === undefined) return;
-  const earlier = await find(asked);
-  if (earlier !== undefined) throw alreadyDeliveredError(asked, earlier, now, targets);
+  if (!query.deliver || !counts || again || find === undefined) return;
+  const earlier = await find(query);
+  if (earlier !== undefined) throw alreadyDeliveredError(query, earlier, now, targets);
 }
 
-/**
- * The refusal of a report that was delivered for this period already.
- * @param now epoch ms
- */
 function alreadyDeliveredError(
   { org, report }: ReportPeriod,
   earlier: EarlierDelivery,

@@ -1,4 +1,3 @@
-import type { HeldRun } from '../../admin/access/access.ts';
 import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
@@ -6,8 +5,37 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { Ledger } from '../../deliver/ledger/ledger.ts';
 import { plannedDeliveries } from '../../deliver/planned-deliveries.ts';
-import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RunOrder } from '../../run/run-record.ts';
+import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
+
+/** The missing figures of a held run, and the recipients of its files. */
+export interface ReleasePreview {
+  /** In section order; null where the archive does not record it. */
+  readonly missing:
+    | readonly {
+        /** Id of the section. */
+        readonly section: string;
+        /** Null where the definition has none. */
+        readonly title: string | null;
+        readonly code: string;
+        /** One sentence, in the report's language. */
+        readonly text: string;
+      }[]
+    | null;
+  /** Null where the archive or the run's definition is not available. */
+  readonly recipients:
+    | readonly {
+        /** Position and kind in the definition, e.g. `0-email`. */
+        readonly target: string;
+        /** An address, or where the files go. */
+        readonly recipient: string;
+        readonly receives: boolean;
+        /** Why it receives nothing: the allow-list or `send_if`. */
+        readonly why: string | null;
+      }[]
+    | null;
+}
 
 export interface LoadReleasePreviewPorts {
   readonly definitions: Pick<DefinitionStore, 'get'>;
@@ -15,23 +43,23 @@ export interface LoadReleasePreviewPorts {
   readonly ledger: Ledger;
   readonly secrets: SecretSource;
   readonly clock: Clock;
-  /** An organization's settings as they are now; undefined where they are not known. */
+  /** The current settings of an organization; undefined where they are unknown. */
   readonly settingsNow: (org: string) => OrgSettings | undefined;
   readonly workingDirectory?: string | undefined;
 }
 
 /**
- * What is missing in a sealed run's files, and who would receive them if they went out now: as the run's own definition
- * says, and by the allow-list of now, as a worker goes by. Undefined where the run's files are not in the archive. Throws
+ * The missing figures of a published run, and the recipients of its files if it were released now: those of its frozen
+ * definition, checked against the current allow-list. Undefined where its files are not in the archive. Throws
  * `archive.*`, `redis.unreachable`.
  */
 export async function loadReleasePreview(
   run: RunOrder,
   { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: LoadReleasePreviewPorts,
-): Promise<Omit<HeldRun, 'error'> | undefined> {
-  const [sealed, frozen] = await Promise.all([ports.archive.peek(run), frozenOf(run, definitions)]);
-  if (sealed === undefined) return undefined;
-  const { manifest } = sealed;
+): Promise<ReleasePreview | undefined> {
+  const [published, frozen] = await Promise.all([ports.archive.peek(run), readableDefinition(run, definitions)]);
+  if (published === undefined) return undefined;
+  const { manifest } = published;
   const titleOf = (id: string) => frozen?.definition.sections.find((section) => section.id === id)?.title ?? null;
   const missing = manifest.incomplete.map(({ section, code, text }) => ({
     section,
@@ -45,14 +73,9 @@ export async function loadReleasePreview(
   return { missing, recipients: plannedDeliveries(manifest, { ...ports, definition, settings, workingDirectory }) };
 }
 
-/** The definition of the run; undefined where it is kept no longer, or cannot be read by this version of Docket. */
-async function frozenOf(
-  { org, report, digest }: RunOrder,
-  definitions: Pick<DefinitionStore, 'get'>,
-): Promise<FrozenDefinition | undefined> {
-  const frozen = await definitions.get(digest).catch((thrown: unknown) => {
+/** Undefined as well where this version of Docket cannot read the definition: the preview then shows less. */
+const readableDefinition = (run: RunOrder, definitions: Pick<DefinitionStore, 'get'>) =>
+  findFrozenDefinition(run, definitions).catch((thrown: unknown) => {
     if (toDocketError(thrown).code === 'definition.invalid') return undefined;
     throw thrown;
   });
-  return frozen?.definition.org === org && frozen.definition.report === report ? frozen : undefined;
-}

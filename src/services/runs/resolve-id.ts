@@ -1,32 +1,25 @@
 import { DocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { DecisionService } from '../deliveries/decisions.ts';
+import type { DeliveryFilter, DeliveryPage } from '../deliveries/query-deliveries.ts';
 
-/** Digits of a run's or a delivery's id. */
+/** Hex digits of the id of a run or a delivery. */
 const ID_LENGTH = 32;
-/** The fewest that stand for it: what people see of a run's id. */
+/** Minimum length of a prefix: the digits that are shown of a run id. */
 const MIN_LENGTH = 8;
-/** Digits that a delivery's id has from its run's. */
+/** Digits at the start of a delivery id that it shares with its run. */
 const RUN_PREFIX_LENGTH = 16;
-/** Of those that begin alike. */
+/** Candidates listed in an error. */
 export const MAX_CANDIDATES = 10;
-/** Runs of others that are looked at before the search is given up. */
+/** Records read before the search stops: most may belong to other organizations. */
 const MAX_SCANNED_RUNS = 1_000;
 
-/** Where runs are found by the beginning of their ids. */
-export interface RunIdLookup {
-  get(id: string): Promise<RunRecord | undefined>;
-  /** In the order of the ids, some at a time. @param after the last one that is known */
-  findIdsByPrefix(prefix: string, after?: string): Promise<readonly string[]>;
-}
-
-/** Whether a text has the form of a whole id of runs and deliveries. */
+/** Whether a text has the form of a complete run or delivery id. */
 export const isFullId = (text: string): boolean => new RegExp(`^[0-9a-f]{${ID_LENGTH}}$`).test(text);
 
 /**
- * The id of the run that somebody means: a whole id as it is, and of a shorter one the only run that begins so among those
- * of these organizations; runs of others are as if they did not exist. Undefined when there is none. Throws
- * `usage.invalid` for fewer than eight digits, `run.ambiguous` with the candidates.
+ * Resolves a run id or a prefix of one. A prefix matches only runs of these organizations. Undefined when no run matches.
+ * Throws `usage.invalid` for fewer than eight digits, `run.ambiguous` with the candidates.
  */
 export async function resolveRunId(
   text: string,
@@ -42,20 +35,24 @@ export async function resolveRunId(
   return requireUnique('run', text, found);
 }
 
-/** What may be meant by a short id. */
+/** A match of a prefix. */
 export interface IdCandidate {
   readonly id: string;
-  /** Its id, and what tells a person which one it is. */
+  /** The id with a description, for the error. */
   readonly text: string;
 }
 
+interface DeliveryPages {
+  page(filter: DeliveryFilter): Promise<DeliveryPage>;
+}
+
 /**
- * The same of a delivery. Its id begins with its run's, so that sixteen digits or fewer name the only delivery of a run.
- * Throws `delivery.ambiguous`.
+ * Resolves a delivery id or a prefix of one. A delivery id starts with that of its run: up to sixteen digits match all
+ * deliveries of the run. Throws `usage.invalid`, `delivery.ambiguous`.
  */
 export async function resolveDeliveryId(
   text: string,
-  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: Pick<DecisionService, 'page'> },
+  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: DeliveryPages },
   orgs: readonly string[] | '*',
 ): Promise<string | undefined> {
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
@@ -70,7 +67,7 @@ export async function resolveDeliveryId(
   return requireUnique('delivery', text, found);
 }
 
-/** Runs of these organizations whose ids begin so. */
+/** Runs of these organizations with the prefix. */
 async function* runsWithPrefix(
   prefix: string,
   runs: RunIdLookup,
@@ -88,13 +85,13 @@ async function* runsWithPrefix(
   }
 }
 
-/** A record that cannot be read is found by its whole id alone, which says why. */
+/** An unreadable record is found by its complete id only, which reports the error. */
 function ignoreUnreadable(thrown: unknown): undefined {
   if (thrown instanceof DocketError && thrown.code === 'run.unreadable') return undefined;
   throw thrown;
 }
 
-/** Whether the text is the beginning of an id, and no whole one. Throws `usage.invalid` for one that is too short. */
+/** Whether the text is a prefix of an id and not a complete one. Throws `usage.invalid` for one that is too short. */
 export function isIdPrefix(text: string): boolean {
   if (!/^[0-9a-f]+$/.test(text) || text.length >= ID_LENGTH) return false;
   if (text.length >= MIN_LENGTH) return true;
@@ -105,7 +102,7 @@ export function isIdPrefix(text: string): boolean {
   });
 }
 
-/** The id of the only candidate; undefined when there is none. Throws `run.ambiguous`, `delivery.ambiguous`. */
+/** The id of the only candidate; undefined without candidates. Throws `run.ambiguous`, `delivery.ambiguous`. */
 export function requireUnique(
   what: 'run' | 'delivery',
   text: string,
@@ -117,9 +114,9 @@ export function requireUnique(
   const all = what === 'run' ? 'runs' : 'deliveries';
   throw new DocketError(
     `${what}.ambiguous`,
-    `${many ? 'Many' : found.length} ${all} have an id that begins with ${text}.`,
+    `${many ? 'Many' : found.length} ${all} have an id that starts with ${text}.`,
     {
-      expected: 'enough digits to name one',
+      expected: 'enough digits to identify one',
       got: named.join(', ') + (many ? ', …' : ''),
       next: 'Give more digits.',
     },

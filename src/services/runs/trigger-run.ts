@@ -12,9 +12,9 @@ import type { DefinitionStore } from '../../queue/definitions/definition-store.t
 import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { createRunOrder } from '../../run/run-order.ts';
 import type { RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
+import type { AuditEntry, AuditLog } from '../audit-log.ts';
 import { assertNotDelivered, type FindEarlierDelivery } from './already-delivered.ts';
 
-/** Which run is asked for. */
 export interface TriggerRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
@@ -22,51 +22,49 @@ export interface TriggerRequest {
   readonly slot: { readonly scheduled: number } | { readonly trigger: string };
   readonly trigger: RunOrder['trigger'];
   readonly priority: RunOrder['priority'];
-  /** Replaces the definition's own. */
+  /** Overrides the period of the definition. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
-  /** Delivers once more what was delivered for its period already. */
+  /** Delivers again what was already delivered for the period. */
   readonly again?: boolean;
-  /** Ms for which its run waits in line before anybody takes it: a schedule's jitter. */
+  /** Ms that the run waits in the queue: the jitter of a schedule. */
   readonly delayMs?: number;
-  /** Who asks: the name of a token or of a shell's user. */
+  /** Name of the token or of the shell's user. */
   readonly by?: string;
 }
 
-/** Where a run is opened: its record, its definition, its place in line. */
 export interface TriggerPorts {
   readonly runs: RunStore;
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
-  /** What was delivered already; absent: nobody is refused for it. */
+  /** Absent: repeated deliveries are allowed. */
   readonly findDelivered?: FindEarlierDelivery | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** The span in which it is called is the one in which the run stands, in whatever process; absent: in none. */
+  /** The run's spans become children of the current span, in any process; absent: no spans. */
   readonly trace?: Trace | undefined;
 }
 
-/** The run of the slot, whoever opened it. */
 export interface TriggerResult {
-  /** False: the slot had been opened before; the record is that run's. */
+  /** False: the slot was already open; `record` is that of its run. */
   readonly opened: boolean;
   readonly record: RunRecord;
 }
 
-/** `trigger` with its ports bound: what the admin route and the schedules call. */
+/** `triggerRun` with its ports bound. */
 export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
 
 /**
- * Opens the slot once and puts its run in line. Whoever comes second gets the first one's record.
+ * Opens the slot once and enqueues its run. A repeated call returns the existing record.
  *
- * The definition is frozen before the record names it, and the record stands before the job is added: after a crash
- * between any two steps either nothing happened, or a `queued` record waits for the reconciler.
+ * The definition is stored before the record, and the record before the job: after a crash between two steps, either
+ * nothing has happened, or the reconciler enqueues the `queued` record.
  *
- * Throws `deliver.recipient_refused` when somebody asks for a run that would be sent to a recipient whom the organization
- * does not allow: nothing is opened then. Nobody would hear that of a scheduled slot, which would be tried for ever: its run
- * is opened, reaches the others, and its owner is told of the one who was refused. Throws `already_delivered` for a period that
- * was delivered before, unless the request insists (`again`) or is the one that opened its run: a scheduled slot runs once anyway.
- * Throws `run.conflict` when this trigger's id was used with another request, `redis.unreachable` when nothing could be written.
+ * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
+ * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
+ * names the refused one. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
+ * or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a
+ * different request, `redis.unreachable` if nothing was written.
  */
 export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
   const { definition, settings } = request;
@@ -93,20 +91,20 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
     ...(scheduled ? {} : { asked: requestFingerprint(request) }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
-  // Whoever repeats a request finds its own run, also when that has delivered since.
+  // A repeated request finds its own run, even if that has delivered since.
   if (!scheduled && (await ports.runs.get(order.id)) === undefined) {
     await assertNotDelivered(order, definition, { again: request.again ?? false, find: ports.findDelivered, now });
   }
   await ports.definitions.put({ definition, settings });
   const { opened, record } = await ports.runs.open(order);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {
-    throw new DocketError('run.conflict', 'This trigger was used before, with another request.', {
+    throw new DocketError('run.conflict', 'This idempotency key was used with a different request.', {
       where: `run ${record.id}`,
       expected: 'the same period, deliver, priority and again as the first time',
       next: 'Use a new Idempotency-Key for a new request.',
     });
   }
-  // Not `if (opened)`: the one who opened it may have died before this line.
+  // Not `if (opened)`: the process that opened it may have crashed before this line.
   if (record.state === 'queued') await ports.queue.enqueue(record, request.delayMs);
   if (opened) {
     ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
@@ -114,7 +112,24 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   return { opened, record };
 }
 
-/** `docket check` refuses such a report, and so does each delivery; here it costs no call yet. */
+/**
+ * Triggers a run on behalf of a person (`request.by`), and records it in the audit log if it was opened. Throws as
+ * `triggerRun`.
+ *
+ * @param entry address and reason of the audit entry
+ */
+export async function requestRun(
+  request: TriggerRequest & { readonly by: string },
+  { trigger, audit }: { readonly trigger: TriggerRun; readonly audit: Pick<AuditLog, 'record'> },
+  entry: Pick<AuditEntry, 'from' | 'why'> = {},
+): Promise<TriggerResult> {
+  const { opened, record } = await trigger(request);
+  const { id, org, report } = record;
+  if (opened) await audit.record({ event: 'run.triggered', who: request.by, run: id, org, report, ...entry });
+  return { opened, record };
+}
+
+/** `docket check` and each delivery refuse it as well; here it costs no call. */
 function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: OrgSettings): void {
   for (const { address } of deliveries.flatMap((each) => describeDelivery(each, TARGETS).mailboxes ?? [])) {
     const refusal = recipientRefusal(address, recipients);
@@ -125,14 +140,14 @@ function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: Org
   }
 }
 
-/** What was asked, not what came of it: `previous_week` is the same request on Monday as on Sunday. */
+/** Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. */
 const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string =>
   createHash('sha256')
     .update(
       JSON.stringify([
         typeof period === 'object' ? [period.from, period.to] : (period ?? null),
         deliver,
-        // Not where it is false: a request of an older version is the same then.
+        // Absent where false: the fingerprint is then that of an older version.
         ...(again ? [{ again }] : []),
       ]),
     )

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import type { Admin } from '../../../src/admin/app.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { redisAuditLog } from '../../../src/services/audit-log.ts';
@@ -14,7 +14,7 @@ const who = {
   acme: createToken('acme', { role: 'viewer', orgs: ['acme'] }),
 };
 let redis: Redis;
-let app: Admin;
+let app: AdminApp;
 beforeAll(async () => {
   redis = new Redis(inject('redisUrl'));
   const audit = redisAuditLog(redis, { prefix: randomPrefix(), clock: systemClock, log: silentLog });

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Access } from '../../../src/admin/access/access.ts';
 import { notFoundError } from '../../../src/admin/access/permissions.ts';
-import type { Admin } from '../../../src/admin/app.ts';
 import { createRateLimit } from '../../../src/admin/auth/rate-limit.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
@@ -207,7 +207,7 @@ describe('what the document declares', () => {
 
   it('is met by each operation in every answer that it declares', async () => {
     const faults: string[] = [];
-    const ask = async (app: Admin, url: string, init: RequestInit): Promise<number> => {
+    const ask = async (app: AdminApp, url: string, init: RequestInit): Promise<number> => {
       const response = await app.request(url, init);
       const fault = contract.fault(init.method ?? 'GET', url, response, await response.text());
       if (fault !== undefined) faults.push(`${init.method} ${url}: ${fault}`);
@@ -236,7 +236,7 @@ describe('what the document declares', () => {
     };
     for (const operation of contract.operations) {
       const { url, init } = asked(operation);
-      const send = (app: Admin, headers: Record<string, string>, change: RequestInit = {}) =>
+      const send = (app: AdminApp, headers: Record<string, string>, change: RequestInit = {}) =>
         ask(app, url, { ...init, ...change, headers });
       for (const app of [full, ...Object.values(apps)]) await send(app, init.headers);
       for (const [status, app] of Object.entries(refusing)) {

@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { PlanExplainer, ValidateText } from '../../../src/admin/access/definitions.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { overLimitDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
-import { startValidationThread } from '../../../src/services/definitions/definition-threads.ts';
+import { startValidationThread, type ValidateText } from '../../../src/services/definitions/definition-threads.ts';
+import type { PlanExplainer } from '../../../src/services/definitions/explain-report.ts';
 import { createTestAdmin, NO_PLANNING } from '../../support/admin.ts';
 import { ORG, REPORT } from '../../support/jobs-folder.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -86,7 +86,7 @@ it('shows what the catalog cannot answer where the text asks it, and says when t
     faults: expect.arrayContaining([expect.objectContaining({ line, text: expect.stringContaining('createt') })]),
   });
   expect(await validate(REPORT, { name: 'broken/weekly' })).toMatchObject({
-    body: { ok: true, unchecked: expect.stringContaining('org.yaml has a fault') },
+    body: { ok: true, unchecked: expect.stringContaining('org.yaml is invalid') },
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
 import { openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
@@ -16,7 +16,7 @@ describe('deliveries on the admin route', () => {
   const log = recordingLog();
   let bench: QueueHarness;
   let desk: DecisionHarness;
-  let app: Admin;
+  let app: AdminApp;
   beforeAll(async () => {
     bench = await openQueueHarness();
     desk = decisionHarness(bench, log);

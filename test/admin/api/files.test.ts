@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { listenAdmin } from '../../../src/admin/server.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
@@ -30,7 +30,7 @@ const large = Buffer.alloc(300_000, 'figures\r\n');
 describe('the files of runs on the admin route', () => {
   const log = recordingLog();
   let root: string;
-  let app: Admin;
+  let app: AdminApp;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'docket-files-'));
     const shelf = directoryStorage(root);

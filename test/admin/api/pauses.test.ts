@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { type Pauses, redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { redisAuditLog } from '../../../src/services/audit-log.ts';
 import { createTestAdmin } from '../../support/admin.ts';
@@ -19,7 +19,7 @@ const log = recordingLog();
 const clock = manualClock(NOW);
 let bench: QueueHarness;
 let pauses: Pauses;
-let app: Admin;
+let app: AdminApp;
 beforeAll(async () => {
   bench = await openQueueHarness();
   pauses = redisPauses(bench.producer, bench);

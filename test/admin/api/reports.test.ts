@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Access, ReportEntry } from '../../../src/admin/access/access.ts';
 import { createAccess } from '../../../src/admin/access/create-access.ts';
-import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { accessPorts, createTestAdmin } from '../../support/admin.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
@@ -17,7 +17,7 @@ const entries: TokenEntry[] = [
 
 describe('reports as they are defined now', () => {
   let bench: QueueHarness;
-  let app: Admin;
+  let app: AdminApp;
   let access: (...orgs: string[]) => Access;
   let last: string;
   beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { DateTime } from 'luxon';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunView } from '../../../src/admin/api/schemas.ts';
-import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { loadedJobs } from '../../support/loaded-jobs.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -22,7 +22,7 @@ const entries: TokenEntry[] = [
 
 describe('the listing of runs', () => {
   let bench: QueueHarness;
-  let app: Admin;
+  let app: AdminApp;
   /** Oldest first, a second apart; two of each second, one of each organization. */
   const ids: Record<'acme' | 'rival', string[]> = { acme: [], rival: [] };
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Admin } from '../../../src/admin/app.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
 import { redisLiveProgress } from '../../../src/queue/runs/live-progress.ts';
 import { createTestAdmin, NO_PACKS } from '../../support/admin.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
@@ -16,7 +16,7 @@ const entries: TokenEntry[] = [
 describe('short ids over the API', () => {
   let bench: QueueHarness;
   let desk: DecisionHarness;
-  let app: Admin;
+  let app: AdminApp;
   let ended: Awaited<ReturnType<DecisionHarness['ended']>>;
   /** Two runs of acme that begin alike, and one of the rival's that does as well. */
   const alike = ['abcdef01a', 'abcdef01b', 'abcdef01c'].map((start) => start.padEnd(32, '0'));

@@ -4,11 +4,11 @@ import {
   type ExpectedSeries,
   type Metrics,
   type ProcessInfo,
-  type Readings,
 } from '../../../src/admin/metrics/process-metrics.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { TARGETS } from '../../../src/deliver/targets/registry.ts';
 import type { BudgetState } from '../../../src/fetch/rate-limit/budget.ts';
+import type { MetricsSnapshot } from '../../../src/services/deployment/metrics-snapshot.ts';
 import { seriesOf } from '../../support/exposition.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder } from '../../support/queue-harness.ts';
@@ -24,17 +24,17 @@ const state = (change: Partial<BudgetState> = {}): BudgetState => ({
   slowedUntil: null,
   ...change,
 });
-const readings = (change: Partial<Readings> = {}): Readings => ({
+const readings = (change: Partial<MetricsSnapshot> = {}): MetricsSnapshot => ({
   budgets: [{ of: 'metrics', calls: 30, state: state() }],
   keys: new Map([['acme', 'f1']]),
   queue: { waiting: 0, active: 0, delayed: 0, failed: 0 },
   runs: [],
   processes: new Map(),
-  look: null,
+  heartbeat: null,
   memory: null,
   clockSteps: { steps: 0, last: null },
   paused: [],
-  owedNotices: 0,
+  pendingNotices: 0,
   unknownDeliveries: 0,
   reports: 2,
   faults: 0,
@@ -49,7 +49,7 @@ const metricsOf = (expected: Iterable<ExpectedSeries> = [], facts: Partial<Proce
     targetKinds: TARGETS.map(({ kind }) => kind),
     ...facts,
   });
-const scrape = async (metrics: Metrics, change: Partial<Readings> = {}) =>
+const scrape = async (metrics: Metrics, change: Partial<MetricsSnapshot> = {}) =>
   seriesOf((await metrics.scrape(async () => readings(change))).body);
 /** Without what each process says of itself, whatever has happened. */
 const ofDocket = (series: ReadonlyMap<string, number>) =>
@@ -82,7 +82,7 @@ describe('the metrics', () => {
         { state: 'held', count: 0, oldest: null },
       ],
       processes: new Map([['worker', 2]]),
-      look: { at: 1_790_000_060_000, stuck: 1_790_000_001_000 },
+      heartbeat: { at: 1_790_000_060_000, stuck: 1_790_000_001_000 },
       memory: { usedBytes: 1_000_000, limitBytes: 4_000_000 },
       clockSteps: { steps: 2, last: { ms: -7_000, at: 1_800_000_000_000 } },
       paused: [
@@ -90,7 +90,7 @@ describe('the metrics', () => {
         { org: 'acme', report: null, since: 1_791_000_000_000 },
         { org: 'acme', report: 'weekly', since: 1_792_000_000_000 },
       ],
-      owedNotices: 5,
+      pendingNotices: 5,
       unknownDeliveries: 3,
       reports: 6,
       faults: 7,

@@ -141,8 +141,8 @@ deliveries:
     const before = sandbox.requests().length;
     await missed('first', 'second');
     const refused = start();
-    await refused.logged(({ msg }) => msg === 'Run sleeps');
-    await refused.logged(({ msg }) => msg === 'Run failed for good');
+    await refused.logged(({ msg }) => msg === 'Run snoozed');
+    await refused.logged(({ msg }) => msg === 'Run failed permanently');
     await refused.stop();
     expect(
       sandbox
@@ -178,8 +178,8 @@ deliveries:
 
     await writeFile(join(folder, 'key'), keyOf('acme'));
     const rotated = start();
-    const lifted = await rotated.logged(({ msg }) => msg === 'The pause of the organization is lifted');
-    expect(lifted.why).toBe('the API key is another one');
+    const lifted = await rotated.logged(({ msg }) => msg === 'Pause of the organization lifted');
+    expect(lifted.why).toBe('the API key was replaced');
     await rotated.logged(({ msg, report }) => msg === 'Run ended' && report === 'third');
     await rotated.stop();
     expect((await states()).filter((state) => state === 'done').length).toBeGreaterThanOrEqual(1);
@@ -210,7 +210,7 @@ deliveries:
       body: '{}',
     });
     expect(asked.status).toBe(202);
-    const lifted = await worker.logged(({ msg }) => msg === 'The pause of the organization is lifted');
+    const lifted = await worker.logged(({ msg }) => msg === 'Pause of the organization lifted');
     expect(lifted.why).toMatch(/has succeeded$/);
     await worker.stop();
     expect(await redisPauses(client, { prefix: DEFAULT_KEY_PREFIX }).list()).toEqual([]);

@@ -41,7 +41,7 @@ test('a running docket takes changed files, keeps the last good version of a bro
   });
   /** The next such line from now on. */
   const logged = (wanted: (line: Line) => boolean) => new Promise<Line>((resolve) => waiting.push({ wanted, resolve }));
-  const inForce = (line: Line) => line.msg === 'Definitions were put in force';
+  const inForce = (line: Line) => line.msg === 'Definitions activated';
   const put = async (text: string) => {
     const path = join(folder, 'acme/weekly.yaml');
     await writeFile(`${path}.new`, text);

@@ -117,7 +117,7 @@ describe('docket tokens', () => {
       // 429 as well: while it was not accepted yet, it counted as guessing.
       await untilStatus(async () => ((await status()) === 200 ? 200 : 401), 401);
       expect(await statusOf({ cookie })).toBe(401);
-      await running.logged(({ msg, who }) => msg === 'A token is not accepted any more' && who === 'short');
+      await running.logged(({ msg, who }) => msg === 'Token removed' && who === 'short');
     });
 
     it('leaves an entry of each in the audit log', async () => {

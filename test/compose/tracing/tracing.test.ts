@@ -197,7 +197,7 @@ test('a collector that takes connections and never answers loses spans, is said 
   await close();
   server.close();
   expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
-    ['warn', 'Traces do not reach their collector; runs go on without them'],
+    ['warn', 'Traces do not reach the collector; runs continue without them'],
   ]);
 });
 
@@ -251,7 +251,7 @@ test('a secret in a path does not leave, and the password of the collector is kn
   registerSecret('s3cret-of-a-path');
   const endpoint = collector.url.replace('http://', 'http://docket:c0llector-pw@');
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
-  const tracing = await openTracing({ ...around(env), learn: registerSecret, redact });
+  const tracing = await openTracing({ ...around(env), registerSecret, redact });
   await tracing?.context.trace?.span({ name: 'POST', path: '/api/s3cret-of-a-path' }, async () => {});
   await tracing?.close();
   expect(collector.spans.map(({ attributes }) => attributes)).toEqual([{ 'url.path': '/api/[secret]' }]);

@@ -297,7 +297,7 @@ describe('definitions in force', () => {
     onTestFinished(() => rm(`${folder}~new`, { recursive: true, force: true }));
     await rename(`${folder}~new`, join(folder, 'globex'));
     await until(inForce, ({ reports }) => reports.size === 23);
-    const [news] = log.lines.filter(({ message }) => message === 'Definitions were read again').slice(-1);
+    const [news] = log.lines.filter(({ message }) => message === 'Definitions reloaded').slice(-1);
     expect(news?.why?.split(', ')).toHaveLength(21);
     expect(news?.why).toMatch(/^globex\/r0 added, .*, 2 more$/);
   });

@@ -140,7 +140,7 @@ describe('files that are not read', () => {
       await symlink('..data/real.yaml', join(folder, 'acme/in.yaml'));
     });
     expect(faults.map(({ file, got }) => [file, got])).toEqual([
-      ['acme/gone.yaml', 'a link that leads nowhere (ENOENT)'],
+      ['acme/gone.yaml', 'a broken symbolic link (ENOENT)'],
       ['acme/out.yaml', 'a link out of it'],
       ['other', 'a link out of it'],
     ]);

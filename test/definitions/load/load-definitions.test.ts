@@ -4,6 +4,7 @@ import { DocketError } from '../../../src/base/error.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
 import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { DELIVERY_CASES } from './delivery-diagnostic-cases.ts';
 import { ORG_CASES, REPORT_CASES } from './diagnostic-cases.ts';
 
 async function load(report: string, org = ORG) {
@@ -88,7 +89,7 @@ describe('a folder without faults', () => {
 });
 
 describe('a fault in a report is shown where it stands', () => {
-  test.each(REPORT_CASES)('$what', async ({ from, to, at, expected, got, next, org = '' }) => {
+  test.each([...REPORT_CASES, ...DELIVERY_CASES])('$what', async ({ from, to, at, expected, got, next, org = '' }) => {
     const text = REPORT.replace(from, to);
     expect(text).not.toBe(REPORT);
     const { folder, jobs } = await load(text, `${ORG}${org}`);

@@ -49,7 +49,7 @@ describe('the logo of an organization', () => {
       /at most 524288 bytes, got 524289/,
     ],
     ['too wide', { 'acme/logo.png': jpeg(5000, 10) }, 'logo.png', /at most 4096 pixels a side, got 5000 × 10/],
-    ['outside', { 'other.png': PNG }, '../other.png', /in the folder of the organization, got one outside of it/],
+    ['outside', { 'other.png': PNG }, '../other.png', /in the folder of the organization/],
   ])('that is %s is a fault at its line', async (_, files, logo, expected) => {
     const jobs = await load(files, logo);
     const faults = jobs.diagnostics.filter(({ file }) => file.endsWith('acme/org.yaml'));

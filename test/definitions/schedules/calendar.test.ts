@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
@@ -14,16 +13,6 @@ import { reportFileSchema } from '../../../src/services/definitions/built-in-kin
 
 const ZURICH = 'Europe/Zurich';
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
-const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/date-holidays/'));
-
-test('the holidays of the world are loaded when the first country is named, and not before', () => {
-  const own = calendarSchema.parse({ holidays: ['2026-12-24'] });
-  nextSlots({ cron: '0 8 * * *', shift: 'next_business_day' }, ZURICH, own, 0, 3);
-  nextSlots({ cron: '0 8 * * *' }, ZURICH, calendarSchema.parse({ country: 'CH' }), 0, 3);
-  expect(loaded()).toBe(false);
-  nextSlots({ cron: '0 8 * * *', shift: 'next_business_day' }, ZURICH, calendarSchema.parse({ country: 'CH' }), 0, 3);
-  expect(loaded()).toBe(true);
-});
 
 describe('by hand, in Zurich', () => {
   // 2026: Good Friday 3 April, Easter Monday 6 April, Labour Day Friday 1 May; Christmas Friday 25, Saturday 26 December.

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
-import { cronFault, nextSlots, slotsBetween } from '../../../src/definitions/schedules/slots.ts';
+import { cronError } from '../../../src/definitions/schedules/cron.ts';
+import { nextSlots, slotsBetween } from '../../../src/definitions/schedules/slots.ts';
 import { TABLE } from './slots-table.ts';
 
 const iso = (at: number) => new Date(at).toISOString().replace(':00.000Z', 'Z');
@@ -122,7 +123,7 @@ describe('a cron', () => {
     '@yearly',
     ' 0  8 * * 7 ',
   ])('%j is accepted and has slots', (cron) => {
-    expect(cronFault(cron)).toBeUndefined();
+    expect(cronError(cron)).toBeUndefined();
     expect(nextSlots({ cron }, 'Europe/Zurich', undefined, 0, 2)).toHaveLength(2);
   });
 
@@ -143,7 +144,7 @@ describe('a cron', () => {
     ['@every 5m', '@hourly'],
     ['@DAILY', '@hourly'],
   ])('%j is refused: %s', (cron, expected) => {
-    expect(cronFault(cron)).toContain(expected);
+    expect(cronError(cron)).toContain(expected);
   });
 
   test('of any text is refused or has slots, and never throws', () => {
@@ -155,7 +156,7 @@ describe('a cron', () => {
           fc.array(field, { minLength: 5, maxLength: 5 }).map((fields) => fields.join(' ')),
         ),
         (cron) => {
-          if (cronFault(cron) !== undefined) return;
+          if (cronError(cron) !== undefined) return;
           expect(nextSlots({ cron }, 'Europe/Berlin', undefined, 0, 1)).toHaveLength(1);
         },
       ),

@@ -11,7 +11,7 @@ import { ARCHIVES } from '../../support/archives.ts';
 const NOW = Date.parse('2026-11-22T10:00:00Z');
 
 describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
-  test('is created once: of two who create it at once the first wins, and both read it', async () => {
+  test('is created once by concurrent writers', async () => {
     const { shelf, another, tree } = await open(onTestFinished);
     expect(await readMarker(shelf)).toBeUndefined();
     const { shelf: second } = await another();
@@ -30,7 +30,7 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     expect(await tree()).toEqual([ARCHIVE_MARKER]);
   });
 
-  test('holds the version, the id and the instant, and nothing of this machine', async () => {
+  test('contains version, id and instant only', async () => {
     const { shelf } = await open(onTestFinished);
     const marker = await createMarker(shelf, newArchiveId(), NOW);
     const { id } = marker;
@@ -47,7 +47,7 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     '{}',
     '{"docket_archive":2,"id":"x"}',
     '{"docket_archive":1,"id":"../x","created_at":"2026-01-01T00:00:00Z"}',
-  ])('that cannot be read (%j) is an error, and is not replaced', async (text) => {
+  ])('is an error and is not replaced when invalid (%j)', async (text) => {
     const { shelf } = await open(onTestFinished);
     await shelf.metadata.put(ARCHIVE_MARKER, text);
     await expect(readMarker(shelf)).rejects.toMatchObject({ code: 'archive.corrupt', where: shelf.location });
@@ -55,7 +55,7 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     expect((await shelf.metadata.get(ARCHIVE_MARKER))?.toString('utf8')).toBe(text);
   });
 
-  test('is no run', async () => {
+  test('is not listed as a run', async () => {
     const { shelf } = await open(onTestFinished);
     await createMarker(shelf, newArchiveId(), NOW);
     const runs = [];

@@ -58,7 +58,7 @@ test.each([
   expect(sent).toHaveLength(1);
 });
 
-test('what surely was not accepted is sent when the ledger is gone, with the same bytes', async () => {
+test('sends a deferred message again with the same bytes after the ledger is lost', async () => {
   const { sent, state } = await aRun(LATER);
   expect(await state()).toBe('pending');
   expect(await state()).toBe('sent');
@@ -66,7 +66,7 @@ test('what surely was not accepted is sent when the ledger is gone, with the sam
   expect(sent[1]).toBe(sent[0]);
 });
 
-test('a ledger that was rolled back to before the attempt takes over how it ended', async () => {
+test('a ledger rolled back to before an attempt takes over its result', async () => {
   const { sent, state } = await aRun();
   expect(await state()).toBe('sent');
   const before = memoryLedger();
@@ -79,7 +79,7 @@ test('a ledger that was rolled back to before the attempt takes over how it ende
   expect(sent).toHaveLength(1);
 });
 
-test('a ledger that was rolled back amid the attempts holds what a later one may have delivered', async () => {
+test('a ledger rolled back between attempts sets unknown where a later attempt may have delivered', async () => {
   const { sent, state, archive, sealed } = await aRun(LATER);
   const ledger = memoryLedger();
   expect(await state(ledger)).toBe('pending');
@@ -90,14 +90,14 @@ test('a ledger that was rolled back amid the attempts holds what a later one may
   expect(await ledger.find(ID)).toMatchObject({ state: 'unknown', epoch: 2 });
 });
 
-test('a message that was kept without any word of it may have left', async () => {
+test('an archived message without an attempt is unknown', async () => {
   const { sent, state, archive, sealed } = await aRun();
   await archive.putMessage(sealed, ID, Buffer.from('ready to leave'));
   expect(await state()).toBe('unknown');
   expect(sent).toHaveLength(0);
 });
 
-test('receipts alone will do where no attempts were kept', async () => {
+test('uses receipts where there are no attempts', async () => {
   const { sent, state, sealed } = await aRun();
   expect(await state()).toBe('sent');
   await rm(join(sealed.folder, 'attempts'), { recursive: true });
@@ -105,7 +105,7 @@ test('receipts alone will do where no attempts were kept', async () => {
   expect(sent).toHaveLength(1);
 });
 
-test('a decision outlives the ledger: sent is sent, and what is to be sent again is, with the same Message-ID', async () => {
+test('a decision survives the loss of the ledger; a resend has the same Message-ID', async () => {
   for (const [to, ends] of [
     ['sent', 1],
     ['pending', 2],
@@ -122,7 +122,7 @@ test('a decision outlives the ledger: sent is sent, and what is to be sent again
   }
 });
 
-test('on_unknown: resend puts it back once, with the decision on record; a second silence waits for a person', async () => {
+test('on_unknown: resend resends once with a recorded decision; a second unknown stays', async () => {
   const { sent, state, input } = await aRun(LOST, LOST);
   const settings = { ...SETTINGS, on_unknown: 'resend' as const };
   const { ledger } = input;
@@ -136,13 +136,13 @@ test('on_unknown: resend puts it back once, with the decision on record; a secon
   expect(sent[1]).toBe(sent[0]);
 });
 
-test('on the last try nothing is put back: nobody would send it', async () => {
+test('the last attempt puts nothing back', async () => {
   const { state, input } = await aRun(LOST);
   const settings = { ...SETTINGS, on_unknown: 'resend' as const };
   expect(await state(input.ledger, { settings, lastAttempt: true })).toBe('unknown');
 });
 
-test('a ledger that is lost amid the run leaves the run to be tried again, and the archive tells of what was sent', async () => {
+test('after the ledger is lost during a call, the next call uses the archive', async () => {
   const { input, sent } = await aRun();
   const lost: Ledger = { ...input.ledger, list: async () => [] };
   expect(await deliver({ ...input, ledger: lost })).toMatchObject({

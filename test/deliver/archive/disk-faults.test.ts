@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/base/secrets/secret.ts';
 import { createMarker, newArchiveId } from '../../../src/deliver/archive/archive-marker.ts';
+import { artifactBytes } from '../../../src/deliver/archive/artifact-bytes.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { exportRun } from '../../../src/deliver/archive/export.ts';
 import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
-import { artifactBytes, readPublishedRun } from '../../../src/deliver/archive/run-folder.ts';
+import { readPublishedRun } from '../../../src/deliver/archive/run-folder.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { createMarkerCheck, markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
 import { deliver } from '../../../src/deliver/deliver.ts';
@@ -59,7 +60,7 @@ test.each(['ENOSPC', 'EROFS', 'EIO'] as const)(
   },
 );
 
-test('a file that the disk cannot read is not taken for one that is missing', async () => {
+test('a read error of the disk does not count as a missing file', async () => {
   const { root } = await world();
   const artifact = await writeArtifact(root, 'queue.csv', 'alerts');
   // Linux answers EIO to whoever reads at its start.
@@ -72,7 +73,7 @@ test('a file that the disk cannot read is not taken for one that is missing', as
   });
 });
 
-test('an archive that is unmounted while a run is delivered is waited for, and a lost file is not', async () => {
+test('an archive unmounted during a delivery is retryable, a missing file is not', async () => {
   const { root } = await world();
   const shelf = directoryStorage(join(root, 'archive'));
   const { id } = await createMarker(shelf, newArchiveId(), NOW);
@@ -125,7 +126,7 @@ test('an archive that is unmounted while a run is delivered is waited for, and a
   });
 });
 
-test('papers for which there is no room say so, and leave nothing half-written', async () => {
+test('metadata files on a full disk fail without a partial file', async () => {
   const { root, disk, archive } = await world();
   const { published: sealed } = await sealedRun(root, undefined, archive);
   const before = await files(join(root, 'archive'));
@@ -178,7 +179,7 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
   },
 );
 
-test('a run that is taken out for which there is no room leaves no folder behind', async () => {
+test('an export to a full disk leaves no folder', async () => {
   const { root, disk } = await world();
   const shelf = directoryStorage(join(root, 'archive'));
   await sealedRun(root);

@@ -22,28 +22,28 @@ test.each<[string, unknown]>([
   ['conditions', CONDITION],
   ['calls', { ...CALL, rows: 0, saved: false }],
   ['incomplete', { section: 'queue', code: 'truncated', text: '', incomplete: true }],
-])('a manifest with 200,000 entries under %s is refused, and said to have too many', async (field, entry) => {
+])('refuses a manifest with 200,000 entries under %s', async (field, entry) => {
   await expect(sealedWith((manifest) => ({ ...manifest, [field]: many(entry) }))).rejects.toMatchObject({
     code: 'archive.corrupt',
     got: expect.stringMatching(new RegExp(`^${field}: Too big`)),
   });
 });
 
-test('a manifest with 200,000 pictures is refused', async () => {
+test('refuses a manifest with 200,000 pictures', async () => {
   const pictures = many({ name: 'mail-a.png', cid: 'a', sha256: 'a'.repeat(64) });
   await expect(
     sealedWith((manifest) => ({ ...manifest, mail: { html_sha256: '', text_sha256: '', pictures } })),
   ).rejects.toMatchObject({ code: 'archive.corrupt', got: expect.stringMatching(/^mail\.pictures: Too big/) });
 });
 
-test('a manifest of any size is read no further than the largest one that a run can have', async () => {
+test('stops reading a manifest at the size limit', async () => {
   await expect(sealedWith((manifest) => ({ ...manifest, more: 'x'.repeat(65 * 1024 * 1024) }))).rejects.toMatchObject({
     code: 'archive.corrupt',
     expected: expect.stringContaining('bytes'),
   });
 });
 
-test('a manifest with entries that a later version has added is read', async () => {
+test('reads a manifest with fields of a later version', async () => {
   await expect(sealedWith((manifest) => ({ ...manifest, more: many(1) }))).resolves.toMatchObject({
     manifest: { run: ORDER.id },
   });

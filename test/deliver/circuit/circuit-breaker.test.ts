@@ -10,14 +10,14 @@ const redis = new Redis(inject('redisUrl'));
 let round = 0;
 let prefix = '';
 let now = 0;
-const news: CircuitEvent[] = [];
+const events: CircuitEvent[] = [];
 const clock = { now: () => now, sleep: async () => {} };
 /** As each worker has one of its own. */
-const worker = () => redisCircuitBreaker(redis, { prefix, clock, tell: (one) => news.push(one) });
+const worker = () => redisCircuitBreaker(redis, { prefix, clock, onEvent: (event) => events.push(event) });
 beforeEach(() => {
   prefix = `test-circuit-${process.pid}-${round++}:`;
   now = 1_800_000_000_000;
-  news.length = 0;
+  events.length = 0;
 });
 afterAll(async () => {
   const keys = await redis.keys(`test-circuit-${process.pid}-*`);
@@ -31,7 +31,7 @@ const opened = async () => {
   for (let failure = 0; failure < 3; failure += 1) await worker().recordFailure(HOST, 'ECONNREFUSED');
 };
 
-test('a server is left alone by all workers after three failures, and the log hears of it once', async () => {
+test('opens for all workers after three failures, with one event', async () => {
   await worker().recordFailure(HOST, 'ECONNREFUSED');
   await worker().recordFailure(HOST, 'ECONNREFUSED');
   expect(await worker().check(HOST)).toBeUndefined();
@@ -41,10 +41,10 @@ test('a server is left alone by all workers after three failures, and the log he
   await worker().recordFailure(HOST, 'late');
   expect(await worker().check(HOST)).toEqual({ until: now + MINUTE, why: 'ETIMEDOUT' });
   expect(await worker().check('mail another.example.com:587')).toBeUndefined();
-  expect(news).toEqual([{ kind: 'opened', service: HOST, until: now + MINUTE, why: 'ETIMEDOUT' }]);
+  expect(events).toEqual([{ kind: 'opened', service: HOST, until: now + MINUTE, why: 'ETIMEDOUT' }]);
 });
 
-test('failures that lie far apart, or with a success between them, open nothing', async () => {
+test('does not open after failures far apart or with a success in between', async () => {
   for (const pause of [0, 11 * MINUTE, 11 * MINUTE, 11 * MINUTE]) {
     now += pause;
     await worker().recordFailure(HOST, 'ECONNREFUSED');
@@ -53,10 +53,10 @@ test('failures that lie far apart, or with a success between them, open nothing'
   await worker().recordSuccess(HOST);
   await worker().recordFailure(HOST, 'ECONNREFUSED');
   expect(await worker().check(HOST)).toBeUndefined();
-  expect(news).toEqual([]);
+  expect(events).toEqual([]);
 });
 
-test('after a while one of many tries it, the others wait; its failure doubles the pause, its success ends it', async () => {
+test('lets one probe through; its failure doubles the pause, its success closes the circuit', async () => {
   await opened();
   now += MINUTE;
   const answers = await Promise.all(Array.from({ length: 20 }, () => worker().check(HOST)));
@@ -67,11 +67,11 @@ test('after a while one of many tries it, the others wait; its failure doubles t
   expect(await worker().check(HOST)).toBeUndefined();
   await worker().recordSuccess(HOST);
   expect(await worker().check(HOST)).toBeUndefined();
-  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
-  expect(news[1]).toMatchObject({ afterMs: 3 * MINUTE });
+  expect(events.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+  expect(events[1]).toMatchObject({ afterMs: 3 * MINUTE });
 });
 
-test('a probe that dies keeps the others waiting for a minute, not for ever', async () => {
+test('a probe without a result blocks the others for a minute', async () => {
   await opened();
   now += MINUTE;
   expect(await worker().check(HOST)).toBeUndefined();
@@ -80,7 +80,7 @@ test('a probe that dies keeps the others waiting for a minute, not for ever', as
   expect(await worker().check(HOST)).toBeUndefined();
 });
 
-test('a service that asks to be left alone until then is, at once and by all, and is tried by one afterwards', async () => {
+test('Retry-After opens the circuit at once; one probe follows', async () => {
   await worker().recordFailure(HOST, 'HTTP 429', now + 5 * MINUTE);
   expect(await worker().check(HOST)).toEqual({ until: now + 5 * MINUTE, why: 'HTTP 429' });
   // One that was at it meanwhile was told a shorter time: the longer one counts.
@@ -95,7 +95,7 @@ test('a service that asks to be left alone until then is, at once and by all, an
   await worker().check(HOST);
   await worker().recordSuccess(HOST);
   expect(await worker().check(HOST)).toBeUndefined();
-  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+  expect(events.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
 });
 
 async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; asked: string[] }> {
@@ -130,7 +130,7 @@ async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; as
   return { input, asked };
 }
 
-test('a run that meets a server that is left alone tries it not at all, delivers the rest and says when to come back', async () => {
+test('a run skips a service with an open circuit, delivers the rest and returns the outage', async () => {
   const down = (): SendResult => ({ kind: 'deferred', response: 'ECONNREFUSED', server: true });
   for (let run = 0; run < 3; run += 1) {
     const { input, asked } = await aRun(down);
@@ -148,5 +148,5 @@ test('a run that meets a server that is left alone tries it not at all, delivers
   const again = await deliver(input);
   expect(again.receipts.map(({ state }) => state)).toEqual(['sent', 'sent', 'sent']);
   expect(asked).toEqual(['a@acme.example', 'b@acme.example']);
-  expect(news.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
+  expect(events.map(({ kind }) => kind)).toEqual(['opened', 'closed']);
 });

@@ -35,8 +35,8 @@ const found = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, 
   return runs;
 };
 
-describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
-  test('is there for the next process, which begins no delivery that another has begun', async () => {
+describe.each(ARCHIVES)('the ledger of a run without Redis %s', (_, open) => {
+  test('persists; another process does not begin a delivery again', async () => {
     const { shelf, another } = await open(onTestFinished);
     const run = aRun();
     const row = rowOf(run.id);
@@ -50,7 +50,7 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
     expect(await first.list(run.id)).toMatchObject([{ state: 'sent', detail: '250 Ok', at: 4 }]);
   });
 
-  test('is found by report and days, the newest run first, and is no run of the archive', async () => {
+  test('is found by report and period, newest first, and is not an archived run', async () => {
     const { shelf } = await open(onTestFinished);
     const [early, late] = [aRun(), aRun({ ...PERIOD, label: 'the same days' })];
     const others = [aRun({ ...PERIOD, timezone: 'UTC' }), aRun({ ...PERIOD, from: '2026-11-10' })];
@@ -64,7 +64,7 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
     expect(runs).toEqual([]);
   });
 
-  test('a file that cannot be read speaks for a delivery that may have been sent', async () => {
+  test('an unreadable file counts as an unknown delivery', async () => {
     const { shelf } = await open(onTestFinished);
     const run = aRun();
     const row = rowOf(run.id);
@@ -77,7 +77,7 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
     expect(told).toEqual([{ id: run.id, ...OF }]);
   });
 
-  test('leaves the archive when its organization’s days are over, unless somebody has to decide', async () => {
+  test('is deleted after the retention, unless a delivery is open', async () => {
     const { shelf: storage } = await open(onTestFinished);
     const [settled, undecided, young] = [aRun(), aRun(), aRun()];
     for (const [run, at, state] of [
@@ -106,14 +106,14 @@ describe.each(ARCHIVES)('the ledger of a run without Redis, %s', (_, open) => {
   });
 });
 
-describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
+describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
   const deliveriesIn = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
     const runs = [];
     for await (const run of findArchivedRuns(shelf, refuse)({ ...OF, period })) runs.push(run);
     return runs;
   };
 
-  test('is known by receipts and attempts, and no notice is among it', async () => {
+  test('come from receipts and attempts, without notices', async () => {
     const on = await open(onTestFinished);
     const sealed = await sealIn(on);
     const [mail, bucket, folder, notice] = [
@@ -150,7 +150,7 @@ describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
     );
   });
 
-  test('is found by its days and zone alone', async () => {
+  test('are found by days and time zone', async () => {
     const on = await open(onTestFinished);
     await sealIn(on);
     expect(await deliveriesIn(on.shelf, { ...PERIOD, label: 'week 46' })).toMatchObject([{ run: ORDER.id }]);
@@ -158,7 +158,7 @@ describe.each(ARCHIVES)('what was delivered of a period, %s', (_, open) => {
     expect(await deliveriesIn(on.shelf, { ...PERIOD, to: '2026-11-16' })).toEqual([]);
   });
 
-  test('skips what was sealed before the period began, and a manifest that cannot be read', async () => {
+  test('skip runs published before the period, and unreadable manifests', async () => {
     const on = await open(onTestFinished);
     await sealIn(on);
     const opened: string[] = [];

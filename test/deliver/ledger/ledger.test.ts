@@ -77,7 +77,7 @@ const LEDGERS: readonly [string, (of?: string) => Ledger][] = [
 ];
 
 describe.each(LEDGERS)('the ledger %s', (_, make) => {
-  test('opens a row as pending, and finds it again whatever became of it', async () => {
+  test('opens a row as pending and finds it in any state', async () => {
     const ledger = make();
     const row = delivery(newRun());
     expect(await ledger.open(row, 10)).toEqual({
@@ -101,7 +101,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     });
   });
 
-  test('lets one of many begin', async () => {
+  test('lets one of several callers begin', async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1);
@@ -109,7 +109,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(epochs.filter((epoch) => epoch !== undefined)).toEqual([1]);
   });
 
-  test('begins nothing that it does not know, and settles nothing either', async () => {
+  test('neither begins nor settles a row that does not exist', async () => {
     const ledger = make();
     const { id } = delivery(newRun());
     expect(await ledger.begin(id, 1)).toBeUndefined();
@@ -117,7 +117,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.settle(id, 1, 'unknown', null, 1)).toBe(false);
   });
 
-  test('lets a deferred row begin anew, with an epoch that shuts the earlier writer out', async () => {
+  test('begins a deferred row with a new epoch, which refuses the earlier writer', async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1);
@@ -131,7 +131,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.open(row, 7)).toMatchObject({ state: 'sending', epoch: 2, detail: null });
   });
 
-  test('lets the writer whose sending was declared unknown bring the truth, but not ask for another try', async () => {
+  test('accepts a late result of an unknown row, but no deferral', async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1);
@@ -143,7 +143,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.open(row, 7)).toMatchObject({ state: 'sent', detail: '250 Ok', at: 6 });
   });
 
-  test('says yes again to what it was told already, and changes nothing', async () => {
+  test('settling is idempotent', async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1);
@@ -154,7 +154,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.open(row, 6)).toMatchObject({ state: 'sent', detail: '250 Ok', at: 3 });
   });
 
-  test('lists the rows of a run in the order they were opened, and of no other run', async () => {
+  test('lists the rows of one run in the order they were opened', async () => {
     const ledger = make();
     const run = newRun();
     // As a run's id is cut to its first half for the place of its rows, two runs may share a place.
@@ -167,7 +167,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.list(newRun())).toEqual([]);
   });
 
-  test('takes over what is known elsewhere of a later epoch, or of its own that it does not know the end of', async () => {
+  test('takes over an archived state of a later epoch, or a result of its own epoch', async () => {
     const ledger = make();
     const open = (row: NewDelivery, state: DeliveryState, epoch: number) =>
       ledger.open(row, 9, { state, epoch, detail: 'from the archive' });
@@ -204,7 +204,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.open(odd, 10), 'nothing is known elsewhere').toMatchObject({ state: 'sending', epoch: 0 });
   });
 
-  test('carries a decision out once, and keeps who and why', async () => {
+  test('carries out a decision once and records its author and reason', async () => {
     const ledger = make();
     const row = delivery(newRun());
     const decision = { to: 'pending', by: 'ops', reason: 'asked "her"\\n', at: 5 } as const;
@@ -228,7 +228,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.find('0'.repeat(32))).toBeUndefined();
   });
 
-  test('lets an unknown delivery be declared sent or be sent again, a refused one be sent again, and no other be touched', async () => {
+  test('resolves unknown rows to sent or pending, refused rows to pending, and no others', async () => {
     const ledger = make();
     const decided: string[] = [];
     for (const state of DELIVERY_STATES) {
@@ -259,7 +259,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.resolve('0'.repeat(32), 0, { to: 'pending', by: 'ops', reason: '', at: 5 })).toBeUndefined();
   });
 
-  test('takes the truth about an unknown delivery from its own attempt alone, be it good or bad', async () => {
+  test("accepts a late result from the row's own attempt only", async () => {
     const ledger = make();
     for (const to of ['sent', 'refused'] as const) {
       const row = delivery(newRun());
@@ -270,7 +270,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     }
   });
 
-  test('does not say yes to an earlier attempt because the row happens to be in the state it tells', async () => {
+  test("refuses an earlier attempt that reports the row's current state", async () => {
     const ledger = make();
     const row = delivery(newRun());
     await ledger.open(row, 1, { state: 'pending', epoch: 2, detail: null });
@@ -278,7 +278,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await ledger.settle(row.id, 2, 'pending', '450 later', 3)).toBe(true);
   });
 
-  test('shows so many of those that wait for a decision, the longest waiting first', async () => {
+  test('lists unknown rows in pages, oldest first', async () => {
     const ledger = make('waiting:');
     for (const [recipient, at] of [
       ['c@', 30],
@@ -294,7 +294,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     expect(await waiting(2)).toEqual(['a@', 'b@']);
   });
 
-  test('keeps to its state machine whatever is asked of it, in whatever order and by how many at once', async () => {
+  test('keeps to its state machine under random concurrent calls', async () => {
     const states = fc.constantFrom('pending', 'sent', 'refused', 'unknown' as const);
     const step = fc.oneof(
       fc.record({ do: fc.constant('begin' as const) }),
@@ -343,7 +343,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
     );
   });
 
-  test('never lets two senders send without a deferral between them', async () => {
+  test('never lets two attempts send without a deferral between them', async () => {
     const outcome = fc.constantFrom<Exclude<DeliveryState, 'sending'> | 'crash'>(
       'sent',
       'refused',
@@ -385,7 +385,7 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
   });
 });
 
-test('an id is the same for the same delivery and no other, and tells the place of its run', () => {
+test("a delivery id is stable, unique and starts with the run's hash tag", () => {
   const run = 'a'.repeat(32);
   const id = deliveryId(run, '0-email', 'lead@acme.example');
   expect(id).toMatch(/^a{16}[0-9a-f]{16}$/);
@@ -400,7 +400,7 @@ test('an id is the same for the same delivery and no other, and tells the place 
   expect(hashTagOfDelivery(deliveryId('run-7', '0-email', 'lead@acme.example'))).toBe(hashTagOfRun('run-7'));
 });
 
-test('the notice to an owner is one delivery however the address is written, and another while the pack is held', () => {
+test('a notice has one id for all spellings of the address, and another one while the run is held', () => {
   const run = 'a'.repeat(32);
   const notice = noticeId(run, 'Ops@acme.example', false);
   expect(notice).toBe(deliveryId(run, 'notice', 'ops@acme.example'));
@@ -411,7 +411,7 @@ test('the notice to an owner is one delivery however the address is written, and
   expect(noticeId(run, 'lead@acme.example', true)).not.toBe(held);
 });
 
-test('a decision reads as what was decided, by whom and why', () => {
+test('the text of a decision has its action, author and reason', () => {
   expect(resolutionText({ to: 'sent', by: 'ops', reason: 'she has it' })).toBe('Declared sent by ops: she has it');
   expect(resolutionText({ to: 'pending', by: 'ops', reason: 'she has not' })).toBe(
     'To be sent again, decided by ops: she has not',

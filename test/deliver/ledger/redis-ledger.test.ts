@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, test } from 'vitest';
 import { deliveryId, type NewDelivery } from '../../../src/deliver/ledger/ledger.ts';
-import { countUnknown, type LedgerRedis, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { type LedgerRedis, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
 
 const redis = new Redis(inject('redisUrl'));
 const prefix = `test-redis-ledger-${process.pid}:`;
@@ -24,7 +25,7 @@ afterAll(async () => {
   redis.disconnect();
 });
 
-test('all rows of a run are one key with a hash tag, which goes when its days are over', async () => {
+test('the rows of a run share a key with a hash tag and an expiry', async () => {
   const ledger = redisLedger(redis, { prefix, ttlDays: 30 });
   await ledger.open(ROW, 1);
   await ledger.open({ ...ROW, id: deliveryId(RUN, '0-email', 'b@acme.example'), recipient: 'b@acme.example' }, 1);
@@ -34,7 +35,7 @@ test('all rows of a run are one key with a hash tag, which goes when its days ar
   expect(days).toBeLessThanOrEqual(30);
 });
 
-test('a command that the client sends again because its answer was lost has no second effect', async () => {
+test('repeating a command after a lost reply has no second effect', async () => {
   await remove();
   const twice: LedgerRedis = {
     evalsha: (async (...args: Parameters<Redis['evalsha']>) => {
@@ -61,7 +62,7 @@ test('a command that the client sends again because its answer was lost has no s
   expect(await ledger.resolve(other.id, 1, decision)).toMatchObject({ epoch: 2, decisions: [decision] });
 });
 
-test('a server that cannot be asked is redis.unreachable: nothing may be sent without the ledger', async () => {
+test('throws redis.unreachable without a server', async () => {
   const nobody = new Redis('redis://127.0.0.1:1', {
     lazyConnect: true,
     maxRetriesPerRequest: 0,
@@ -90,7 +91,7 @@ test('a server that cannot be asked is redis.unreachable: nothing may be sent wi
   nobody.disconnect();
 });
 
-test('what waits for a decision is counted since a day, and listed only while its row is there and waits', async () => {
+test('counts unknown rows since a time, and lists only rows that exist and are unknown', async () => {
   const own = `${prefix}waiting:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 30 });
   const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });
@@ -108,7 +109,7 @@ test('what waits for a decision is counted since a day, and listed only while it
   ]);
 });
 
-test('every change keeps the rows for as long again', async () => {
+test('every change renews the expiry', async () => {
   const own = `${prefix}kept:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
@@ -129,7 +130,7 @@ test('every change keeps the rows for as long again', async () => {
   expect(await kept(rows), 'resolve').toBe(true);
 });
 
-test('the rows of a run do not expire while one of them waits for a decision, and do again after the last', async () => {
+test('rows do not expire while one of them is unknown', async () => {
   const own = `${prefix}undecided:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
@@ -162,7 +163,7 @@ test('the rows of a run do not expire while one of them waits for a decision, an
   expect(await ledger.listUnknown(5)).toEqual([]);
 });
 
-test('a row that an older version has left to expire is kept from when it is opened again', async () => {
+test('opening removes the expiry that an older version set on an unknown row', async () => {
   const own = `${prefix}older:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const rows = `${own}deliveries:{${RUN.slice(0, 16)}}`;
@@ -176,7 +177,7 @@ test('a row that an older version has left to expire is kept from when it is ope
   expect(await ledger.listUnknown(5)).toEqual([before]);
 });
 
-test('more rows wait for a decision than are read at once, and all of them are listed', async () => {
+test('lists more unknown rows than one batch', async () => {
   const own = `${prefix}many:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 2 });
   const recipients = Array.from({ length: 1_203 }, (_, index) => `r${index}@acme.example`);
@@ -191,7 +192,7 @@ test('more rows wait for a decision than are read at once, and all of them are l
   expect(await ledger.listUnknown(500, all[1_200])).toEqual(all.slice(1_201));
 });
 
-test('what waits no more is not counted, whichever way its end became known', async () => {
+test('a settled row is no longer counted', async () => {
   const own = `${prefix}ended:`;
   const ledger = redisLedger(redis, { prefix: own, ttlDays: 30 });
   const of = (recipient: string) => ({ ...ROW, id: deliveryId(RUN, '0-email', recipient), recipient });

@@ -24,7 +24,7 @@ import {
   sealedRun,
   writeArtifact,
 } from '../../support/delivery-case.ts';
-import { cases } from '../../support/fuzz.ts';
+import { cases, least } from '../../support/fuzz.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
 const SEED = 20_261_116;
@@ -119,7 +119,7 @@ test('of 4000 addresses only plain ones of the allow-list pass, and they stay on
     }),
     { ...cases(4_000), seed: SEED },
   );
-  expect(passed).toBeGreaterThan(20);
+  expect(passed).toBeGreaterThan(least(20));
 });
 
 test('of 1500 headers, names and bodies none adds a header, a recipient or a part', async () => {

@@ -22,10 +22,12 @@ import { classifyFailure } from '../../../src/deliver/targets/email/smtp/smtp-re
 import { sendWebhook } from '../../../src/deliver/targets/webhook/webhook-target.ts';
 import { manifestOf, SETTINGS } from '../../support/delivery-case.ts';
 import {
+  ALL_CASES,
   assertDocketError,
   cases,
   expectCleanPrototypes,
   hostileText,
+  least,
   mutatedJson,
   mutatedText,
   resolveOrUndefined,
@@ -102,7 +104,7 @@ test(
       }),
       cases(300),
     );
-    expect(whole).toBeGreaterThan(100);
+    expect(whole).toBeGreaterThan(least(100));
   },
   within(3),
 );
@@ -148,7 +150,7 @@ test(
       ),
       cases(200),
     );
-    expect(granted).toBeGreaterThan(10);
+    expect(granted).toBeGreaterThan(least(10));
   },
   within(3),
 );
@@ -398,7 +400,7 @@ test(
       }),
       cases(120),
     );
-    expect([...seen].sort()).toEqual(['accepted', 'deferred', 'refused', 'unknown']);
+    if (ALL_CASES) expect([...seen].sort()).toEqual(['accepted', 'deferred', 'refused', 'unknown']);
   },
   within(20),
 );

@@ -50,7 +50,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     return { clock, context, catalogs, asked, get, prefix };
   };
 
-  test('are asked for once, for one token', async () => {
+  test('are fetched once, for one token', async () => {
     const { context, asked, get } = start();
     const first = doneOf(await get());
     expect(doneOf(await get())).toEqual(first);
@@ -58,7 +58,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect((await context.budget.inspect(context.key)).tokens).toBe(29);
   });
 
-  test('are asked for once by all the runs that start at one instant', async () => {
+  test('are fetched once for all runs that start at once', async () => {
     const { clock, asked, get } = start();
     const runs = Array.from({ length: 10 }, (_, index) => get('current', { run: `run-${index}` }));
     // Whoever asks waits for the service and not for the clock, at which the claim would end before a slow answer.
@@ -68,7 +68,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(1);
   });
 
-  test('are asked for by another run when the first has failed', async () => {
+  test('are fetched by another run after the first has failed', async () => {
     const { asked, get } = start();
     const { client } = fetchingFrom(sandbox.url, keyOf(sandbox, 'agent'));
     expect((await get('current', { client })).kind).toBe('fail');
@@ -76,7 +76,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(2);
   });
 
-  test('are not waited for longer than the patience', async () => {
+  test('snooze a run that waits longer than maxWaitMs', async () => {
     const { clock, context, get } = start();
     const hanging = { ...context.client, catalog: () => new Promise<never>(() => {}) };
     void get('current', { client: hanging });
@@ -84,7 +84,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(await advanceUntil(clock, second, 250)).toMatchObject({ kind: 'snooze' });
   });
 
-  test('are another one for another organization or key', async () => {
+  test('are separate for each organization and key', async () => {
     const { asked, get } = start();
     doneOf(await get('current'));
     doneOf(await get(101));
@@ -92,7 +92,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(3);
   });
 
-  test('are forgotten when a report comes from another registry version, and only then', async () => {
+  test('are deleted only when a report has another registry version', async () => {
     const { context, catalogs, asked, get } = start();
     const { registry_version } = doneOf(await get());
     await catalogs.invalidateStale(context.key, 'current', registry_version);
@@ -103,7 +103,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(2);
   });
 
-  test('are asked for anew where an older one will not do, which all then have', async () => {
+  test('older than maxAgeMs are fetched again, for all runs', async () => {
     const { clock, asked, get, prefix } = start();
     const recent = { maxAgeMs: RECENT_CATALOG_MAX_AGE_MS };
     doneOf(await get('current', recent));
@@ -119,7 +119,7 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(2);
   });
 
-  test('stay where no newer one is to be had', async () => {
+  test('stay if no newer one can be fetched', async () => {
     const { clock, asked, get, prefix } = start();
     const catalog = doneOf(await get());
     await age(61_000, clock, prefix);
@@ -129,21 +129,21 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     expect(asked()).toBe(2);
   });
 
-  test('wait in the line as calls do, and snooze', async () => {
+  test('wait for a token like calls, and snooze', async () => {
     const { clock, context, get } = start();
     const budget = memoryBudget({ calls: 1, windowMs: 60_000, clock });
     await budget.acquire({ key: context.key, id: 'x', org: 'x', priority: 'scheduled', holdMs: 1_000 });
     expect(await get('current', { budget, maxWaitMs: 1_000 })).toMatchObject({ kind: 'snooze' });
   });
 
-  test('of a refused key are a failure', async () => {
+  test('fail with the error of a rejected key', async () => {
     const { get } = start();
     const { client } = fetchingFrom(sandbox.url, keyOf(sandbox, 'agent'));
     expect(await get('current', { client })).toMatchObject({ kind: 'fail', error: { code: 'api.forbidden' } });
   });
 });
 
-test('a catalog in memory is asked for again after an hour', async () => {
+test('a catalog in memory is fetched again after an hour', async () => {
   const clock = manualClock(START);
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });
   const catalogs = memoryCatalogCache(clock);
@@ -158,7 +158,7 @@ test('a catalog in memory is asked for again after an hour', async () => {
   expect(sandbox.requests().length - before).toBe(2);
 });
 
-test('a catalog in Redis goes by itself after an hour, and a damaged one is not believed', async () => {
+test('a catalog in Redis expires after an hour, and a damaged one is ignored', async () => {
   const prefix = `catalogs-test:${randomUUID()}:`;
   const clock = manualClock(START);
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock });

@@ -121,7 +121,7 @@ describe.each<[string, () => ResponseCache]>([
     }
   });
 
-  test('wait for the one who asks without a token, and say that they spent none', async () => {
+  test('wait for the request in flight without a token, and record that they spent none', async () => {
     const shared = open();
     const budget = memoryBudget({ calls: 30, windowMs: MINUTE, clock: systemClock });
     const { client, open: answer, asked } = gated();
@@ -151,7 +151,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(Math.abs(Date.parse(call?.shared?.at ?? '') - systemClock.now())).toBeLessThan(MINUTE);
   });
 
-  test('take over, one at a time, when the one who asked has failed', async () => {
+  test('take over, one at a time, after the requesting run has failed', async () => {
     const shared = open();
     const { client, open: answer, asked } = gated();
     const failing = (real: ComplianceClient): ComplianceClient => {
@@ -177,7 +177,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(records.map(({ saved }) => saved).sort()).toEqual([false, true, true]);
   });
 
-  test('take over when the one who asked was stopped', async () => {
+  test('take over after the requesting run was stopped', async () => {
     const shared = open();
     const { client, asked } = gated();
     const stop = new AbortController();
@@ -199,7 +199,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(callsOf(await waiting)).toMatchObject([{ saved: false }]);
   });
 
-  test('take over when the one who asked has died', async () => {
+  test('take over after the requesting run has died', async () => {
     const shared = open();
     const { plan, context, fetch } = await startRun('run-2', { shared });
     const [call] = plan.calls;
@@ -212,7 +212,7 @@ describe.each<[string, () => ResponseCache]>([
     expect(callsOf(await fetch())).toMatchObject([{ saved: false }]);
   });
 
-  test('sleep when that takes longer than their patience, and stop waiting when they are told to', async () => {
+  test('snooze after maxWaitMs, and stop waiting when aborted', async () => {
     const shared = open();
     const { client, open: answer, asked } = gated();
     const first = await startRun('run-1', { shared, client });
@@ -266,7 +266,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(calls()).toBe(2);
   });
 
-  test('is judged by who reads it', async () => {
+  test('is checked by the reading run', async () => {
     const { clock, fetch } = start();
     doneOf(await fetch('run-1', { maxAge: 3_600 }));
     clock.advance(MINUTE + 1);
@@ -274,7 +274,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(callsOf(await fetch('run-3', { maxAge: 3_600 }))).toMatchObject([{ shared: { run: 'run-2' } }]);
   });
 
-  test('is shared for no longer than the report that asked allows', async () => {
+  test('is shared for no longer than the requesting report allows', async () => {
     const { clock, fetch } = start();
     doneOf(await fetch('run-1', { maxAge: 60 }));
     clock.advance(MINUTE);
@@ -283,7 +283,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(callsOf(await fetch('run-3', { maxAge: 3_600 }))).toMatchObject([{ saved: false }]);
   });
 
-  test('is not lost, and costs no more, because Redis goes away around the call', async () => {
+  test('is not lost and costs no second token if Redis fails around the call', async () => {
     const { shared, run } = start();
     const away = () => Promise.reject(new DocketError('redis.unreachable', 'Redis is away.'));
     const calls = counting();
@@ -296,7 +296,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(calls()).toBe(1);
   });
 
-  test('is of no interest to a report that always asks, and such a report waits for nobody', async () => {
+  test('is not used by a report with max_age 0, which waits for no other run', async () => {
     const { fetch, run } = start();
     const calls = counting();
     const { client, open: answer, asked } = gated();
@@ -309,7 +309,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(calls()).toBe(3);
   });
 
-  test('never crosses keys, organizations of the service, or organizations of Docket', async () => {
+  test('is never shared between keys, organizations of the service, or organizations of Docket', async () => {
     const { fetch } = start();
     const calls = counting();
     doneOf(await fetch('run-1', { key: 'all', org: 101 }));
@@ -326,7 +326,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(callsOf(await fetch('run-2', { key: 'all', org: 101 }))).toMatchObject([{ shared: { run: 'run-1' } }]);
   });
 
-  test('of yesterday is asked for anew: at midnight days and periods close', async () => {
+  test('of yesterday is requested again: days and periods close at midnight', async () => {
     // A minute before midnight in the zone of the report's days.
     const { clock, fetch } = start(Date.parse('2026-11-20T22:59:30Z'));
     doneOf(await fetch('run-1'));
@@ -338,7 +338,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(callsOf(await fetch('run-4'))).toMatchObject([{ shared: { run: 'run-3' } }]);
   });
 
-  test('is used again by a resumed run, however old it has become', async () => {
+  test('is used again by a resumed run, whatever its age', async () => {
     const { clock, run } = start();
     const responses = memoryResponseStore();
     doneOf(await (await run('run-1')).fetch());
@@ -351,7 +351,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(again).toMatchObject([{ saved: true, shared: { run: 'run-1' } }]);
   });
 
-  test('that a run of its own had asked for before it crashed is not another’s', async () => {
+  test('requested by the same run before a crash is requested again', async () => {
     const { run } = start();
     doneOf(await (await run('run-1')).fetch());
     const [call] = callsOf(await (await run('run-1')).fetch());
@@ -359,7 +359,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(call?.shared).toBe(undefined);
   });
 
-  test('takes those who stand in line for it out of the line, whoever had the first token', async () => {
+  test('removes its waiters from the queue, whichever run had the first token', async () => {
     const { clock, run } = start();
     const budget = memoryBudget({ calls: 1, windowMs: MINUTE, clock });
     const scheduled = await run('run-1', { budget, maxWaitMs: 1_000 });
@@ -377,14 +377,14 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   });
 });
 
-describe('an answer that the service had kept', () => {
+describe('a response from the service’s cache', () => {
   let caching: Sandbox;
   beforeAll(async () => {
     caching = await openSandbox();
   });
   afterAll(() => caching.close());
 
-  test('is as old as the service says: nothing is added to that', async () => {
+  test('has the age that the service reports', async () => {
     const clock = manualClock(NOW);
     const shared = memoryResponseCache(clock);
     const run = async (name: string, maxAge: number): Promise<Outcome<unknown>> => {

@@ -56,7 +56,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     return { clock, shared, claim };
   };
 
-  test('come back as they were, for their question only', async () => {
+  test('are returned unchanged, for their cache key only', async () => {
     const { shared, claim } = start();
     const answer = answerOf('a', [{ bucket: '2026-11-19', share: 0.1, none: null, name: 'Zoë' }]);
     await shared.put('q', await claim('a'), answer, 0, KEEP_MS);
@@ -64,7 +64,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(await shared.lookup('other', wishOf('b'))).toEqual({ kind: 'miss' });
   });
 
-  test('are found for as long as the reader allows, counted from the claim', async () => {
+  test('are hits for the reader’s maxAgeMs, counted from the claim', async () => {
     const { clock, shared, claim } = start();
     const own = await claim('a');
     clock.advance(30_000);
@@ -77,7 +77,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect((await shared.lookup('q', wishOf('b', 2 * MINUTE))).kind).toBe('hit');
   });
 
-  test('stay for as long as their own asker allows, also when an older one lands after them', async () => {
+  test('expire after their own TTL, also if an older response is put later', async () => {
     const { clock, shared, claim } = start();
     const slow = await claim('a');
     await shared.release('q', slow);
@@ -89,7 +89,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect((await shared.lookup('q', wishOf('c', KEEP_MS))).kind).toBe('miss');
   });
 
-  test('that the service had kept are as old as it says', async () => {
+  test('from the service’s cache have the age that it reports', async () => {
     const { clock, shared, claim } = start();
     await shared.put('q', await claim('a'), answerOf('a'), 10 * MINUTE, KEEP_MS);
     clock.advance(1);
@@ -97,7 +97,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect((await shared.lookup('q', wishOf('b', 10 * MINUTE))).kind).toBe('miss');
   });
 
-  test('that were asked for after they were wanted are as good as one’s own, whatever the service had kept', async () => {
+  test('requested after the reader began to wait are hits, whatever their age', async () => {
     const { clock, shared, claim } = start();
     clock.advance(100);
     await shared.put('q', await claim('a'), answerOf('a'), 60 * MINUTE, KEEP_MS);
@@ -107,7 +107,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect((await shared.lookup('q', wishOf('b', MINUTE, 49))).kind).toBe('miss');
   });
 
-  test('are asked for by one at a time; the others are told for how long at most', async () => {
+  test('have one request in flight; the others learn for how long at most', async () => {
     const { clock, shared, claim } = start();
     const own = await claim('a');
     expect((await shared.claim('q', wishOf('b'), MINUTE)).kind).toBe('in_flight');
@@ -119,7 +119,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     await claim('b');
   });
 
-  test('are asked for again by the same call of a run that was resumed', async () => {
+  test('can be requested again by the same call of a resumed run', async () => {
     const { shared, claim } = start();
     await claim('a');
     expect(await shared.lookup('q', wishOf('a'))).toEqual({ kind: 'miss' });
@@ -127,7 +127,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect((await shared.lookup('q', wishOf('b'))).kind).toBe('in_flight');
   });
 
-  test('of a holder that was taken for dead neither replace a later one nor end another’s call', async () => {
+  test('of an expired holder neither replace a later one nor release another’s claim', async () => {
     const { clock, shared, claim } = start();
     const dead = await claim('a');
     await shared.release('q', dead);
@@ -141,7 +141,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(await shared.lookup('q', wishOf('d', 60 * MINUTE))).toMatchObject({ response: { askedBy: 'b' } });
   });
 
-  test('are never older than allowed, and never asked for by two, whatever happens in whatever order', async () => {
+  test('are never older than allowed and never requested twice at once, in any order of operations', async () => {
     const holder = fc.constantFrom('a', 'b', 'c');
     const ms = fc.integer({ min: 0, max: 100 });
     const step = fc.oneof(
@@ -201,7 +201,7 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   });
 });
 
-describe('shared answers in Redis', () => {
+describe('the response cache in Redis', () => {
   const prefix = `shared-answers-test:${randomUUID()}:`;
   let redis: Redis;
   beforeAll(() => {
@@ -216,7 +216,7 @@ describe('shared answers in Redis', () => {
     }
   };
 
-  test('are packed, and go by themselves', async () => {
+  test('are compressed, and expire', async () => {
     const shared = open('packed');
     const rows = Array.from({ length: 1_000 }, (_, index) => ({ bucket: '2026-11-19', value: index }));
     await shared.put('q', await claimed(shared, 'a'), answerOf('a', rows), 0, KEEP_MS);
@@ -228,7 +228,7 @@ describe('shared answers in Redis', () => {
     expect(await redis.pttl(key)).toBeLessThanOrEqual(60 * MINUTE);
   });
 
-  test('of one API key take no more room than they may; what has none is asked again', async () => {
+  test('of one API key stay within its limit; a response beyond it is requested again', async () => {
     const shared = redisResponseCache(redis, { prefix: `${prefix}room:`, maxKeyBytes: 10_000 });
     const noise = () => answerOf('a', [{ bucket: '2026-11-19', value: randomBytes(2_000).toString('base64') }]);
     const ask = async (question: string, holder = 'a', keepMs = KEEP_MS): Promise<boolean> => {
@@ -253,7 +253,7 @@ describe('shared answers in Redis', () => {
     expect(await ask('k1:too-much')).toBe(false);
   });
 
-  test('that found no room do not make the one that is kept look younger', async () => {
+  test('that exceed the limit do not refresh the stored one', async () => {
     const shared = redisResponseCache(redis, { prefix: `${prefix}younger:`, maxKeyBytes: 5_000 });
     const old = { holder: 'a', claimedAt: systemClock.now() - 10 * MINUTE };
     await shared.put('k1:q', old, answerOf('a'), 0, KEEP_MS);
@@ -267,14 +267,14 @@ describe('shared answers in Redis', () => {
     });
   });
 
-  test('are another’s to ask for when whoever asked has died', async () => {
+  test('can be claimed by another run after the holder has died', async () => {
     const shared = open('dead');
     await claimed(shared, 'dead', 50);
     // Resolves only once the dead one's time is over; the clock of Redis cannot be moved.
     expect((await claimed(shared, 'b')).holder).toBe('b');
   });
 
-  test('that cannot be read are none', async () => {
+  test('that cannot be read are misses', async () => {
     const shared = open('damaged');
     await shared.put('q', await claimed(shared, 'a'), answerOf('a'), 0, KEEP_MS);
     const [key = ''] = await redis.keys(`${prefix}damaged:shared:*`);
@@ -282,14 +282,14 @@ describe('shared answers in Redis', () => {
     expect(await shared.lookup('q', wishOf('b'))).toEqual({ kind: 'miss' });
   });
 
-  test('from the future, after a failover to a slower clock, are not believed', async () => {
+  test('from the future, after a failover to a slower clock, are misses', async () => {
     const shared = open('future');
     await shared.put('q', { holder: 'a', claimedAt: systemClock.now() + MINUTE }, answerOf('a'), 0, KEEP_MS);
     expect(await shared.lookup('q', wishOf('b'))).toEqual({ kind: 'miss' });
   });
 });
 
-test('a question is one service’s, one key’s, one organization’s here and there, one body’s and one registry’s', () => {
+test('a cache key depends on service, API key, both organizations, body and registry version', () => {
   const by = { tenant: 'acme', service: 'https://api.example', key: 'k1', registryVersion: 7 };
   const call = reportCall(101, { metrics: ['a'], time: { from: '2026-11-01', to: '2026-11-02' } });
   const same = reportCall(101, { time: { to: '2026-11-02', from: '2026-11-01' }, metrics: ['a'] });
@@ -312,5 +312,5 @@ test('a claim in Redis that a step back of its clock made longer ends within a m
   const shared = bench.open(manualClock(START));
   expect((await shared.claim('q', wishOf('a'), 60 * MINUTE)).kind).toBe('claimed');
   const found = await shared.lookup('q', wishOf('b'));
-  expect(found.kind === 'in_flight' && found.ttlMs <= MINUTE).toBe(true);
+  expect(found.kind === 'in_flight' && found.forMs <= MINUTE).toBe(true);
 });

@@ -17,7 +17,7 @@ describe.each<[string, () => ResponseStore]>([
   ['in memory', memoryResponseStore],
   ['in Redis', () => redisResponseStore(redis, { prefix: `${prefix}${randomUUID()}:`, org: 'acme' })],
 ])('answers kept %s', (_where, open) => {
-  test('come back as they were, for their run and call only', async () => {
+  test('are returned unchanged, for their run and call only', async () => {
     const store = open();
     expect(await store.put('run', 'call', ANSWER)).toBe(true);
     expect(await store.get('run', 'call')).toEqual(ANSWER);
@@ -25,7 +25,7 @@ describe.each<[string, () => ResponseStore]>([
     expect(await store.get('other', 'call')).toBe(undefined);
   });
 
-  test('are gone when their run is dropped', async () => {
+  test('are deleted with their run', async () => {
     const store = open();
     await store.put('run', 'one', ANSWER);
     await store.put('run', 'two', ANSWER);
@@ -36,7 +36,7 @@ describe.each<[string, () => ResponseStore]>([
   });
 });
 
-test('answers in Redis are packed, and go by themselves after a week', async () => {
+test('responses in Redis are compressed, and expire after a week', async () => {
   const own = `${prefix}packed:`;
   const store = redisResponseStore(redis, { prefix: own, org: 'acme' });
   const body = { rows: Array.from({ length: 1_000 }, (_, index) => ({ bucket: '2026-11-19', value: index })) };
@@ -47,14 +47,14 @@ test('answers in Redis are packed, and go by themselves after a week', async () 
   expect(await redis.ttl(key)).toBeLessThanOrEqual(7 * 24 * 3600);
 });
 
-test('an entry in Redis that is damaged is one we do not have', async () => {
+test('a damaged entry in Redis counts as missing', async () => {
   const own = `${prefix}damaged:`;
   const store = redisResponseStore(redis, { prefix: own, org: 'acme' });
   await redis.hset(`${own}answers:run`, 'call', 'not gzip');
   expect(await store.get('run', 'call')).toBe(undefined);
 });
 
-describe('the room for answers in Redis', () => {
+describe('the limit of responses in Redis', () => {
   const MAX_RUN = 10_000;
   const MAX_ORG = 15_000;
   /** About 3 kB, however it is packed. */
@@ -74,7 +74,7 @@ describe('the room for answers in Redis', () => {
     return { own, of, bytes, fill };
   };
 
-  test('is bounded for a run: what is too much is not kept, and what was kept stays', async () => {
+  test('applies to a run: a response beyond it is not stored, stored ones stay', async () => {
     const { of, bytes, fill } = opened();
     const kept = await fill('acme', 'run');
     expect(kept).toBeGreaterThan(1);
@@ -87,7 +87,7 @@ describe('the room for answers in Redis', () => {
     expect(await bytes('run')).toBeLessThanOrEqual(MAX_RUN);
   });
 
-  test('is bounded for all runs of an organization together, and each organization has its own', async () => {
+  test('applies to all runs of an organization together, separately for each', async () => {
     const { of, bytes, fill } = opened();
     await Promise.all([fill('acme', 'one'), fill('acme', 'two')]);
     const both = (await bytes('one')) + (await bytes('two'));
@@ -102,7 +102,7 @@ describe('the room for answers in Redis', () => {
     expect(await of('acme').put('three', 'list:0', page())).toBe(true);
   });
 
-  test('leaves nothing behind once all runs are dropped', async () => {
+  test('leaves no keys after all runs are deleted', async () => {
     const { own, of, fill } = opened();
     await fill('acme', 'one');
     await fill('other', 'two');
@@ -113,7 +113,7 @@ describe('the room for answers in Redis', () => {
     expect(await redis.keys(`${own}*`)).toEqual([]);
   });
 
-  test('is there again for answers that have expired or were deleted by somebody', async () => {
+  test('does not count expired or deleted responses', async () => {
     const { own, of, fill } = opened();
     const one = await fill('acme', 'one');
     await fill('acme', 'two');
@@ -126,7 +126,7 @@ describe('the room for answers in Redis', () => {
     expect(await fill('acme', 'one')).toBe(one);
   });
 
-  test('counts what a version without an account has kept of a run', async () => {
+  test('counts responses stored by a version without an account', async () => {
     const { own, of, bytes } = opened();
     for (let number = 0; number < 3; number += 1) {
       await redis.hset(`${own}answers:run`, `old:${number}`, randomBytes(3_000));

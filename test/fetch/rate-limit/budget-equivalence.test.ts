@@ -75,7 +75,7 @@ async function goTogether(calls: number, story: readonly Step[]): Promise<void> 
   }
 }
 
-test('the budget in memory and the one in Redis give the same answers to the same story', async () => {
+test('the budgets in memory and in Redis return the same results for the same operations', async () => {
   await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), goTogether), {
     numRuns: 150,
   });
@@ -100,7 +100,7 @@ const passed = (times: number): Step[] => {
   ];
 };
 
-test('and when a lower class was passed so often that its turn has come, or is about to', async () => {
+test('and around the starvation limit of a lower priority', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: STARVATION_LIMIT - 1, max: STARVATION_LIMIT }),

@@ -68,7 +68,7 @@ describe.each([
     return order;
   };
 
-  test('grants as many tokens as the limit allows, then a place in the line', async () => {
+  test('grants tokens up to the limit, then a queue position', async () => {
     const { ask } = start();
     expect([await ask('a'), await ask('b'), await ask('c')].map(({ granted, tokens }) => [granted, tokens])).toEqual([
       [true, 2],
@@ -92,7 +92,7 @@ describe.each([
     expect((await ask('b')).granted).toBe(true);
   });
 
-  test('a call that never tells its reply gives its token back after its hold plus one window', async () => {
+  test('a call without a reply returns its token after its hold plus one window', async () => {
     const { clock, ask } = start({ calls: 1, windowMs: 60_000 });
     await ask('a', { holdMs: 5_000 });
     clock.advance(65_000);
@@ -107,7 +107,7 @@ describe.each([
     expect((await ask('b')).granted).toBe(true);
   });
 
-  test('asking again keeps the place and takes no second one', async () => {
+  test('acquiring again keeps the queue position', async () => {
     const { budget, ask } = start();
     await drain(budget, ask);
     await ask('first');
@@ -117,7 +117,7 @@ describe.each([
     expect((await budget.inspect(KEY)).waiting).toBe(2);
   });
 
-  test('one grant is one dispatch: asking with the same id after a grant takes a token of its own', async () => {
+  test('one grant is one dispatch: acquiring again after a grant takes another token', async () => {
     const { budget, ask } = start();
     const first = tokenOf(await ask('a'));
     const second = tokenOf(await ask('a'));
@@ -126,7 +126,7 @@ describe.each([
     expect(await budget.inspect(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
   });
 
-  test('a limit that is lowered within a window counts the tokens that are out', async () => {
+  test('a lowered limit counts the tokens held', async () => {
     const limits = { calls: 3, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);
     for (const id of ['a', 'b']) await budget.complete(KEY, tokenOf(await ask(id)));
@@ -137,7 +137,7 @@ describe.each([
     expect([(await ask('c')).granted, (await ask('d')).granted]).toEqual([true, false]);
   });
 
-  test('a limit that is raised within a window adds the tokens that it brings, and no more', async () => {
+  test('a raised limit adds the difference', async () => {
     const limits = { calls: 1, windowMs: 60_000 };
     const { budget, ask } = start(limits);
     await budget.complete(KEY, tokenOf(await ask('a')));
@@ -146,7 +146,7 @@ describe.each([
     expect([(await ask('b')).granted, (await ask('c')).granted, (await ask('d')).granted]).toEqual([true, true, false]);
   });
 
-  test('a window that becomes longer holds the tokens that are out for longer', async () => {
+  test('a longer window delays the tokens held', async () => {
     const limits = { calls: 2, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);
     await budget.complete(KEY, tokenOf(await ask('replied')));
@@ -159,7 +159,7 @@ describe.each([
     expect(refusal(await ask('d')).at).toBe(START + HOLD + 120_001);
   });
 
-  test('a window that becomes shorter gives the tokens that are out back sooner', async () => {
+  test('a shorter window returns the tokens held sooner', async () => {
     const limits = { calls: 1, windowMs: 120_000 };
     const { clock, budget, ask } = start(limits);
     await budget.complete(KEY, tokenOf(await ask('a')));
@@ -171,7 +171,7 @@ describe.each([
     expect((await ask('b')).granted).toBe(true);
   });
 
-  test('looking at a key with another window changes nothing', async () => {
+  test('inspecting a key with another window changes nothing', async () => {
     const limits = { calls: 1, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);
     await budget.complete(KEY, tokenOf(await ask('a')));
@@ -182,7 +182,7 @@ describe.each([
     expect(refusal(await ask('b')).at).toBe(START + 60_001);
   });
 
-  test('tells every waiter when to come, and keeps it', async () => {
+  test('grants every waiter its token at the reported time', async () => {
     const { clock, budget, ask } = start();
     for (const id of ['a', 'b', 'c']) {
       await budget.complete(KEY, tokenOf(await ask(id)));
@@ -197,14 +197,14 @@ describe.each([
     }
   });
 
-  test('does not promise a waiter more than the holder in flight can give: a reply right now', async () => {
+  test('estimates a token in flight to be answered now at the earliest', async () => {
     const { clock, ask } = start({ calls: 1, windowMs: 60_000 });
     await ask('a', { holdMs: 300_000 });
     clock.advance(10_000);
     expect(refusal(await ask('b')).at).toBe(START + 70_000);
   });
 
-  test('serves on-demand before scheduled before backfill, whoever came first', async () => {
+  test('serves on-demand before scheduled before backfill, whatever the arrival', async () => {
     const order = await served(start({ calls: 1, windowMs: 60_000 }), [
       ['backfill', { priority: 'backfill' }],
       ['scheduled-1', { priority: 'scheduled' }],
@@ -229,7 +229,7 @@ describe.each([
     expect(passed).toBe(STARVATION_LIMIT);
   });
 
-  test('organizations that share a key take turns', async () => {
+  test('organizations that share a key are served round-robin', async () => {
     const order = await served(start({ calls: 1, windowMs: 60_000 }), [
       ...Array.from({ length: 6 }, (_, index): [string, Partial<AcquireRequest>] => [`big-${index}`, { org: 'big' }]),
       ['small-0', { org: 'small' }],
@@ -240,7 +240,7 @@ describe.each([
     expect(order.slice(5)).toEqual(['big-2', 'big-3', 'big-4', 'big-5']);
   });
 
-  test('an organization that comes later takes turns from then on, and does not catch up on those it was not there for', async () => {
+  test('an organization that joins later is served round-robin from then on, without catching up', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     const waiting = ['big-0', 'big-1', 'big-2', 'big-3', 'big-4'];
@@ -263,7 +263,7 @@ describe.each([
     expect(order).toEqual(['big-0', 'big-1', 'big-2', 'late-0', 'big-3', 'late-1', 'big-4', 'late-2']);
   });
 
-  test('a lower class whose turn has come goes before one of a higher, and after it those in front again', async () => {
+  test('after the starvation limit one waiter of a lower priority goes first', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     for (let passed = 0; passed < STARVATION_LIMIT; passed += 1) {
@@ -286,7 +286,7 @@ describe.each([
     expect(await aheadOf('next')).toBe(2);
   });
 
-  test('tokens that pass nobody by do not bring the turn of a lower class nearer', async () => {
+  test('tokens that overtake nobody do not count towards the starvation limit', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     const demand = (index: number) => ask(`on-demand-${index}`, { priority: 'on_demand' });
@@ -300,7 +300,7 @@ describe.each([
     expect(await ask('scheduled')).toMatchObject({ granted: false, ahead: 1 });
   });
 
-  test('a lower class whose turn has come and that does not come holds nobody up', async () => {
+  test('an overdue waiter of a lower priority does not block the others', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     for (let passed = 0; passed < STARVATION_LIMIT; passed += 1) {
@@ -315,7 +315,7 @@ describe.each([
     expect(await ask('first', { priority: 'on_demand' })).toMatchObject({ granted: true });
   });
 
-  test('a waiter who does not come is passed by, and finds its place again when it comes a little later', async () => {
+  test('an overdue waiter is overtaken, and keeps its position if it is only a little late', async () => {
     const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
     await drain(budget, ask);
     const { at } = refusal(await ask('sleeper'));
@@ -331,7 +331,7 @@ describe.each([
     expect(await ask('sleeper')).toMatchObject({ granted: false, ahead: 0 });
   });
 
-  test('a waiter who never comes back has lost its place two windows later', async () => {
+  test('an overdue waiter expires two windows later', async () => {
     const { clock, budget, ask } = start();
     await drain(budget, ask);
     const { at } = refusal(await ask('dead'));
@@ -341,7 +341,7 @@ describe.each([
     expect((await budget.inspect(KEY)).waiting).toBe(0);
   });
 
-  test('leaving gives the place up', async () => {
+  test('cancelling removes the waiter from the queue', async () => {
     const { budget, ask } = start();
     await drain(budget, ask);
     await ask('first');
@@ -350,7 +350,7 @@ describe.each([
     expect(await ask('second')).toMatchObject({ ahead: 0 });
   });
 
-  test('a 429 stops everybody until then; of several the latest counts', async () => {
+  test('a 429 blocks all waiters until its time; the latest one counts', async () => {
     const { clock, budget, ask } = start();
     await budget.penalize(KEY, START + 30_000, 'acme');
     await budget.penalize(KEY, START + 10_000, 'acme');
@@ -363,7 +363,7 @@ describe.each([
     expect((await budget.inspect(KEY)).blockedUntil).toBe(null);
   });
 
-  test('a 429 halves the tokens, whose number then grows again with each window', async () => {
+  test('a 429 halves the limit, which recovers with each window', async () => {
     const { clock, budget } = start({ calls: 30, windowMs: 60_000 });
     const limit = async () => (await budget.inspect(KEY)).limit;
     await budget.penalize(KEY, START + 10_000, 'acme');
@@ -382,7 +382,7 @@ describe.each([
     expect(await limit()).toBe(9);
   });
 
-  test('a stretch of 429s is told once, and once that it is over', async () => {
+  test('a stretch of 429s is reported once at its start and once after its end', async () => {
     const { clock, budget, ask, news } = start({ calls: 30, windowMs: 60_000 });
     const slowedUntil = async () => (await budget.inspect(KEY)).slowedUntil;
     expect(await slowedUntil()).toBe(null);
@@ -414,7 +414,7 @@ describe.each([
     expect(news.slice(2)).toMatchObject([{ kind: 'slowed', limit: 15 }]);
   });
 
-  test('a 429 that comes when nobody has asked since the last stretch ended is a new one', async () => {
+  test('a 429 after the end of a stretch starts a new one, even without an acquire in between', async () => {
     const { clock, budget, news } = start();
     await budget.penalize(KEY, START + 1_000, 'acme');
     clock.advance(3_600_000 / 2);
@@ -422,7 +422,7 @@ describe.each([
     expect(news.map(({ kind }) => kind)).toEqual(['slowed', 'slowed']);
   });
 
-  test('a budget of one token cannot go slower than it does, and says that it was throttled all the same', async () => {
+  test('a limit of one token is not halved, but the 429 is counted', async () => {
     const { clock, budget, ask, news } = start({ calls: 1, windowMs: 60_000 });
     await budget.penalize(KEY, START + 5_000, 'acme');
     expect(news).toMatchObject([{ kind: 'slowed', limit: 1, slowedUntil: START + 5_000 }]);
@@ -431,7 +431,7 @@ describe.each([
     expect(news).toMatchObject([{}, { kind: 'recovered', afterMs: 5_000 }]);
   });
 
-  test('while there are fewer tokens, those that come back too many are nobody’s', async () => {
+  test('under a reduced limit surplus tokens are not granted again', async () => {
     const { clock, budget, ask } = start({ calls: 4, windowMs: 60_000 });
     for (const id of ['a', 'b', 'c', 'd']) {
       await budget.complete(KEY, tokenOf(await ask(id)));
@@ -448,7 +448,7 @@ describe.each([
   });
 
   test.each([-3_600_000, -7_000, -1, 1, 7_000, 3_600_000])(
-    'a wall clock that is stepped by %i ms moves no token, block or promise',
+    'a wall clock step of %i ms moves no token, block or expected grant',
     async (step) => {
       const { clock, budget, ask } = start({ calls: 1, windowMs: 60_000 });
       await budget.complete(KEY, tokenOf(await ask('a')));
@@ -465,14 +465,14 @@ describe.each([
     },
   );
 
-  test('keys do not touch each other', async () => {
+  test('keys are independent', async () => {
     const { budget, ask } = start();
     await drain(budget, ask);
     expect((await ask('a', { key: 'another' })).granted).toBe(true);
     expect((await budget.inspect(KEY)).tokens).toBe(0);
   });
 
-  test('whatever the latencies and losses, no window at the server holds more calls than the limit', async () => {
+  test('no window at the server exceeds the limit, whatever the latencies and losses', async () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), who: fc.integer({ min: 0, max: 9 }) }) },
       {

@@ -51,14 +51,14 @@ const many = (count: number, name: string, more: Omit<Caller, 'id'> = {}): Calle
 const last = (dispatched: Map<string, number>, name: string) =>
   Math.max(...[...dispatched].filter(([id]) => id.startsWith(name)).map(([, at]) => at));
 
-test('150 waiting calls lose the latency of one call a window, and nothing else', async () => {
+test('150 waiting calls lose only the latency of one call per window', async () => {
   const dispatched = await simulate(many(150, 'call'));
   expect(dispatched.size).toBe(150);
   // (150 / 30 − 1) windows, each with a reply and the millisecond that clocks cut off.
   expect(last(dispatched, 'call')).toBe(4 * (LIMITS.windowMs + LATENCY + 1));
 });
 
-test('with 2,000 scheduled calls waiting, one on demand gets the next token that returns', async () => {
+test('with 2,000 scheduled calls waiting, an on-demand call gets the next token', async () => {
   const dispatched = await simulate([
     ...many(2_000, 'scheduled'),
     { id: 'on-demand', priority: 'on_demand', org: 'other', from: 30_000 },
@@ -76,7 +76,7 @@ test('twenty small organizations that share a key with a large one are done with
   expect(last(dispatched, 'small')).toBeLessThan(1_000 + 2 * (LIMITS.windowMs + LATENCY + 1));
 });
 
-test('waiters who died cost the line at most a moment, not their tokens', async () => {
+test('dead waiters delay the queue only briefly, and hold no tokens', async () => {
   const dispatched = await simulate([
     ...many(30, 'first'),
     ...many(30, 'dead', { dies: true, from: 500 }),

@@ -75,14 +75,14 @@ test.each<[string, (clock: ManualClock) => void]>([
   expect((await budget.inspect(KEY)).tokens).toBe(2);
 });
 
-test('an answer is not lost because the budget cannot be told of it', async () => {
+test('a response is not lost if the token cannot be completed', async () => {
   const { call } = start(() => ({
     complete: () => Promise.reject(new DocketError('redis.unreachable', 'Redis is away.')),
   }));
   expect(doneOf(await call(async () => 'answer')).value).toBe('answer');
 });
 
-test('a defect is thrown, and its token stays out', async () => {
+test('a defect is thrown, and its token stays held', async () => {
   const { budget, call } = start();
   await expect(
     call(async () => {
@@ -92,7 +92,7 @@ test('a defect is thrown, and its token stays out', async () => {
   expect((await budget.inspect(KEY)).inFlight).toBe(1);
 });
 
-describe('between tries', () => {
+describe('between attempts', () => {
   test('pauses are random, and longer each time', async () => {
     const { clock, call } = start();
     const pauses: number[] = [];
@@ -132,7 +132,7 @@ describe('a 429', () => {
   });
 });
 
-test('a call that is over listens to no signal any more', async () => {
+test('a finished call has no listeners on its signals', async () => {
   const { line } = start();
   const budget = memoryBudget({ calls: 1, windowMs: 20, clock: systemClock });
   const real: RateLimitContext = { ...line, budget, clock: systemClock };
@@ -151,7 +151,7 @@ test('a call that is over listens to no signal any more', async () => {
   expect([run, stop].flatMap(({ signal }) => getEventListeners(signal, 'abort'))).toEqual([]);
 });
 
-test('whoever is stopped while waiting leaves the line', async () => {
+test('a waiter that is stopped leaves the queue', async () => {
   const { clock, budget, call } = start();
   for (const id of ['x', 'y', 'z']) {
     await budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: 1_000 });

@@ -112,8 +112,8 @@ const tokenIf = (answer: AcquireResult): string | false => answer.granted && ans
 const ask = (budget: ReturnType<typeof redisBudget>, id: string) =>
   budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD_MS });
 
-describe('the time of a line', () => {
-  test('whatever the clocks, delays, starts and losses, no window holds too many calls, and the line never stops', async () => {
+describe('the time of a bucket', () => {
+  test('no window holds too many calls and the queue never stops, whatever clocks, delays, starts and losses', async () => {
     const worker = fc.nat(4);
     const step = fc.oneof(
       { weight: 12, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(3) }) },
@@ -199,7 +199,7 @@ describe('the time of a line', () => {
     );
   });
 
-  test.each([-HOUR_MS, HOUR_MS])('goes on as before when the wall clock is stepped by %i ms', async (ms) => {
+  test.each([-HOUR_MS, HOUR_MS])('is not affected by a wall clock step of %i ms', async (ms) => {
     const world = aWorld(1);
     const budget = world.processOf(0);
     await budget.complete(KEY, tokenOf(await ask(budget, 'a')));
@@ -211,7 +211,7 @@ describe('the time of a line', () => {
     expect((await ask(budget, 'b')).granted).toBe(true);
   });
 
-  test('one that was idle does not hand out what others took meanwhile', async () => {
+  test('an idle process does not grant tokens that others hold', async () => {
     const world = aWorld(1);
     const [idle, other] = [world.processOf(0), world.processOf(1)];
     await idle.complete(KEY, tokenOf(await ask(idle, 'a')));
@@ -222,7 +222,7 @@ describe('the time of a line', () => {
     expect((await ask(idle, 'c')).granted).toBe(false);
   });
 
-  test('a process that starts goes by what those before it on its machine knew', async () => {
+  test('a new process uses the clock offset of its machine', async () => {
     const world = aWorld(1);
     const before = world.processOf(0);
     await before.complete(KEY, tokenOf(await ask(before, 'a')));
@@ -230,7 +230,7 @@ describe('the time of a line', () => {
     expect((await ask(world.processOf(0), 'b')).granted).toBe(true);
   });
 
-  test('and not by a wall clock that was stepped meanwhile', async () => {
+  test('and not a wall clock that was stepped meanwhile', async () => {
     const world = aWorld(1);
     const before = world.processOf(0);
     await before.complete(KEY, tokenOf(await ask(before, 'a')));
@@ -239,7 +239,7 @@ describe('the time of a line', () => {
     expect((await ask(world.processOf(1), 'b')).granted).toBe(false);
   });
 
-  test('a line that its process used and Redis does not know counts as one with all tokens out', async () => {
+  test('a bucket that Redis lost counts as all tokens held', async () => {
     const world = aWorld(2);
     const budget = world.processOf(0);
     await budget.complete(KEY, tokenOf(await ask(budget, 'a')));
@@ -253,7 +253,7 @@ describe('the time of a line', () => {
     expect(world.news).toHaveLength(1);
   });
 
-  test('what comes late after a loss makes no line anew', async () => {
+  test('late operations after a loss do not create a bucket', async () => {
     const world = aWorld(1);
     const budget = world.processOf(0);
     const token = tokenOf(await ask(budget, 'a'));
@@ -265,7 +265,7 @@ describe('the time of a line', () => {
     expect((await ask(budget, 'b')).granted).toBe(false);
   });
 
-  test('a line that was made anew by a process that could not know is corrected by one that does', async () => {
+  test('a bucket recreated by a process that did not detect the loss is corrected by one that does', async () => {
     const world = aWorld(2);
     const old = world.processOf(0);
     await ask(old, 'a');
@@ -277,7 +277,7 @@ describe('the time of a line', () => {
     expect(world.news).toHaveLength(1);
   });
 
-  test('a Redis that holds less than a process was told counts all tokens as out', async () => {
+  test('a Redis restored to an earlier state counts as all tokens held', async () => {
     const world = aWorld(2);
     const budget = world.processOf(0);
     await ask(budget, 'a');
@@ -293,7 +293,7 @@ describe('the time of a line', () => {
     expect((await ask(budget, 'c')).granted).toBe(true);
   });
 
-  test('whoever looks and remembers nothing costs nobody a call: all get the answers that they get without', async () => {
+  test('inspecting without a clock changes no result of other callers', async () => {
     const [worker, machine] = [fc.nat(2), fc.nat(2)];
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(3) }) },
@@ -332,7 +332,7 @@ describe('the time of a line', () => {
     );
   });
 
-  test('one call a window goes on beside someone who looks in between, who is shown what is true', async () => {
+  test('inspecting between calls shows the true state and does not block them', async () => {
     const world = aWorld(1);
     const budget = world.processOf(0);
     for (let call = 0; call < 10; call += 1) {
@@ -366,7 +366,7 @@ describe('the time of a line', () => {
     return { world, budget, askSeven, repliedSeven };
   };
 
-  test('tokens that version 7 gave out are kept, and it sees those of this one', async () => {
+  test('tokens granted by version 7 stay held, and it sees ours', async () => {
     const { world, budget, askSeven } = besideSeven();
     expect(await askSeven('a')).toEqual([-1, 1, 2]);
     expect(await ask(budget, 'b')).toMatchObject({ granted: true, tokens: 1 });
@@ -397,7 +397,7 @@ describe('the time of a line', () => {
     expect((await ask(other, 'g')).granted).toBe(true);
   });
 
-  test('no window holds too many calls of both versions together, whatever starts and idle times', async () => {
+  test('no window holds too many calls of both versions together, whatever the starts and idle times', async () => {
     const worker = fc.nat(3);
     const step = fc.oneof(
       { weight: 8, arbitrary: fc.record({ kind: fc.constant('ask' as const), worker, who: fc.nat(3) }) },

@@ -50,7 +50,7 @@ describe('the budget on a real clock', () => {
     }
   });
 
-  test('a command that the client sends again after a broken connection takes no second token', async () => {
+  test('a command resent after a broken connection takes no second token', async () => {
     const [client] = clients;
     const keys = Array.from({ length: 8 }, (_, index) => `${prefix}again:{k}:${index}`);
     const limits = [5, 1_000, 20, 2_000, 9, 1];
@@ -61,7 +61,7 @@ describe('the budget on a real clock', () => {
     expect([await acquire(), await acquire()]).toEqual([granted, granted]);
   });
 
-  test('nothing secret and nothing unbounded is left in Redis: all keys of a line share a hash tag and expire', async () => {
+  test('all keys of a bucket share a hash tag and expire, and contain no secret', async () => {
     const [client] = clients;
     const own = `${prefix}keys:`;
     const budget = redisBudget(client!, { prefix: own, calls: 1, windowMs: 1_000 });
@@ -76,7 +76,7 @@ describe('the budget on a real clock', () => {
   });
 });
 
-test('a Redis that cannot be reached is an error, and grants nothing', async () => {
+test('an unreachable Redis is an error, and grants nothing', async () => {
   const redis = new Redis({ port: await freePort(), retryStrategy: () => null, maxRetriesPerRequest: 0 });
   redis.on('error', () => {});
   const budget = redisBudget(redis, { prefix: 'x:', calls: 1, windowMs: 1_000 });

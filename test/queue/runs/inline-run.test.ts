@@ -131,7 +131,7 @@ describe('a run that a command makes itself', () => {
       own,
       clock,
     );
-    expect(outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('cut off from Redis') });
+    expect(outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('lost its connection to Redis') });
   });
 
   it('confirms its lease to whoever asks, until it was given up', async () => {

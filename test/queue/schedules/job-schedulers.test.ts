@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { startPeriodicTasks } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { startPeriodicTasks } from '../../../src/base/periodic.ts';
 import { jobSchedulers, startTickWorker } from '../../../src/queue/schedules/job-schedulers.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';

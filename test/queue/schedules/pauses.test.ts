@@ -5,12 +5,11 @@ import type { FrozenDefinition } from '../../../src/queue/definitions/definition
 import {
   activePauses,
   executeUnlessPaused,
-  findActivePause,
   type PauseEnforcementPorts,
 } from '../../../src/queue/jobs/pause-enforcement.ts';
 import { DEFAULT_CATCH_UP_WINDOW_MS } from '../../../src/queue/schedules/catch-up.ts';
 import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
-import { type Pause, type Pauses, redisPauses } from '../../../src/queue/schedules/pauses.ts';
+import { findPause, type Pause, type Pauses, redisPauses } from '../../../src/queue/schedules/pauses.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
 import type { RunEvent } from '../../../src/run/run-events.ts';
 import type { RunOrder } from '../../../src/run/run-record.ts';
@@ -128,11 +127,11 @@ describe('a person’s pause', () => {
     await pauses.put(byHand('weekly', { why: 'changes nothing' }));
     await lift('weekly');
     await pauses.put(aPause());
-    await pauses.liftKeyPause('acme', 'a'.repeat(32), 'the API key is another one');
+    await pauses.liftKeyPause('acme', 'a'.repeat(32), 'the API key was replaced');
     const weekly = { org: 'acme', report: 'weekly', at: expect.any(Number) };
     const acme = { org: 'acme', report: null, who: 'docket', at: expect.any(Number) };
     expect(await pauses.history(10)).toEqual([
-      { ...acme, what: 'resume', why: 'the API key is another one' },
+      { ...acme, what: 'resume', why: 'the API key was replaced' },
       { ...acme, what: 'pause', why: aPause().why },
       { ...weekly, what: 'resume', who: 'eva', why: 'checked' },
       { ...weekly, what: 'pause', who: 'ben', why: 'figures are being checked' },
@@ -144,11 +143,11 @@ describe('a person’s pause', () => {
     await pauses.put(byHand('weekly'));
     keys.set('acme', NEW);
     const now = await activePauses({ pauses, keyOf, log });
-    expect(findActivePause(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
-    expect(findActivePause(now, 'acme', 'daily')).toBeUndefined();
-    expect(findActivePause(now, 'other', 'weekly')).toBeUndefined();
+    expect(findPause(now, 'acme', 'weekly')).toEqual(byHand('weekly'));
+    expect(findPause(now, 'acme', 'daily')).toBeUndefined();
+    expect(findPause(now, 'other', 'weekly')).toBeUndefined();
     await pauses.put(byHand());
-    expect(findActivePause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
+    expect(findPause(await activePauses({ pauses, keyOf, log }), 'acme', 'daily')).toEqual(byHand());
   });
 
   it('outlives the refusal that it stands beside', async () => {
@@ -175,7 +174,7 @@ describe('a pause', () => {
     keys.set('acme', NEW);
     const looks = await Promise.all([1, 2, 3].map(() => activePauses({ pauses, keyOf, log })));
     expect(looks.map(({ size }) => size)).toEqual([0, 0, 0]);
-    expect(messages()).toEqual(['The pause of the organization is lifted']);
+    expect(messages()).toEqual(['Pause of the organization lifted']);
     expect(await pauses.list()).toEqual([]);
   });
 });
@@ -333,7 +332,7 @@ describe('a try of a run', () => {
       ]);
       await lift();
     }
-    expect(messages()).toEqual(Array(2).fill('The scheduled runs of the organization are paused'));
+    expect(messages()).toEqual(Array(2).fill('Scheduled runs of the organization paused'));
   });
 
   it('that fails otherwise, or is refused with a key that the organization no longer has, pauses nothing', async () => {
@@ -388,7 +387,7 @@ describe('a try of a run', () => {
     clock.advance(1);
     const ended = await attempt(order, done(result), { frozenOf });
     expect(ended).toMatchObject({ tries: 0, kind: 'cancel' });
-    if (ended.kind === 'cancel') expect(ended.why).toContain('slots of more than 12h ago');
+    if (ended.kind === 'cancel') expect(ended.why).toContain('12h');
 
     const later = await opened(anOrder({ slot: new Date(START + HOUR).toISOString() }));
     clock.advance(31 * 24 * HOUR - 11 * HOUR - 1);
@@ -420,7 +419,7 @@ describe('a try of a run', () => {
     expect(await pauses.list()).toHaveLength(1);
     await attempt(asked, done(result), { events: [answer(true), answer()] });
     expect(await pauses.list()).toEqual([]);
-    expect(messages()).toEqual(['The pause of the organization is lifted']);
+    expect(messages()).toEqual(['Pause of the organization lifted']);
   });
 
   it('of a report that somebody paused sleeps, and one on demand is made and lifts nothing', async () => {

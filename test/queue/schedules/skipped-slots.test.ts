@@ -26,7 +26,7 @@ async function recorded(skips: readonly SkippedSlot[], most: number, opened = fa
 test('each slot has a record, as long as there are not too many', async () => {
   const { count, slots, first } = await recorded(SKIPS, 3);
   expect([count, slots.length]).toEqual([3, 3]);
-  expect(first).toMatch(/makes up for\.$/);
+  expect(first).toMatch(/catch_up_window\.$/);
 });
 
 test('the oldest record tells of those before it, of one by its slot, of more by their span; all are counted', async () => {

@@ -3,10 +3,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { slotsBetween } from '../../../src/definitions/schedules/slots.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
-import { createDueSlotCache, type DueSlotCache, openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
+import { createDueSlotCache, type DueSlotCache } from '../../../src/queue/schedules/due-slots.ts';
+import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
 import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
 import { runId } from '../../../src/run/run-order.ts';
 import type { TriggerRequest } from '../../../src/services/runs/trigger-run.ts';
+import { cases } from '../../support/fuzz.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import {
   openQueueHarness,
@@ -161,6 +163,6 @@ it('opens the slots of the specification, each once, and puts each other one on 
         }
       },
     ),
-    { numRuns: 60 },
+    cases(60),
   );
 }, 120_000);

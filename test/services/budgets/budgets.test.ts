@@ -6,7 +6,8 @@ import { silentLog } from '../../../src/base/log.ts';
 import type { BudgetState } from '../../../src/fetch/rate-limit/budget.ts';
 import { rateLimitedCall } from '../../../src/fetch/rate-limit/rate-limited-call.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
-import { type BudgetFactory, expectedFinish, sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { type BudgetFactory, sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { expectedFinish } from '../../../src/services/budgets/inspect-budgets.ts';
 import { doneOf } from '../../support/fetch-harness.ts';
 import { randomPrefix, recordingLog } from '../../support/queue-harness.ts';
 
@@ -78,8 +79,8 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
 
   await round('first', 5);
   expect((await workers[0]?.budget.inspect('fingerprint'))?.throttled).toBe(limits.calls);
-  const slowed = said().filter(({ message }) => message.startsWith('A 429'));
-  expect(slowed).toEqual([
+  const throttled = said().filter(({ level, until }) => level === 'warn' && until !== undefined);
+  expect(throttled).toEqual([
     expect.objectContaining({
       level: 'warn',
       key: 'fingerprint',
@@ -90,7 +91,7 @@ test('of all who wait and meet a 429, in whatever process, one says that the key
     }),
   ]);
 
-  const recovered = () => said().filter(({ message }) => message.includes('full rate again'));
+  const recovered = () => said().filter(({ level, ms }) => level === 'info' && ms !== undefined);
   // Each round takes tokens, and so the time that the recovery needs.
   for (let next = 0; recovered().length === 0; next += 1) await round(`later-${next}`, 1);
   await round('last', 2);

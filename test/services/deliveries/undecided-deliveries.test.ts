@@ -10,14 +10,20 @@ import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts
 import { applyRetention } from '../../../src/deliver/archive/retention.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { deliveryId, noticeId } from '../../../src/deliver/ledger/ledger.ts';
-import { countUnknown, redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
+import { RUN_STATES } from '../../../src/run/run-record.ts';
 import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
-import { recoverExpiredRows, touchUndecided } from '../../../src/services/deliveries/undecided-deliveries.ts';
+import {
+  createNeededCheck,
+  recoverExpiredRows,
+  touchUndecided,
+} from '../../../src/services/deliveries/undecided-deliveries.ts';
 import {
   definitionWith,
   folderFor,
@@ -28,7 +34,7 @@ import {
   SETTINGS,
   writeArtifact,
 } from '../../support/delivery-case.ts';
-import { recordingLog } from '../../support/queue-harness.ts';
+import { anOrder, openQueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
 const DAY = 86_400_000;
 const WHO = { by: 'ops', reason: 'asked by phone' };
@@ -227,4 +233,18 @@ test('the archive is searched for whoever may decide, and for nobody who may onl
   // Nor is anything of another organization put back for them.
   expect(await decisions.find(idOf(LEAD))).toBeUndefined();
   expect(await access('operator', ['acme']).resolve(idOf(LEAD), 'sent', 'r')).toMatchObject({ state: 'sent' });
+});
+
+test('the files of an open or held run are needed, those of an ended or unknown run are not', async () => {
+  const { runs, close } = await openQueueHarness();
+  onTestFinished(close);
+  const needed: string[] = [];
+  for (const state of RUN_STATES) {
+    const order = anOrder();
+    await runs.open(order);
+    await runs.update(order.id, { state });
+    if (await createNeededCheck(runs)(order.id)) needed.push(state);
+  }
+  expect(needed.sort()).toEqual(['held', 'queued', 'running', 'waiting']);
+  expect(await createNeededCheck(runs)('f'.repeat(32))).toBe(false);
 });

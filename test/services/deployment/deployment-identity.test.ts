@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { createScope } from '../../../src/base/scope.ts';
-import { archiveOnlyIdentity, openIdentity } from '../../../src/compose/archive.ts';
+import { openIdentity } from '../../../src/compose/archive.ts';
 import { createMarker, markDeployed, newArchiveId, readMarker } from '../../../src/deliver/archive/archive-marker.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
@@ -14,7 +14,11 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { markerCheckedStorage } from '../../../src/deliver/archive/storage/marker-check.ts';
 import { claimIdentity, readIdentity } from '../../../src/redis/identity.ts';
 import type { AuditEntry } from '../../../src/services/audit-log.ts';
-import { adoptDeployment, deploymentIdentity } from '../../../src/services/deployment/deployment-identity.ts';
+import {
+  adoptDeployment,
+  archiveOnlyIdentity,
+  deploymentIdentity,
+} from '../../../src/services/deployment/deployment-identity.ts';
 import { ARCHIVES, sealIn, type TestArchive } from '../../support/archives.ts';
 import { ORDER } from '../../support/delivery-case.ts';
 import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
@@ -29,11 +33,11 @@ async function aRedis(): Promise<QueueHarness> {
 function aProcess(
   bench: QueueHarness,
   shelf: ArchiveStorage,
-  { writes = true, limitMs = 10_000 }: { readonly writes?: boolean; readonly limitMs?: number } = {},
+  { writes = true, timeoutMs = 10_000 }: { readonly writes?: boolean; readonly timeoutMs?: number } = {},
 ) {
   const log = recordingLog();
   const { producer: redis, prefix, runs } = bench;
-  const ports = { redis, prefix, storage: shelf, runs, clock: systemClock, log, writes, limitMs };
+  const ports = { redis, prefix, storage: shelf, runs, clock: systemClock, log, writes, timeoutMs };
   return { ports, log, ...deploymentIdentity(ports) };
 }
 
@@ -107,9 +111,9 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     const late = deferred();
     const slow = {
       ...shelf,
-      notes: {
+      metadata: {
         ...shelf.metadata,
-        putNew: async (...given: Parameters<ArchiveStorage['metadata']['putIfAbsent']>) => {
+        putIfAbsent: async (...given: Parameters<ArchiveStorage['metadata']['putIfAbsent']>) => {
           const isNew = await shelf.metadata.putIfAbsent(...given);
           await late.promise;
           return isNew;
@@ -281,12 +285,12 @@ test('an archive that does not answer keeps nobody from starting, and is compare
   const bench = await aRedis();
   const archive = await ARCHIVES[1]![1](onTestFinished);
   await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
-  const away = { ...archive.shelf, notes: { ...archive.shelf.metadata, read: unreachable(archive.shelf) } };
+  const away = { ...archive.shelf, metadata: { ...archive.shelf.metadata, get: unreachable(archive.shelf) } };
   const process = aProcess(bench, away);
   await process.start();
   expect(process.log.lines.map(({ level }) => level)).toEqual(['error']);
   await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable' });
-  away.notes.read = archive.shelf.metadata.get;
+  away.metadata.get = archive.shelf.metadata.get;
   await expect(process.id()).rejects.toMatchObject({ code: 'deployment.conflict' });
 });
 
@@ -297,7 +301,7 @@ test.each([true, false])(
     const path = join(shelf.location, 'docket-archive.json');
     await mkdir(shelf.location, { recursive: true });
     execFileSync('mkfifo', [path]);
-    const process = aProcess(bench, shelf, { writes, limitMs: 20 });
+    const process = aProcess(bench, shelf, { writes, timeoutMs: 20 });
     await process.start();
     expect(process.log.lines).toMatchObject([
       { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },

@@ -87,9 +87,9 @@ test('reads what workers of any process have put there', async () => {
       { state: 'waiting', count: 0, oldest: null },
       { state: 'held', count: 0, oldest: null },
     ],
-    look: { at: 1_790_000_000_000, stuck: 1_789_999_000_000 },
+    heartbeat: { at: 1_790_000_000_000, stuck: 1_789_999_000_000 },
     clockSteps: { steps: 1, last: { ms: -7_000, at: 1_790_000_000_000 } },
-    owedNotices: 1,
+    pendingNotices: 1,
     unknownDeliveries: 2,
     reports: 1,
   });

@@ -170,7 +170,7 @@ test('removing most files of a running deployment is on purpose', async () => {
   const adopted = deferred();
   const info: typeof log.info = (message, fields) => {
     log.info(message, fields);
-    if (message === 'Definitions were put in force' && fields?.why === '5 taken out') adopted.tell();
+    if (message === 'Definitions activated' && fields?.why === '5 removed') adopted.tell();
   };
   await start('archive', jobs, SCHEDULER, {}, { ...log, info });
   now = reports('six');

@@ -1,10 +1,10 @@
-import type { BudgetEntry, BudgetOverview as Budgets } from '../../access/access.ts';
+import type { BudgetEntry, BudgetOverview } from '../../../services/budgets/inspect-budgets.ts';
 import { formatCounted, formatInteger } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 import { Timestamp } from './time.tsx';
 
 interface BudgetProps {
-  readonly budgets: Budgets;
+  readonly budgets: BudgetOverview;
   readonly zone: string;
   readonly now: number;
 }

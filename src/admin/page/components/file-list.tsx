@@ -1,6 +1,6 @@
 import type { ErrorJson } from '../../../base/error.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { FileEntry } from '../../access/access.ts';
+import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
 import { ErrorDetails } from './error-details.tsx';
 import { formatByteCount } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';

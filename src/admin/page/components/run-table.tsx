@@ -1,6 +1,6 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
+import type { LiveProgress, RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { RunLive, RunNews } from '../../access/access.ts';
 import { formatElapsed, formatInteger } from './format-numbers.ts';
 import { RunBadge } from './status-badge.tsx';
 import { RelativeTime, Timestamp } from './time.tsx';
@@ -38,7 +38,7 @@ export const triggerText = ({ trigger, by }: Pick<RunRecord, 'trigger' | 'by'>):
 const STAGE_ACTIVITIES = { plan: 'Planning', fetch: 'Fetching', render: 'Rendering', deliver: 'Delivering' } as const;
 
 /** The current activity of a run. */
-export function activityText({ record, live }: RunNews): string {
+export function activityText({ record, live }: RunSnapshot): string {
   if (live !== null) {
     const ahead = live.ahead === null ? '' : `, ${formatInteger(live.ahead)} ahead in the API key's queue`;
     return `${STAGE_ACTIVITIES[live.stage]}${ahead}`;
@@ -50,14 +50,14 @@ export function activityText({ record, live }: RunNews): string {
 }
 
 /** Completed and planned calls; null before there is a plan. */
-export function progressOf({ record, live }: RunNews): { readonly done: number; readonly of: number } | null {
+export function progressOf({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
   if (live !== null && live.of > 0) return { done: live.done, of: live.of };
   const { planned, made, saved } = record.calls;
   return planned === 0 ? null : { done: Math.min(planned, made + saved), of: planned };
 }
 
 /** The progress of a run. The script updates the parts with a `data-part`. */
-export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunNews; readonly now: number }) => {
+export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunSnapshot; readonly now: number }) => {
   const zone = runZone(snapshot.record);
   const progress = progressOf(snapshot);
   const { live, record } = snapshot;
@@ -91,7 +91,7 @@ export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunNews; 
   );
 };
 
-export const tokensText = (live: RunLive | null): string =>
+export const tokensText = (live: LiveProgress | null): string =>
   live === null || live.tokens === null ? '' : `${formatInteger(live.tokens)} tokens left for the API key`;
 
 /** Runs as a table; on a narrow screen each row becomes a block. */

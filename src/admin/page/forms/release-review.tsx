@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { FileEntry, HeldRun } from '../../access/access.ts';
+import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
+import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import { formatByteCount, formatCounted } from '../components/format-numbers.ts';

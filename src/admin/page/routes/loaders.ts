@@ -1,8 +1,9 @@
 import { toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { Access, RunNews } from '../../access/access.ts';
+import type { Access } from '../../access/access.ts';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import { PERIOD_CHOICES } from '../forms/run-now-form.tsx';
@@ -51,7 +52,7 @@ export const loadUndecided = async (access: Access): Promise<readonly DeliveryRo
   (await access.deliveries({ state: 'unknown', limit: MAX_UNDECIDED })).deliveries;
 
 /** A run with its worker's last progress update, if it is running. */
-async function loadSnapshot(access: Access, record: RunRecord): Promise<RunNews> {
+async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnapshot> {
   if (record.state !== 'running') return { record, live: null };
   const stop = new AbortController();
   try {

@@ -1,6 +1,8 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import type { BudgetOverview as Budgets, OrganizationEntry, RunNews, SlotEntry } from '../../access/access.ts';
+import type { BudgetOverview } from '../../../services/budgets/inspect-budgets.ts';
+import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
 import { type AttentionData, AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
@@ -16,12 +18,12 @@ export interface OverviewData extends AttentionData {
   /** Soonest first. */
   readonly slots: readonly SlotEntry[];
   /** Runs that have not ended. */
-  readonly active: readonly RunNews[];
+  readonly active: readonly RunSnapshot[];
   /** Whether there are more active runs. */
   readonly more: boolean;
   /** Newest first. */
   readonly recent: readonly RunRecord[];
-  readonly budgets: Budgets;
+  readonly budgets: BudgetOverview;
 }
 
 /** Active runs and everything that needs a decision. While the page is open, the script updates each `data-live` part. */
@@ -84,7 +86,7 @@ export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
   );
 };
 
-const Active = ({ active, now }: { readonly active: readonly RunNews[]; readonly now: number }) =>
+const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; readonly now: number }) =>
   active.length === 0 ? (
     <EmptyState>
       No active runs. Open a <a href="/reports">report</a> to run it now.

@@ -1,7 +1,8 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { HeldRun, RunNews } from '../../access/access.ts';
+import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
@@ -15,7 +16,7 @@ import { RunActions } from '../forms/run-actions.tsx';
 import { DeliveryTable } from './deliveries.tsx';
 
 export interface RunData {
-  readonly snapshot: RunNews;
+  readonly snapshot: RunSnapshot;
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
   /** Null unless the run is held. */
@@ -190,7 +191,7 @@ const STAGE_LABELS: Readonly<Record<Stage, string>> = {
 };
 
 /** The duration of each stage in order, and the current stage. */
-export const StageTimings = ({ snapshot: { record, live } }: { readonly snapshot: RunNews }) => {
+export const StageTimings = ({ snapshot: { record, live } }: { readonly snapshot: RunSnapshot }) => {
   const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
   const all = spent.reduce((sum, ms) => sum + ms, 0);
   if (all === 0 && live === null) return <EmptyState>No stage has finished yet.</EmptyState>;

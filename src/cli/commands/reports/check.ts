@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AppContext } from '../../../compose/run-ports.ts';
+import type { AppContext } from '../../../base/context.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
 import type { Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';

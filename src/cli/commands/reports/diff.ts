@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AppContext } from '../../../compose/run-ports.ts';
+import type { AppContext } from '../../../base/context.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { ReportDiff, ReportVersion, SetChange } from '../../../definitions/report-diff.ts';
 import type { ActiveVersion } from '../../../queue/definitions/active-versions.ts';
@@ -156,12 +156,14 @@ async function openCallCounter(
   readonly unknown: Set<string>;
   readonly close: () => Promise<void>;
 }> {
-  const [{ composeCatalogs, withCatalog }, { compilePlan }, { resolvePeriod }, { toDocketError }] = await Promise.all([
-    import('../../../compose/run-ports.ts'),
-    import('../../../plan/compile.ts'),
-    import('../../../definitions/periods/period.ts'),
-    import('../../../base/error.ts'),
-  ]);
+  const [{ composeCatalogs }, { withCatalog }, { compilePlan }, { resolvePeriod }, { toDocketError }] =
+    await Promise.all([
+      import('../../../compose/run-ports.ts'),
+      import('../../../fetch/cache/catalog-cache.ts'),
+      import('../../../plan/compile.ts'),
+      import('../../../definitions/periods/period.ts'),
+      import('../../../base/error.ts'),
+    ]);
   const unknown = new Set<string>();
   const composed = await composeCatalogs(around, { orgs }).catch((thrown: unknown) => {
     unknown.add(toDocketError(thrown).message);

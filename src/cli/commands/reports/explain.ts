@@ -24,7 +24,8 @@ Examples:
 async function explainReport(report: string, flags: { period?: string; json?: boolean }): Promise<void> {
   const [
     { createContext },
-    { composeCatalogs, withCatalog },
+    { composeCatalogs },
+    { withCatalog },
     { explainReport },
     { secretSource },
     { loadDefinitions, requireReport },
@@ -34,6 +35,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   ] = await Promise.all([
     import('../../context.ts'),
     import('../../../compose/run-ports.ts'),
+    import('../../../fetch/cache/catalog-cache.ts'),
     import('../../../services/definitions/explain-report.ts'),
     import('../../../base/secrets/secret.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
@@ -49,7 +51,12 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const period = periods.periodOf(definition, settings, clock.now(), spec);
   const { catalogOf, sharedBudgets, scope } = await composeCatalogs(around, { orgs: jobs.orgs });
   try {
-    const ports = { secrets: secretSource(env, around), budgetOf: sharedBudgets, inForce: jobs.orgs.values(), clock };
+    const ports = {
+      secrets: secretSource(env, around),
+      budgetOf: sharedBudgets,
+      activeOrgs: jobs.orgs.values(),
+      clock,
+    };
     const document = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
       (catalog) => explainReport({ definition, settings }, period, { ...ports, catalog }),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AppContext } from '../../../compose/run-ports.ts';
+import type { AppContext } from '../../../base/context.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { type Format, formatOf } from '../../../render/formats/format.ts';

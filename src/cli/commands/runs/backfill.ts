@@ -59,13 +59,14 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     { readActorName },
     { openAuditLog },
     { openProgressBars },
+    { requestRun },
     print,
   ] = await Promise.all([
     import('node:crypto'),
     import('../../../base/error.ts'),
     import('../../context.ts'),
     import('../../../base/scope.ts'),
-    import('../../../compose/run-ports.ts'),
+    import('../../../deliver/targets/email/mail-routes.ts'),
     import('../../../compose/store.ts'),
     import('../../../compose/catalogs.ts'),
     import('../../../plan/section-requests.ts'),
@@ -74,6 +75,7 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
     import('../../options/actor.ts'),
     import('../../context.ts'),
     import('../../terminal/progress-bar.ts'),
+    import('../../../services/runs/trigger-run.ts'),
     import('../../terminal/print.ts'),
   ]);
   const around = createContext();
@@ -107,15 +109,13 @@ async function backfill(report: string, flags: BackfillFlags): Promise<void> {
       const slot = { trigger: asked };
       const kind = { trigger: 'backfill', priority: 'backfill' } as const;
       const request = { definition, settings, slot, ...kind, period, deliver, again: flags.again ?? false, by };
-      const triggered = await trigger(request).catch((thrown: unknown) => {
+      const triggered = await requestRun(request, { trigger, audit }, { why: 'backfill' }).catch((thrown: unknown) => {
         const { code, delivered, message } = toDocketError(thrown);
         if (code !== 'already_delivered') throw thrown;
         leftOut.push({ period, delivered, why: message });
       });
       if (!triggered) continue;
       const { opened, record } = triggered;
-      const { org, report: name, id: run } = record;
-      if (opened) await audit.record({ event: 'run.triggered', who: by, org, report: name, run, why: 'backfill' });
       runs.push({ id: record.id, period: record.period, state: record.state, opened });
     }
     bars.close();

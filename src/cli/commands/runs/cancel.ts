@@ -27,24 +27,30 @@ Example:
 }
 
 async function cancel(text: string, flags: CancelFlags): Promise<void> {
-  const [{ createContext }, { openDecisions }, { openAuditLog }, { readActor }, { requireRunId }, print] =
-    await Promise.all([
-      import('../../context.ts'),
-      import('../../../compose/decisions.ts'),
-      import('../../context.ts'),
-      import('../../options/actor.ts'),
-      import('../../options/run-id.ts'),
-      import('../../terminal/print.ts'),
-    ]);
+  const [
+    { createContext },
+    { openDecisions },
+    { openAuditLog },
+    { readActor },
+    { requireRunId },
+    { decideRun },
+    print,
+  ] = await Promise.all([
+    import('../../context.ts'),
+    import('../../../compose/decisions.ts'),
+    import('../../context.ts'),
+    import('../../options/actor.ts'),
+    import('../../options/run-id.ts'),
+    import('../../../services/deliveries/audited-decisions.ts'),
+    import('../../terminal/print.ts'),
+  ]);
   const who = await readActor(flags);
   const around = createContext();
   const { decisions, runs, redis, scope } = await openDecisions(around);
   try {
     const id = await requireRunId(text, runs);
-    const record = await decisions.cancel(id, who);
+    const record = await decideRun(id, 'cancel', who, { decisions, audit: await openAuditLog(redis, around) });
     const { org, report } = record;
-    const entry = { event: 'run.cancelled', who: who.by, org, report, run: id, why: who.reason } as const;
-    await (await openAuditLog(redis, around)).record(entry);
     if (flags.json) return print.printJson(record);
     const of = `The run of ${org}/${report} ${record.period.label}`;
     print.printLine(

@@ -45,24 +45,30 @@ async function decide(
   text: string,
   flags: ActorFlags & { readonly json?: boolean },
 ): Promise<void> {
-  const [{ createContext }, { openDecisions }, { openAuditLog }, { requireRunId }, { isReportDelivery }, print] =
-    await Promise.all([
-      import('../../context.ts'),
-      import('../../../compose/decisions.ts'),
-      import('../../context.ts'),
-      import('../../options/run-id.ts'),
-      import('../../../services/deliveries/decision-rules.ts'),
-      import('../../terminal/print.ts'),
-    ]);
+  const [
+    { createContext },
+    { openDecisions },
+    { openAuditLog },
+    { requireRunId },
+    { isReportDelivery },
+    { decideRun },
+    print,
+  ] = await Promise.all([
+    import('../../context.ts'),
+    import('../../../compose/decisions.ts'),
+    import('../../context.ts'),
+    import('../../options/run-id.ts'),
+    import('../../../services/deliveries/decision-rules.ts'),
+    import('../../../services/deliveries/audited-decisions.ts'),
+    import('../../terminal/print.ts'),
+  ]);
   const who = await readActor(flags);
   const around = createContext();
   const { decisions, runs, redis, scope } = await openDecisions(around, { decides: true });
   try {
     const id = await requireRunId(text, runs);
-    const record = await decisions[what](id, who);
+    const record = await decideRun(id, what, who, { decisions, audit: await openAuditLog(redis, around) });
     const { org, report } = record;
-    const event = what === 'retry' ? 'run.retried' : 'run.released';
-    await (await openAuditLog(redis, around)).record({ event, who: who.by, org, report, run: id, why: who.reason });
     if (flags.json) return print.printJson(record);
     const { deliveries } = await decisions.page({ orgs: '*', run: id, limit: 1 });
     print.printLine(

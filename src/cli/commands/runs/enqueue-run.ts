@@ -28,17 +28,19 @@ export async function enqueueRun(
     { readActorName },
     { openAuditLog },
     { withRepeatConfirmation },
+    { requestRun },
     print,
   ] = await Promise.all([
     import('node:crypto'),
     import('../../context.ts'),
     import('../../../base/scope.ts'),
-    import('../../../compose/run-ports.ts'),
+    import('../../../deliver/targets/email/mail-routes.ts'),
     import('../../../compose/store.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
     import('../../options/actor.ts'),
     import('../../context.ts'),
     import('./confirm-repeat.ts'),
+    import('../../../services/runs/trigger-run.ts'),
     import('../../terminal/print.ts'),
   ]);
   const around = createContext();
@@ -48,27 +50,23 @@ export async function enqueueRun(
   const scope = createScope();
   try {
     const { trigger, redis } = await openVerifiedStore(around, scope);
+    const audit = await openAuditLog(redis, around);
     const { record } = await withRepeatConfirmation({ again, json }, (insisting) =>
-      trigger({
-        definition,
-        settings,
-        slot: { trigger: randomUUID() },
-        trigger: 'on_demand',
-        priority: 'on_demand',
-        ...(period === undefined ? {} : { period }),
-        deliver,
-        again: insisting,
-        by,
-      }),
+      requestRun(
+        {
+          definition,
+          settings,
+          slot: { trigger: randomUUID() },
+          trigger: 'on_demand',
+          priority: 'on_demand',
+          ...(period === undefined ? {} : { period }),
+          deliver,
+          again: insisting,
+          by,
+        },
+        { trigger, audit },
+      ),
     );
-    const { org, id } = record;
-    await (await openAuditLog(redis, around)).record({
-      event: 'run.triggered',
-      who: by,
-      org,
-      report: record.report,
-      run: id,
-    });
     if (wait) {
       const { followRun, printRunResult } = await import('./follow-run.ts');
       print.printStatus(`${report} ${record.period.label} is in line: run ${record.id}`);

@@ -1,5 +1,5 @@
+import type { AppContext } from '../../../base/context.ts';
 import { DocketError } from '../../../base/error.ts';
-import type { AppContext } from '../../../compose/run-ports.ts';
 import { redisLiveProgress } from '../../../queue/runs/live-progress.ts';
 import { openRedis } from '../../../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';

@@ -1,7 +1,7 @@
 import type { HeldRun } from '../../../admin/access/access.ts';
+import type { AppContext } from '../../../base/context.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
 import type { DecisionContext } from '../../../compose/decisions.ts';
-import type { AppContext } from '../../../compose/run-ports.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import { redisLedger } from '../../../deliver/ledger/redis-ledger.ts';
 import { definitionStore } from '../../../queue/definitions/definition-store.ts';

@@ -1,5 +1,5 @@
 import type { HeldRun } from '../../../admin/access/access.ts';
-import type { AppContext } from '../../../compose/run-ports.ts';
+import type { AppContext } from '../../../base/context.ts';
 import type { AttemptRecord, Manifest, Release } from '../../../deliver/archive/archive.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
@@ -85,7 +85,7 @@ async function loadArchivedRun(around: AppContext, id: string): Promise<Archived
       import('../../../compose/archive.ts'),
       import('../../../deliver/archive/attempt-log.ts'),
       import('../../../deliver/archive/run-metadata.ts'),
-      import('../../../deliver/archive/run-folder.ts'),
+      import('../../../deliver/archive/archive-errors.ts'),
     ]);
   return withArchive(around, async ({ storage, signing }) => {
     const found = await storage.find(id);

@@ -87,7 +87,7 @@ async function runReport(report: string, flags: RunFlags): Promise<void> {
     print,
   ] = await Promise.all([
     import('../../context.ts'),
-    import('../../../compose/run-ports.ts'),
+    import('../../../deliver/targets/email/mail-routes.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/periods/period.ts'),
     import('../../run-inline.ts'),

@@ -2,26 +2,26 @@ import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { lastSequence, readEntries, sequenceRange } from './chain.ts';
 import { entrySchema, unverifiedClaim } from './signed-document.ts';
 
-/** Numbers of the entries that say to be of a run, in their order. Nothing of it is proved: read and check them. */
+/** Sequences of the entries that name a run, ascending. Unverified: read and verify the entries. */
 export interface IndexedRun {
-  readonly sealed: readonly number[];
+  readonly published: readonly number[];
   readonly all: readonly number[];
 }
 
 interface Index {
-  /** It knows the entries from here to there. */
+  /** The range of indexed entries. */
   from: number;
   to: number;
-  readonly runs: Map<string, { readonly sealed: number[]; readonly all: number[] }>;
-  /** One reads at a time. */
-  turn: Promise<unknown>;
+  readonly runs: Map<string, { readonly published: number[]; readonly all: number[] }>;
+  /** Serializes reads. */
+  lastRead: Promise<unknown>;
 }
 
-const NONE: IndexedRun = { sealed: [], all: [] };
+const NONE: IndexedRun = { published: [], all: [] };
 
 /**
- * Where in the chain of its organization a run is. Each entry is read once, those that are asked for and those after them;
- * ids and numbers alone are kept.
+ * An in-memory index of the chain entries of each run. Reads each entry at most once, from the first one requested to the
+ * end of the chain, and keeps only run ids and sequences.
  */
 export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
   const indexes = new Map<string, Index>();
@@ -30,40 +30,45 @@ export function chainIndex({ metadata }: Pick<ArchiveStorage, 'metadata'>) {
     const { success, data } = entrySchema.safeParse(unverifiedClaim(text)?.body);
     if (!success || data.run === undefined || data.org !== org || data.sequence !== sequence) return;
     const name = `${data.report}/${data.run}`;
-    const known = runs.get(name) ?? { sealed: [], all: [] };
+    const known = runs.get(name) ?? { published: [], all: [] };
     known.all.push(sequence);
-    if (data.kind === 'sealed') known.sealed.push(sequence);
+    if (data.kind === 'sealed') known.published.push(sequence);
     runs.set(name, known);
   };
-  const read = async (index: Index, org: string, sequences: readonly number[], done: (sequence: number) => void) => {
+  const readInto = async (
+    index: Index,
+    org: string,
+    sequences: readonly number[],
+    onRead: (sequence: number) => void,
+  ) => {
     for await (const { sequence, text } of readEntries({ metadata }, org, sequences)) {
       if (text !== undefined) add(index, org, sequence, text);
-      done(sequence);
+      onRead(sequence);
     }
   };
   const extend = async (index: Index, org: string, from: number): Promise<void> => {
     const last = await lastSequence({ metadata }, org, index.to);
-    await read(index, org, sequenceRange(index.to + 1, last), (sequence) => {
+    await readInto(index, org, sequenceRange(index.to + 1, last), (sequence) => {
       index.to = sequence;
     });
-    // Backwards, so that what is known has no gap when it breaks off.
-    await read(index, org, sequenceRange(from, index.from - 1).reverse(), (sequence) => {
+    // Backwards, so that the range has no gap after an interruption.
+    await readInto(index, org, sequenceRange(from, index.from - 1).reverse(), (sequence) => {
       index.from = sequence;
     });
   };
 
   return {
-    /** What is known of a run from this entry on, and maybe before. */
+    /** The entries of a run from `from` on, and possibly earlier ones. */
     find: async ({ id, org, report }: RunRef, from: number): Promise<IndexedRun> => {
-      const index = indexes.get(org) ?? { from, to: from - 1, runs: new Map(), turn: Promise.resolve() };
+      const index = indexes.get(org) ?? { from, to: from - 1, runs: new Map(), lastRead: Promise.resolve() };
       indexes.set(org, index);
       const work = () => extend(index, org, from);
-      const turn = index.turn.then(work, work);
-      index.turn = turn;
-      await turn;
-      const { sealed, all } = index.runs.get(`${report}/${id}`) ?? NONE;
+      const read = index.lastRead.then(work, work);
+      index.lastRead = read;
+      await read;
+      const { published, all } = index.runs.get(`${report}/${id}`) ?? NONE;
       const sorted = (numbers: readonly number[]) => [...numbers].sort((one, other) => one - other);
-      return { sealed: sorted(sealed), all: sorted(all) };
+      return { published: sorted(published), all: sorted(all) };
     },
   };
 }

@@ -1,18 +1,17 @@
-import { createHash, verify } from 'node:crypto';
+import { verify } from 'node:crypto';
 import { z } from 'zod';
+import { sha256 } from '../../../base/sha256.ts';
 import type { PublicKeys, SigningKey } from './signing-key.ts';
-
-export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
 const chainFileSchema = z.strictObject({ name: z.string(), sha256: digestSchema });
-/** A file as the chain knows it: by its name in the run's folder, or in the organization's. */
+/** A file in the chain, by its name in the run's folder or in the organization's folder. */
 export type ChainFile = z.infer<typeof chainFileSchema>;
 
 /**
- * `sealed`: a run's manifest. `papers`: what was written of a run later. `removed`: retention takes the run away. `kept`: it
- * could not. `checkpoint`: a checkpoint was written.
+ * The stored kinds of entries. `sealed`: a run was published, with the hash of its manifest. `papers`: metadata files of a
+ * run were written. `removed`: retention deletes the run. `kept`: it could not. `checkpoint`: a checkpoint was written.
  */
 const eventShape = {
   kind: z.enum(['sealed', 'papers', 'removed', 'kept', 'checkpoint']),
@@ -20,7 +19,7 @@ const eventShape = {
   run: z.string().optional(),
   files: z.array(chainFileSchema),
   why: z.string().optional(),
-  /** Entered afterwards, because the process that wrote the files had died: it proves only that they were so by then. */
+  /** Recorded by a later process, because the writer of the files had died: proves their content at `at` only. */
   late: z.literal(true).optional(),
 };
 const eventSchema = z.strictObject(eventShape);
@@ -30,7 +29,7 @@ export const entrySchema = z.strictObject({
   version: z.literal(1),
   org: z.string(),
   sequence: z.int().positive(),
-  /** SHA-256 of the file of the entry before; null in the first one. */
+  /** SHA-256 of the previous entry's file; null in the first entry. */
   previous: digestSchema.nullable(),
   at: z.iso.datetime(),
   ...eventShape,
@@ -41,7 +40,7 @@ export const checkpointSchema = z.strictObject({
   version: z.literal(1),
   org: z.string(),
   day: z.iso.date(),
-  /** Of the last entry at that moment, and the SHA-256 of its file. */
+  /** The last entry at that time, and the SHA-256 of its file. */
   sequence: z.int().positive(),
   head: digestSchema,
   at: z.iso.datetime(),
@@ -51,22 +50,22 @@ export type Checkpoint = z.infer<typeof checkpointSchema>;
 type DocumentKind = 'chain entry' | 'checkpoint';
 const signedSchema = z.strictObject({ body: z.unknown(), key: z.string(), signature: z.string() });
 
-/** What is signed begins with its kind, so that one cannot stand for another. */
-const signedText = (what: DocumentKind, body: unknown): string => `docket ${what} 1\n${JSON.stringify(body)}`;
+/** Starts with the kind, so that a signature of one kind is invalid for another. */
+const signedText = (kind: DocumentKind, body: unknown): string => `docket ${kind} 1\n${JSON.stringify(body)}`;
 
 /** The text of a signed document's file. */
-export const signDocument = (what: DocumentKind, body: ChainEntry | Checkpoint, key: SigningKey): string =>
-  `${JSON.stringify({ body, key: key.id, signature: key.sign(signedText(what, body)) })}\n`;
+export const signDocument = (kind: DocumentKind, body: ChainEntry | Checkpoint, key: SigningKey): string =>
+  `${JSON.stringify({ body, key: key.id, signature: key.sign(signedText(kind, body)) })}\n`;
 
 export interface SignedDocument<T> {
   readonly body: T;
   /** Id of the key that signed it. */
   readonly key: string;
-  /** Of the whole file. */
+  /** SHA-256 of the whole file, hex. */
   readonly sha256: string;
 }
 
-/** What a text says that it is, signed or not: only good for knowing where to look. */
+/** Key and body of a document without verifying the signature. Use it for lookups only. */
 export function unverifiedClaim(text: string): { readonly key: string; readonly body: unknown } | undefined {
   try {
     const { key, body } = signedSchema.parse(JSON.parse(text));
@@ -76,9 +75,9 @@ export function unverifiedClaim(text: string): { readonly key: string; readonly 
   }
 }
 
-/** A document with a valid signature of one of these keys; a text says why there is none. */
+/** The document, if one of these keys has signed it; otherwise the reason as a text. */
 export function verifyDocument<T>(
-  what: DocumentKind,
+  kind: DocumentKind,
   text: string,
   schema: z.ZodType<T>,
   keys: PublicKeys,
@@ -87,17 +86,17 @@ export function verifyDocument<T>(
   try {
     parsed = JSON.parse(text);
   } catch {
-    return 'it is no JSON';
+    return 'invalid JSON';
   }
   const signed = signedSchema.safeParse(parsed);
-  // One form alone: else bytes could change that no signature covers.
-  if (!signed.success || text !== `${JSON.stringify(parsed)}\n`) return 'it is not what Docket writes';
+  // Only one serialization is valid: otherwise bytes outside the signed text could change.
+  if (!signed.success || text !== `${JSON.stringify(parsed)}\n`) return 'not in the form that Docket writes';
   const { body, key, signature } = signed.data;
   const publicKey = keys.get(key);
-  if (publicKey === undefined) return `key ${key} is not known`;
-  if (!verify(null, Buffer.from(signedText(what, body)), publicKey, Buffer.from(signature, 'base64'))) {
-    return 'its signature is not valid';
+  if (publicKey === undefined) return `unknown key ${key}`;
+  if (!verify(null, Buffer.from(signedText(kind, body)), publicKey, Buffer.from(signature, 'base64'))) {
+    return 'invalid signature';
   }
   const read = schema.safeParse(body);
-  return read.success ? { body: read.data, key, sha256: sha256(text) } : 'it is of another form';
+  return read.success ? { body: read.data, key, sha256: sha256(text) } : 'unexpected content';
 }

@@ -1,15 +1,16 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { DocketError } from '../../../base/error.ts';
 import type { Secret } from '../../../base/secrets/secret.ts';
+import { sha256 } from '../../../base/sha256.ts';
 
 /** Public keys by their ids. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-/** The private key that signs the chain of the archive. Whoever holds it can forge. */
+/** The private key that signs the archive's chain. */
 export interface SigningKey {
   readonly id: string;
   readonly publicPem: string;
-  /** Its own public key, and those of the keys before it. */
+  /** Its own public key and those of earlier keys. */
   readonly trusted: PublicKeys;
   /** Base64. */
   sign(text: string): string;
@@ -17,12 +18,8 @@ export interface SigningKey {
 
 const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
 
-/** What a public key is called: 16 hex digits of the SHA-256 of its DER form. */
-const keyId = (key: KeyObject): string =>
-  createHash('sha256')
-    .update(key.export({ type: 'spki', format: 'der' }))
-    .digest('hex')
-    .slice(0, 16);
+/** 16 hex digits of the SHA-256 of the key's DER form. */
+const keyId = (key: KeyObject): string => sha256(key.export({ type: 'spki', format: 'der' })).slice(0, 16);
 
 const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
 
@@ -51,7 +48,7 @@ function readBlocks(text: string, where: string, expected: string): { isPrivate:
 
 const byId = (keys: readonly KeyObject[]): PublicKeys => new Map(keys.map((key) => [keyId(key), key] as const));
 
-/** Public keys in PEM form, one after another. Throws `config.invalid`. */
+/** Public keys in PEM form, concatenated. Throws `config.invalid`. */
 export const parsePublicKeys = (text: string, where: string): PublicKeys =>
   byId(
     readBlocks(text, where, 'Ed25519 public keys in PEM form').map(({ isPrivate, key }) =>
@@ -60,28 +57,28 @@ export const parsePublicKeys = (text: string, where: string): PublicKeys =>
   );
 
 /**
- * An Ed25519 private key in PEM form; the public keys that follow it are those of keys before, trusted for what they
- * signed. Throws `config.invalid`, which repeats nothing.
+ * An Ed25519 private key in PEM form, followed by the public keys of earlier keys, whose signatures stay trusted. Throws
+ * `config.invalid` without the text.
  */
 export function parseSigningKey(pem: Secret, where: string): SigningKey {
-  const expected = 'one Ed25519 private key in PEM form, then the public keys of those before it';
+  const expected = 'one Ed25519 private key in PEM form, then the public keys of earlier keys';
   const blocks = readBlocks(pem.reveal(), where, expected);
-  const [own, ...others] = blocks.filter(({ isPrivate }) => isPrivate);
-  if (own === undefined || others.length > 0) throw invalid(where, expected);
-  const publicKey = createPublicKey(own.key);
+  const [privateBlock, ...others] = blocks.filter(({ isPrivate }) => isPrivate);
+  if (privateBlock === undefined || others.length > 0) throw invalid(where, expected);
+  const publicKey = createPublicKey(privateBlock.key);
   const earlier = blocks.filter(({ isPrivate }) => !isPrivate).map(({ key }) => key);
   return {
     id: keyId(publicKey),
     publicPem: pemOf(publicKey),
     trusted: byId([publicKey, ...earlier]),
-    sign: (text) => sign(null, Buffer.from(text), own.key).toString('base64'),
+    sign: (text) => sign(null, Buffer.from(text), privateBlock.key).toString('base64'),
   };
 }
 
-/** The text of a new key's file, and of its public part. @param before the keys that it follows */
-export function generateSigningKey(before?: SigningKey): { readonly pem: string; readonly publicPem: string } {
+/** The file of a new key and its public part. @param previous its public keys are appended */
+export function generateSigningKey(previous?: SigningKey): { readonly pem: string; readonly publicPem: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const earlier = [...(before?.trusted.values() ?? [])].map(pemOf).join('');
+  const earlier = [...(previous?.trusted.values() ?? [])].map(pemOf).join('');
   const publicPem = `${pemOf(publicKey)}${earlier}`;
   return { pem: `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${earlier}`, publicPem };
 }

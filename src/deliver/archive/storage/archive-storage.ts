@@ -1,7 +1,7 @@
 import type { Artifact } from '../../../render/artifact.ts';
-import type { Manifest } from '../archive.ts';
+import type { Manifest } from '../manifest.ts';
 
-/** What tells a run from all others, and where it stands. */
+/** Identifies a run and its place in the archive. */
 export interface RunRef {
   readonly id: string;
   readonly org: string;
@@ -13,107 +13,107 @@ export interface MetadataFile {
   readonly bytes: string | Uint8Array;
 }
 
-/** One run's papers and files, each by its name in the run's folder, with `/`: `manifest.json`, `files/KPIs.xlsx`. */
+/** The files of one run, by name in the run's folder, with `/`: `manifest.json`, `files/KPIs.xlsx`. */
 export interface RunFiles {
-  /** For people: a folder, or an `s3:` URL. */
+  /** A folder or an `s3:` URL, for messages. */
   readonly location: string;
-  /** Undefined when it is not there. */
+  /** Undefined when the file is absent. */
   get(name: string): Promise<Buffer | undefined>;
-  /** For what memory need not hold; undefined when it is not there. */
+  /** For files that should not be held in memory; undefined when the file is absent. */
   stream(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Whole or not at all, in place of what stands there; it survives a power cut once the promise has resolved. */
+  /** Creates or replaces a file, whole or not at all. Durable once the promise has resolved. */
   put(name: string, bytes: string | Uint8Array): Promise<void>;
-  /** Papers that belong together, as `put`: whoever finds the second finds the first. Both in one folder. */
+  /** As `put`, for two files of one folder: the second never exists without the first. */
   putPair(first: MetadataFile, second: MetadataFile): Promise<void>;
-  /** All that is there, in order. */
+  /** All names, sorted. */
   list(): Promise<readonly string[]>;
 }
 
 export interface StoredRun extends RunRef {
   readonly files: RunFiles;
-  /** Epoch ms, where listing tells. */
+  /** Epoch ms, where the listing shows it. */
   readonly publishedAt?: number;
-  /** Epoch ms: it was sealed then or before. Only in the listing of one report. */
+  /** Epoch ms: the run was published then or earlier. Only in the listing of one report. */
   readonly publishedBefore?: number;
-  /** Files of a seal that never came to its end, and which nobody has ever seen as a run: when the last was written, epoch ms. */
+  /** Present for an incomplete upload, which was never visible as a run: when its last file was written, epoch ms. */
   readonly unpublishedAt?: number;
 }
 
-/** A link that opens for whoever has it. */
+/** A link that opens without a login. */
 export interface SharedLink {
   readonly url: string;
-  /** Epoch ms; null: as long as what it points to. */
+  /** Epoch ms; null: no expiry. */
   readonly until: number | null;
 }
 
-/** What holds the archive: a directory or a bucket. Throws `archive.unwritable`, `archive.unreachable`. */
+/** The storage of an archive: a directory or a bucket. Throws `archive.unwritable`, `archive.unreachable`. */
 export interface ArchiveStorage {
-  /** For people. */
+  /** A folder or an `s3:` URL, for messages. */
   readonly location: string;
-  /** A private, empty folder of this machine in which to make a run's files; for a directory on its own file system. */
+  /** Creates a private, empty local folder for a run's files; for a directory on the same file system. */
   stage(run: string): Promise<string>;
   runFiles(run: RunRef): RunFiles;
-  /** Every run, by organization and report, one after the other; of one organization or one of its reports when named. */
+  /** All runs sorted by organization and report; those of one organization, or of one of its reports, when named. */
   listRuns(org?: string, report?: string): AsyncGenerator<StoredRun>;
-  /** Every organization, also one whose runs are all gone. */
+  /** All organizations, including those without runs. */
   listOrgs(): Promise<readonly string[]>;
-  /** A run of which nothing but its id is known; undefined when it is not there. */
+  /** Finds a run by its id alone; undefined when it is absent. */
   find(id: string): Promise<StoredRun | undefined>;
   /**
-   * Publishes an assembled folder: its run is there whole from one moment on, and of many who do so the first stays.
-   * Takes the folder away.
-   * @returns a folder of this machine with the files of the caller; undefined when somebody else's run stands there
+   * Publishes an assembled folder atomically. Of several publishers of one run the first wins. Removes the folder.
+   * @returns a local folder with the caller's files; undefined when another publisher was first
    */
   publish(run: RunRef, staged: string, manifest: Manifest, artifacts: readonly Artifact[]): Promise<string | undefined>;
-  /** A folder of this machine with these files of the run: its own, or a private copy. What is missing there is missing. */
+  /** A local folder with these files of the run: its own, or a private copy. Files that are absent are left out. */
   checkout(run: RunRef, names: readonly string[]): Promise<string>;
-  /** Throws a private copy away; what is the run's own stays. */
+  /** Removes a private copy; the run's own folder stays. */
   discardCheckout(folder: string): Promise<void>;
   /**
-   * Takes a run away. Harmless twice at once, and when it is interrupted; false when somebody else has taken it. Throws
-   * `archive.locked` where the store does not let it go.
-   * @param leaving called when the store lets the first file go, while the run is still in sight
+   * Deletes a run. Safe to repeat after an interruption and to run twice at once; false when the run is already deleted.
+   * Throws `archive.locked` where the store refuses.
+   * @param onFirstDelete called after the first file is deleted, while the run is still listed
    */
-  delete(run: RunRef, leaving?: () => Promise<void>): Promise<boolean>;
-  /** Why the store lets nobody remove the run now; undefined where it does. Absent where nothing is ever locked. */
+  delete(run: RunRef, onFirstDelete?: () => Promise<void>): Promise<boolean>;
+  /** Why the store refuses to delete the run now; undefined when it does not. Absent where there are no locks. */
   readonly lockReason?: (run: RunRef, now: number) => Promise<string | undefined>;
-  /** Files beside the runs' folders that are none of ours, by names with `/`. */
+  /** Names, with `/`, of files beside the runs' folders that Docket did not write. */
   listForeignFiles(org?: string): Promise<readonly string[]>;
-  /** What the archive keeps beside its runs, under names with a dot in front. */
+  /** Files of the archive itself, under names that start with a dot. */
   readonly metadata: ArchiveMetadata;
-  /** Tries what the archive needs, and leaves nothing there. @returns what was found, for people */
+  /** Tries all operations that the archive needs, and leaves nothing behind. @returns the result as a sentence */
   probe(): Promise<{ readonly ok: boolean; readonly detail: string }>;
   /** A link to a file of a run, as `Archive.link`. */
   readonly link?: (run: RunRef, name: string, times: LinkTimes) => Promise<SharedLink | undefined>;
   close(): void;
 }
 
-/** Files of the archive that are no run's, by names with `/`. */
+/** Files of the archive that belong to no run, by names with `/`. */
 export interface ArchiveMetadata extends Pick<RunFiles, 'get' | 'put'> {
-  /** As `put`, where nothing is yet: false when something is. */
+  /** As `put`, but false when the file exists. */
   putIfAbsent(name: string, bytes: string): Promise<boolean>;
-  /** All that is below a folder, named from there, in order. */
+  /** All names below a folder, relative to it, sorted. */
   list(folder: string): Promise<readonly string[]>;
-  /** Removes all that is below a folder; harmless when nothing is. */
+  /** Deletes everything below a folder; harmless when it is empty. */
   deleteAll(folder: string): Promise<void>;
 }
 
+/** Epoch ms. */
 export interface LinkTimes {
   readonly now: number;
-  /** Epoch ms at which the files were made. */
+  /** When the files were made. */
   readonly madeAt: number;
 }
 
 /** Files of the archive itself, at its root. */
 const ARCHIVE_FILES: readonly string[] = ['docket-archive.json'];
 
-/** Whether a file beside the runs' folders is none of ours. */
+/** Whether Docket did not write this file beside the runs' folders. */
 export const isForeignFile = (name: string): boolean =>
   !ARCHIVE_FILES.includes(name) && !name.split('/').some((step) => step.startsWith('.'));
 
-/** Papers that are written over. All others are written once. */
+/** Whether a file of a run may be overwritten. All others are written once. */
 export const isMutable = (name: string): boolean => name === 'receipts.json';
 
-/** Papers that are written when a run is sealed already. Everything else of a run is sealed. */
+/** Whether a file is written after the run was published. All other files of a run are part of what was published. */
 export const isMetadataFile = (name: string): boolean =>
   ['receipts.json', 'release.json', 'chain.json'].includes(name) || /^(messages|attempts)\//.test(name);

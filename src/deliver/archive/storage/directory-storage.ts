@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { isErrno } from '../../../base/errno.ts';
 import {
   createFile,
   createFolder,
+  PROBE_BYTES,
   replaceFile,
   replaceFiles,
   syncPath,
   writeSynced,
 } from '../../../base/files/durable-file.ts';
-import { hasErrnoCode, isPathName, requirePathName, withWriteErrors } from '../run-folder.ts';
+import { isAbsent, withWriteErrors } from '../archive-errors.ts';
+import { isPathName, requirePathName } from '../path-names.ts';
 import { createStagingFolder } from '../staging.ts';
 import {
   type ArchiveMetadata,
@@ -20,20 +23,17 @@ import {
   type StoredRun,
 } from './archive-storage.ts';
 
-/** Bytes of a trial: a full disk still takes a file without any. */
-const PROBE_BYTES = 64 * 1024;
-
-/** What `work` makes; undefined when the file or folder it asks for is not there. */
-async function ifPresent<T>(work: () => Promise<T>): Promise<T | undefined> {
+/** The result of `read`; undefined when the file or folder is absent. */
+async function ifPresent<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await work();
+    return await read();
   } catch (error) {
-    if (hasErrnoCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (isAbsent(error)) return undefined;
     throw error;
   }
 }
 
-/** A run's folder as a box. */
+/** The files of a run in a folder. */
 export function directoryRunFiles(folder: string): RunFiles {
   const pathOf = (name: string): string => join(folder, ...name.split('/'));
   return {
@@ -54,7 +54,7 @@ export function directoryRunFiles(folder: string): RunFiles {
       const entries = (await ifPresent(() => readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
       return (
         entries
-          // A dot in front: what somebody is writing at this moment, or was when he died.
+          // A leading dot: a temporary file of a writer, which may have died.
           .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
           .map((entry) =>
             join(entry.parentPath, entry.name)
@@ -83,9 +83,9 @@ function directoryMetadata(base: string): ArchiveMetadata {
   };
 }
 
-/** Organizations, reports or runs in a folder, in order: folders with a dot in front are the archive's own, others strangers'. */
+/** Organizations, reports or runs in a folder, sorted. Folders with a leading dot are the archive's own; others are foreign. */
 async function listFolders(folder: string): Promise<readonly string[]> {
-  // Somebody may sweep at the same moment; an archive in which nothing was sealed yet has no folder.
+  // Absent in a new archive, or removed by retention at the same time.
   const entries = (await ifPresent(() => readdir(folder, { withFileTypes: true }))) ?? [];
   return entries
     .filter((entry) => entry.isDirectory() && isPathName(entry.name))
@@ -93,36 +93,37 @@ async function listFolders(folder: string): Promise<readonly string[]> {
     .sort();
 }
 
-/** A folder changes when it is sealed and when papers are added to it: it was sealed by then. */
-async function publishedBefore(folder: string): Promise<{ readonly sealedBy?: number }> {
+/** From the folder's mtime, which publishing and adding metadata files update: the run was published then or earlier. */
+async function publishedBefore(folder: string): Promise<Pick<StoredRun, 'publishedBefore'>> {
   const found = await ifPresent(() => stat(folder));
-  return found === undefined ? {} : { sealedBy: found.mtimeMs };
+  return found === undefined ? {} : { publishedBefore: found.mtimeMs };
 }
 
 /**
- * The archive in a directory: `<root>/<org>/<report>/<run>/` with `files/`, `mail.html`, `mail.txt`, `manifest.json`,
- * `receipts.json`, `messages/` and `attempts/`. A run is made in `<root>/.staging/` and published by one rename, synced
- * before and after.
+ * An archive in a directory: `<root>/<org>/<report>/<run>/` with `files/`, `mail.html`, `mail.txt`, `manifest.json`,
+ * `receipts.json`, `messages/` and `attempts/`. A run is assembled in `<root>/.staging/` and published by one rename,
+ * synced before and after.
  */
 export function directoryStorage(root: string): ArchiveStorage {
   const base = resolve(root);
   const staging = join(base, '.staging');
   const folderOf = ({ id, org, report }: RunRef): string =>
     join(base, requirePathName(org, 'organization'), requirePathName(report, 'report'), requirePathName(id, 'run'));
-  const shelved = (run: RunRef): StoredRun => ({ ...run, files: directoryRunFiles(folderOf(run)) });
+  const storedRun = (run: RunRef): StoredRun => ({ ...run, files: directoryRunFiles(folderOf(run)) });
 
   return {
     location: base,
     stage: (run) => createStagingFolder(staging, '', run),
     runFiles: (run) => directoryRunFiles(folderOf(run)),
-    async *listRuns(org, only) {
-      for (const one of org === undefined ? await listFolders(base) : [requirePathName(org, 'organization')]) {
-        for (const report of only === undefined
-          ? await listFolders(join(base, one))
-          : [requirePathName(only, 'report')]) {
-          for (const id of await listFolders(join(base, one, report))) {
-            const run = { id, org: one, report };
-            yield { ...shelved(run), ...(only === undefined ? {} : await publishedBefore(folderOf(run))) };
+    async *listRuns(onlyOrg, onlyReport) {
+      const orgs = onlyOrg === undefined ? await listFolders(base) : [requirePathName(onlyOrg, 'organization')];
+      for (const org of orgs) {
+        const reports =
+          onlyReport === undefined ? await listFolders(join(base, org)) : [requirePathName(onlyReport, 'report')];
+        for (const report of reports) {
+          for (const id of await listFolders(join(base, org, report))) {
+            const run = { id, org, report };
+            yield { ...storedRun(run), ...(onlyReport === undefined ? {} : await publishedBefore(folderOf(run))) };
           }
         }
       }
@@ -132,7 +133,7 @@ export function directoryStorage(root: string): ArchiveStorage {
       const name = requirePathName(id, 'run');
       for (const org of await listFolders(base)) {
         for (const report of await listFolders(join(base, org))) {
-          if (await stat(join(base, org, report, name)).catch(() => undefined)) return shelved({ id, org, report });
+          if (await stat(join(base, org, report, name)).catch(() => undefined)) return storedRun({ id, org, report });
         }
       }
       return undefined;
@@ -144,7 +145,7 @@ export function directoryStorage(root: string): ArchiveStorage {
         try {
           await rename(staged, folder);
         } catch (error) {
-          if (!hasErrnoCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+          if (!isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
           await rm(staged, { recursive: true, force: true });
           return undefined;
         }
@@ -152,13 +153,13 @@ export function directoryStorage(root: string): ArchiveStorage {
         return folder;
       });
     },
-    listForeignFiles: async (only) => {
+    listForeignFiles: async (onlyOrg) => {
       const filesIn = async (folder: string): Promise<readonly string[]> =>
         ((await ifPresent(() => readdir(join(base, folder), { withFileTypes: true }))) ?? [])
           .filter((entry) => !entry.isDirectory() && isPathName(entry.name))
           .map(({ name }) => (folder === '' ? name : `${folder}/${name}`));
-      const found = only === undefined ? [...(await filesIn(''))] : [];
-      for (const org of only === undefined ? await listFolders(base) : [requirePathName(only, 'organization')]) {
+      const found = onlyOrg === undefined ? [...(await filesIn(''))] : [];
+      for (const org of onlyOrg === undefined ? await listFolders(base) : [requirePathName(onlyOrg, 'organization')]) {
         found.push(...(await filesIn(org)));
         for (const report of await listFolders(join(base, org))) found.push(...(await filesIn(`${org}/${report}`)));
       }
@@ -166,17 +167,17 @@ export function directoryStorage(root: string): ArchiveStorage {
     },
     checkout: async (run) => folderOf(run),
     discardCheckout: async () => {},
-    // Out of sight in one step, then gone: whoever dies in between leaves it in `.staging`, which is swept.
-    delete: async (run, leaving) => {
-      await leaving?.();
+    // One rename hides the run. A process that dies before the removal leaves the rest in `.staging`, which is cleaned up.
+    delete: async (run, onFirstDelete) => {
+      await onFirstDelete?.();
       return withWriteErrors(base, async () => {
         await createFolder(staging);
-        const aside = join(staging, `${requirePathName(run.id, 'run')}-removed-${randomBytes(6).toString('hex')}`);
+        const removed = join(staging, `${requirePathName(run.id, 'run')}-removed-${randomBytes(6).toString('hex')}`);
         const moved = await ifPresent(async () => {
-          await rename(folderOf(run), aside);
+          await rename(folderOf(run), removed);
           return true;
         });
-        await rm(aside, { recursive: true, force: true });
+        await rm(removed, { recursive: true, force: true });
         return moved ?? false;
       });
     },

@@ -12,69 +12,72 @@ export interface ListedObject {
   readonly at: number;
 }
 
-/** The bucket of the archive, object by object. Throws `archive.unreachable` or `archive.unwritable` with what the store said. */
+/** The objects of the archive's bucket. Throws `archive.unreachable` or `archive.unwritable` with the store's answer. */
 export interface S3Objects {
   get(key: string): Promise<Buffer | undefined>;
   stream(key: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   exists(key: string): Promise<boolean>;
   put(key: string, bytes: string | Uint8Array, about?: Partial<PutObjectCommandInput>): Promise<void>;
-  /** As `put`, where nothing stands. What the store said against it; undefined when it is written. */
+  /** As `put`, where no object exists. Resolves with the store's refusal; undefined when the object is written. */
   putIfAbsent(key: string, bytes: string): Promise<S3Failure | undefined>;
-  /** In order of the keys. */
+  /** Sorted by key. */
   list(prefix: string): AsyncGenerator<ListedObject>;
   /** Names between the prefix, which ends with `/` or is empty, and the next `/`. */
   listPrefixes(prefix: string): Promise<readonly string[]>;
   delete(key: string): Promise<void>;
-  /** As `delete`; throws `archive.locked` where the store refuses it (403): a lock, or a right that is not there. */
+  /** As `delete`. Throws `archive.locked` where the store refuses (403): a lock, or a missing permission. */
   deleteUnlocked(key: string): Promise<void>;
-  /** What Object Lock keeps an object by at this moment (epoch ms); undefined where nothing does, or we may not know. */
+  /** The Object Lock of an object at `now`, epoch ms; undefined where there is none, or no permission to see it. */
   describeLock(key: string, now: number): Promise<string | undefined>;
-  /** What was thrown as an error of the archive that could not be written. */
+  /** A thrown error as `archive.unwritable`. */
   toUnwritable(error: unknown): unknown;
 }
 
-/** A paper is small: whatever takes longer is not going to come. */
+/** For requests with small bodies. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** @param connect opens the connection, or gives the one that is open */
-export function s3Objects(bucket: string, place: string, connect: () => Promise<S3Connection>): S3Objects {
-  // Before the first connection no store has said anything.
+type ArchiveErrorCode = 'archive.unreachable' | 'archive.unwritable';
+
+/** A failure of the store as an error of the archive. */
+export const storeError = (code: ArchiveErrorCode, failure: S3Failure, location: string): DocketError =>
+  new DocketError(
+    code,
+    `The archive cannot be ${code === 'archive.unwritable' ? 'written' : 'read'}: ${failure.detail}.`,
+    {
+      where: location,
+      transient: isTransient(failure),
+      next: 'Check the store, its bucket and the permissions of the credentials; docket doctor tests them.',
+    },
+  );
+
+/** @param connect opens the connection, or returns the open one */
+export function s3Objects(bucket: string, location: string, connect: () => Promise<S3Connection>): S3Objects {
+  // The first connection replaces it; before that there is no answer to redact.
   let redact: Redact = createRedactor().redact;
   const failure = (error: unknown): S3Failure => classifyS3Error(error, redact);
-  const thrown = (error: unknown, code: 'archive.unreachable' | 'archive.unwritable'): unknown => {
-    if (error instanceof DocketError) return error;
-    // Without its cause, which carries the request with its signature.
-    const done = code === 'archive.unwritable' ? 'written' : 'read';
-    const failed = failure(error);
-    return new DocketError(code, `The archive cannot be ${done}: ${failed.detail}.`, {
-      where: place,
-      transient: isTransient(failed),
-      next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
-    });
-  };
-  const asking = async <T>(
-    code: 'archive.unreachable' | 'archive.unwritable',
-    work: (connection: S3Connection) => Promise<T>,
-  ): Promise<T> => {
+  /** Without the cause, which contains the request with its signature. */
+  const toArchiveError = (error: unknown, code: ArchiveErrorCode): unknown =>
+    error instanceof DocketError ? error : storeError(code, failure(error), location);
+  const request = async <T>(code: ArchiveErrorCode, send: (connection: S3Connection) => Promise<T>): Promise<T> => {
     try {
       const connection = await connect();
       redact = connection.redact;
-      return await work(connection);
+      return await send(connection);
     } catch (error) {
-      throw thrown(error, code);
+      throw toArchiveError(error, code);
     }
   };
-  const unlessMissing = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  const unlessMissing = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await work();
+      return await read();
     } catch (error) {
       const { status, code } = failure(error);
       if (status === 404 && code !== 'NoSuchBucket') return undefined;
       throw error;
     }
   };
-  const soon = () => ({ abortSignal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
-  const at = (key: string) => ({ Bucket: bucket, Key: key });
+  const withTimeout = () => ({ abortSignal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+  const object = (key: string) => ({ Bucket: bucket, Key: key });
 
   const send = (
     { sdk, client, encryption }: S3Connection,
@@ -87,18 +90,18 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
       new sdk.PutObjectCommand({
         ContentType: contentType(key),
         ...about,
-        ...at(key),
+        ...object(key),
         ...encryption,
         Body,
         ...checksumHeader(Body),
       }),
-      soon(),
+      withTimeout(),
     );
   };
 
   async function* pages(prefix: string, delimiter?: string) {
     for (let token: string | undefined; ; ) {
-      const page = await asking('archive.unreachable', ({ sdk, client }) =>
+      const page = await request('archive.unreachable', ({ sdk, client }) =>
         client.send(
           new sdk.ListObjectsV2Command({
             Bucket: bucket,
@@ -106,7 +109,7 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
             ...(delimiter === undefined ? {} : { Delimiter: delimiter }),
             ...(token === undefined ? {} : { ContinuationToken: token }),
           }),
-          soon(),
+          withTimeout(),
         ),
       );
       yield page;
@@ -117,36 +120,36 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
 
   return {
     get: (key) =>
-      asking('archive.unreachable', ({ sdk, client }) =>
+      request('archive.unreachable', ({ sdk, client }) =>
         unlessMissing(async () => {
-          const { Body } = await client.send(new sdk.GetObjectCommand(at(key)), soon());
+          const { Body } = await client.send(new sdk.GetObjectCommand(object(key)), withTimeout());
           return Body === undefined ? Buffer.alloc(0) : Buffer.from(await Body.transformToByteArray());
         }),
       ),
     stream: async (key) => {
-      const found = await asking('archive.unreachable', ({ sdk, client }) =>
-        unlessMissing(() => client.send(new sdk.GetObjectCommand(at(key)))),
+      const found = await request('archive.unreachable', ({ sdk, client }) =>
+        unlessMissing(() => client.send(new sdk.GetObjectCommand(object(key)))),
       );
       if (found === undefined) return undefined;
       return (async function* () {
         try {
           if (found.Body instanceof Readable) yield* found.Body;
         } catch (error) {
-          throw thrown(error, 'archive.unreachable');
+          throw toArchiveError(error, 'archive.unreachable');
         }
       })();
     },
     exists: (key) =>
-      asking('archive.unreachable', async ({ sdk, client }) => {
-        const found = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(at(key)), soon()));
+      request('archive.unreachable', async ({ sdk, client }) => {
+        const found = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(object(key)), withTimeout()));
         return found !== undefined;
       }),
     put: (key, bytes, about) =>
-      asking('archive.unwritable', async (connection) => {
+      request('archive.unwritable', async (connection) => {
         await send(connection, key, bytes, about);
       }),
     putIfAbsent: (key, bytes) =>
-      asking('archive.unwritable', async (connection) => {
+      request('archive.unwritable', async (connection) => {
         try {
           await send(connection, key, bytes, { IfNoneMatch: '*' });
           return undefined;
@@ -169,34 +172,34 @@ export function s3Objects(bucket: string, place: string, connect: () => Promise<
       return names;
     },
     delete: (key) =>
-      asking('archive.unwritable', async ({ sdk, client }) => {
-        await client.send(new sdk.DeleteObjectCommand(at(key)), soon());
+      request('archive.unwritable', async ({ sdk, client }) => {
+        await client.send(new sdk.DeleteObjectCommand(object(key)), withTimeout());
       }),
     deleteUnlocked: (key) =>
-      asking('archive.unwritable', async ({ sdk, client }) => {
+      request('archive.unwritable', async ({ sdk, client }) => {
         try {
-          await client.send(new sdk.DeleteObjectCommand(at(key)), soon());
+          await client.send(new sdk.DeleteObjectCommand(object(key)), withTimeout());
         } catch (error) {
           const { status, detail } = failure(error);
           if (status !== 403) throw error;
-          throw new DocketError('archive.locked', `The store does not let ${key} go: ${detail}.`, {
-            where: place,
-            next: 'Wait until its lock or legal hold ends, or give the credentials the right s3:DeleteObject.',
+          throw new DocketError('archive.locked', `The store refuses to delete ${key}: ${detail}.`, {
+            where: location,
+            next: 'Wait until its lock or legal hold ends, or grant the credentials s3:DeleteObject.',
           });
         }
       }),
     describeLock: (key, now) =>
-      asking('archive.unreachable', async ({ sdk, client }) => {
-        const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(at(key)), soon()));
+      request('archive.unreachable', async ({ sdk, client }) => {
+        const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(object(key)), withTimeout()));
         const until = head?.ObjectLockRetainUntilDate;
         if (head?.ObjectLockLegalHoldStatus === 'ON') return 'under a legal hold';
         return until === undefined || until.getTime() <= now ? undefined : `locked until ${until.toISOString()}`;
       }),
-    toUnwritable: (error) => thrown(error, 'archive.unwritable'),
+    toUnwritable: (error) => toArchiveError(error, 'archive.unwritable'),
   };
 }
 
-/** The store compares it and refuses other bytes. */
+/** The store compares it with what it received. */
 const checksumHeader = (bytes: Uint8Array) => ({ ChecksumSHA256: createHash('sha256').update(bytes).digest('base64') });
 
 const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [

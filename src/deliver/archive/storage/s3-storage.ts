@@ -7,47 +7,41 @@ import { DocketError } from '../../../base/error.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import type { Artifact } from '../../../render/artifact.ts';
 import { connectS3, objectHeaders, putFile, type S3Connection } from '../../s3/s3-client.ts';
-import { isTransient } from '../../s3/s3-failure.ts';
 import { presignedLink } from '../../s3/s3-presign.ts';
-import type { Manifest } from '../archive.ts';
+import { withWriteErrors } from '../archive-errors.ts';
 import { copyRunFiles } from '../export.ts';
-import { isPathName, publishedNames, requirePathName, withWriteErrors } from '../run-folder.ts';
+import type { Manifest } from '../manifest.ts';
+import { isPathName, publishedNames, requirePathName } from '../path-names.ts';
 import { readManifest } from '../run-metadata.ts';
 import { createPrivateStagingFolder } from '../staging.ts';
-import {
-  type ArchiveStorage,
-  isForeignFile,
-  isMetadataFile,
-  type RunFiles,
-  type RunRef,
-  type StoredRun,
-} from './archive-storage.ts';
-import { type S3Objects, s3Objects } from './s3-objects.ts';
+import { type ArchiveStorage, isForeignFile, isMetadataFile, type RunFiles, type RunRef } from './archive-storage.ts';
+import { type S3Objects, s3Objects, storeError } from './s3-objects.ts';
+import { listRunsIn, s3RunFiles } from './s3-run-files.ts';
 
-/** A run waits for the archive before anything leaves: a store that says nothing must not hold it for minutes. */
+/** A run waits for the archive before it sends anything: a silent store must not block it for minutes. */
 const SOCKET_TIMEOUT_MS = 20_000;
 const CONCURRENCY = 8;
-/** Tries to publish a manifest; between any two it is read whether one stands there. */
+/** Attempts at a conditional write. Before each one, or after a lost reply, the object is read. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * The archive in a bucket, laid out as in a directory, with one step more: the sealed files of a run stand in a folder of
- * their own beside `manifest.json`, which names it (`stored`). It is written last and only where none stands, so that a
- * run is there whole or not at all, and files of two who seal it at once never mix. A directory archive that was copied
- * into a bucket has no such folder, and reads just as well.
- * @param silenceMs after which a connection that says nothing is given up
+ * An archive in a bucket, with the layout of a directory archive plus one level: the published files of a run are in a
+ * folder beside `manifest.json`, which names that folder (`stored`). The manifest is written last and only where none
+ * exists. So a run is visible as a whole or not at all, and the files of two publishers never mix. An archive copied from
+ * a directory has no such folder and is read as well.
+ * @param socketTimeoutMs closes a silent connection
  */
 export function s3Storage(
   bucket: ArchiveBucket,
   secrets: SecretSource,
-  silenceMs: number = SOCKET_TIMEOUT_MS,
+  socketTimeoutMs: number = SOCKET_TIMEOUT_MS,
 ): ArchiveStorage {
   const base = bucket.prefix === '' ? '' : `${bucket.prefix}/`;
   const location = `s3://${bucket.bucket}${bucket.prefix === '' ? '' : `/${bucket.prefix}`}`;
   const staging = resolve(bucket.staging);
   let opening: Promise<S3Connection> | undefined;
   const connect = (): Promise<S3Connection> => {
-    opening ??= connectS3(bucket, secrets, silenceMs).catch((error: unknown) => {
+    opening ??= connectS3(bucket, secrets, socketTimeoutMs).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
@@ -56,28 +50,30 @@ export function s3Storage(
   const objects = s3Objects(bucket.bucket, location, connect);
   const rootOf = ({ id, org, report }: RunRef): string =>
     `${base}${requirePathName(org, 'organization')}/${requirePathName(report, 'report')}/${requirePathName(id, 'run')}/`;
-  const placeOf = (run: RunRef): string => `s3://${bucket.bucket}/${rootOf(run).slice(0, -1)}`;
-  const runFiles = (run: RunRef): RunFiles => s3RunFiles(objects, rootOf(run), placeOf(run));
+  const locationOf = (run: RunRef): string => `s3://${bucket.bucket}/${rootOf(run).slice(0, -1)}`;
+  const runFiles = (run: RunRef): RunFiles => s3RunFiles(objects, rootOf(run), locationOf(run));
 
-  /** Whether our manifest stands there. Whatever an answer was, what can be read is what happened. */
-  const claim = async (run: RunRef, manifest: Manifest): Promise<{ won: boolean; wrote: boolean }> => {
+  /**
+   * Writes the manifest where none exists. A reply may be lost, so the stored manifest decides the outcome.
+   * `isOurs`: the stored one is this one. `mayHaveWritten`: this one may have been visible for a moment.
+   */
+  const publishManifest = async (
+    run: RunRef,
+    manifest: Manifest,
+  ): Promise<{ readonly isOurs: boolean; readonly mayHaveWritten: boolean }> => {
     const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const key = `${rootOf(run)}manifest.json`;
-    let wrote = false;
+    let mayHaveWritten = false;
     for (let tries = 0; ; tries += 1) {
-      const stands = await readManifest(runFiles(run));
-      if (stands !== undefined) return { won: stands.stored === manifest.stored, wrote };
+      const existing = await readManifest(runFiles(run));
+      if (existing !== undefined) return { isOurs: existing.stored === manifest.stored, mayHaveWritten };
       const failure = await objects.putIfAbsent(key, text);
-      if (failure === undefined || failure.status === undefined) wrote = true;
+      if (failure === undefined || failure.status === undefined) mayHaveWritten = true;
       if (failure?.kind === 'unconditional') {
-        wrote = true;
+        mayHaveWritten = true;
         await objects.put(key, text);
       } else if (failure !== undefined && (failure.kind === 'refused' || tries === MAX_ATTEMPTS)) {
-        throw new DocketError('archive.unwritable', `The archive cannot be written: ${failure.detail}.`, {
-          where: placeOf(run),
-          transient: isTransient(failure),
-          next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
-        });
+        throw storeError('archive.unwritable', failure, locationOf(run));
       }
     }
   };
@@ -88,13 +84,13 @@ export function s3Storage(
     const never = new AbortController().signal;
     try {
       await forEachWithConcurrency(artifacts, CONCURRENCY / 2, (artifact) => {
-        const about = {
+        const params = {
           Bucket: bucket.bucket,
           Key: `${root}files/${artifact.name}`,
           ...encryption,
           ...objectHeaders(artifact),
         };
-        return putFile(connection, about, { ...artifact, path: join(staged, 'files', artifact.name) }, never);
+        return putFile(connection, params, { ...artifact, path: join(staged, 'files', artifact.name) }, never);
       });
     } catch (error) {
       throw objects.toUnwritable(error);
@@ -114,7 +110,7 @@ export function s3Storage(
     location,
     stage: (run) => createPrivateStagingFolder(staging, run),
     runFiles,
-    listRuns: (org, report) => listRunsIn(objects, base, { org, report }, (run) => ({ ...run, files: runFiles(run) })),
+    listRuns: (org, report) => listRunsIn(objects, base, { org, report }, runFiles),
     listOrgs: async () => (await objects.listPrefixes(base)).filter(isPathName),
     find: async (id) => {
       requirePathName(id, 'run');
@@ -129,25 +125,25 @@ export function s3Storage(
       });
       return found[0] === undefined ? undefined : { ...found[0], files: runFiles(found[0]) };
     },
-    publish: async (run, staged, sealed, artifacts) => {
+    publish: async (run, staged, complete, artifacts) => {
       const stored = randomBytes(8).toString('hex');
-      const manifest: Manifest = { ...sealed, stored };
+      const manifest: Manifest = { ...complete, stored };
       const root = `${rootOf(run)}${stored}/`;
       await upload(root, staged, manifest, artifacts);
-      const { won, wrote } = await claim(run, manifest);
-      if (won) {
-        const kept = `${staged}-sealed`;
-        await withWriteErrors(staging, () => rename(staged, kept));
-        return kept;
+      const { isOurs, mayHaveWritten } = await publishManifest(run, manifest);
+      if (isOurs) {
+        const local = `${staged}-sealed`;
+        await withWriteErrors(staging, () => rename(staged, local));
+        return local;
       }
-      // A store that knows no condition may have had ours for a moment: then somebody may be reading those files.
-      if (!wrote) await forEachWithConcurrency(await keysUnder(root), CONCURRENCY, objects.delete);
+      // If our manifest was visible for a moment, a reader may be using our files: they stay.
+      if (!mayHaveWritten) await forEachWithConcurrency(await keysUnder(root), CONCURRENCY, objects.delete);
       await rm(staged, { recursive: true, force: true });
       return undefined;
     },
-    listForeignFiles: async (only) => {
-      // Others' objects may share a bucket without a prefix.
-      const prefix = only === undefined ? base : `${base}${requirePathName(only, 'organization')}/`;
+    listForeignFiles: async (org) => {
+      // A bucket without a prefix may be shared with other programs.
+      const prefix = org === undefined ? base : `${base}${requirePathName(org, 'organization')}/`;
       if (prefix === '') return [];
       const names: string[] = [];
       for await (const { key } of objects.list(prefix)) {
@@ -177,17 +173,17 @@ export function s3Storage(
     discardCheckout: async (folder) => {
       if (resolve(folder).startsWith(staging + sep)) await rm(folder, { recursive: true, force: true });
     },
-    delete: async (run, leaving) => {
+    delete: async (run, onFirstDelete) => {
       const root = rootOf(run);
       const keys = await keysUnder(root);
-      const papers = keys.filter((key) => isMetadataFile(key.slice(root.length)));
-      const rest = keys.filter((key) => !papers.includes(key) && key !== `${root}manifest.json`);
-      // One alone first: where the store refuses, nothing has gone yet.
-      const first = papers[0] ?? rest[0];
+      const metadata = keys.filter((key) => isMetadataFile(key.slice(root.length)));
+      const rest = keys.filter((key) => !metadata.includes(key) && key !== `${root}manifest.json`);
+      // One object first: where the store refuses, nothing is deleted yet.
+      const first = metadata[0] ?? rest[0];
       if (first !== undefined) await objects.deleteUnlocked(first);
-      await leaving?.();
-      // While its manifest stands, the next sweep finds what this one did not finish; after that, as half made.
-      await forEachWithConcurrency(papers, CONCURRENCY, objects.deleteUnlocked);
+      await onFirstDelete?.();
+      // An interrupted deletion is found again: before the manifest is gone as a run, after that as an incomplete upload.
+      await forEachWithConcurrency(metadata, CONCURRENCY, objects.deleteUnlocked);
       await objects.deleteUnlocked(`${root}manifest.json`);
       await forEachWithConcurrency(rest, CONCURRENCY, objects.deleteUnlocked);
       return keys.length > 0;
@@ -217,9 +213,12 @@ export function s3Storage(
   };
 }
 
-/** A store that knows no condition is asked first whether something is there; of two who write at once the later one stays. */
-async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: string, place: string): Promise<boolean> {
-  // An answer that was lost: what can be read is what happened.
+/**
+ * Writes an object where none exists; false when one does. A store without conditional writes is read first: of two
+ * concurrent writers the later one wins there.
+ */
+async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: string, location: string): Promise<boolean> {
+  // After a lost reply the stored object decides.
   const isOurs = async (): Promise<boolean> => (await objects.get(key))?.toString('utf8') === bytes;
   for (let tries = 0; ; tries += 1) {
     const failure = await objects.putIfAbsent(key, bytes);
@@ -231,104 +230,33 @@ async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: strin
       return true;
     }
     if (failure.kind === 'refused' || tries === MAX_ATTEMPTS) {
-      throw new DocketError('archive.unwritable', `The archive cannot be written: ${failure.detail}.`, {
-        where: place,
-        transient: isTransient(failure),
-        next: 'Look at the store, its bucket and the rights of the credentials; docket doctor tries them.',
-      });
+      throw storeError('archive.unwritable', failure, location);
     }
   }
 }
 
-function s3RunFiles(objects: S3Objects, root: string, location: string): RunFiles {
-  /** In front of the names of sealed files; undefined while there is no manifest. It never changes once there is one. */
-  let before: string | undefined;
-  const found = async (): Promise<string | undefined> => {
-    if (before !== undefined) return before;
-    const manifest = await readManifest(own);
-    if (manifest !== undefined) before = manifest.stored === undefined ? '' : `${manifest.stored}/`;
-    return before;
-  };
-  const isOwn = (name: string): boolean => name === 'manifest.json' || isMetadataFile(name);
-  const at = async (name: string): Promise<string> => `${root}${isOwn(name) ? '' : ((await found()) ?? '')}${name}`;
-  const own: RunFiles = {
-    location,
-    get: async (name) => objects.get(await at(name)),
-    stream: async (name) => objects.stream(await at(name)),
-    put: async (name, bytes) => objects.put(await at(name), bytes),
-    putPair: async (...papers) => {
-      for (const { name, bytes } of papers) await objects.put(await at(name), bytes);
-    },
-    list: async () => {
-      const folder = await found();
-      const names: string[] = [];
-      for await (const { key } of objects.list(root)) {
-        const name = key.slice(root.length);
-        if (isOwn(name)) names.push(name);
-        else if (folder !== undefined && name.startsWith(folder)) names.push(name.slice(folder.length));
-      }
-      return names.sort();
-    },
-  };
-  return own;
-}
-
-/** Runs as one listing of all objects tells of them: those of a run follow one another. */
-async function* listRunsIn(
+/** Writes an object twice. The second write must fail: that keeps two workers from publishing one run. */
+async function probeBucket(
   objects: S3Objects,
-  base: string,
-  only: { readonly org: string | undefined; readonly report: string | undefined },
-  shelved: (run: RunRef) => StoredRun,
-): AsyncGenerator<StoredRun> {
-  interface Seen {
-    readonly run: RunRef;
-    sealedAt?: number;
-    papers: boolean;
-    newest: number;
-  }
-  const told = ({ run, sealedAt: publishedAt, papers, newest }: Seen): StoredRun => ({
-    ...shelved(run),
-    ...(publishedAt !== undefined
-      ? { publishedAt, publishedBefore: publishedAt }
-      : papers
-        ? {}
-        : { unpublishedAt: newest }),
-  });
-  const inOrg = only.org === undefined ? '' : `${requirePathName(only.org, 'organization')}/`;
-  const inReport = only.report === undefined ? '' : `${requirePathName(only.report, 'report')}/`;
-  let seen: Seen | undefined;
-  for await (const { key, at } of objects.list(`${base}${inOrg}${inReport}`)) {
-    const [org = '', report = '', id = '', ...rest] = key.slice(base.length).split('/');
-    if (rest.length === 0 || ![org, report, id].every(isPathName)) continue;
-    if (seen?.run.id !== id || seen.run.report !== report || seen.run.org !== org) {
-      if (seen !== undefined) yield told(seen);
-      seen = { run: { id, org, report }, papers: false, newest: 0 };
-    }
-    const name = rest.join('/');
-    if (name === 'manifest.json') seen.sealedAt = at;
-    if (isMetadataFile(name)) seen.papers = true;
-    seen.newest = Math.max(seen.newest, at);
-  }
-  if (seen !== undefined) yield told(seen);
-}
-
-/** Writes twice under a key of its own, the second time in vain: that is what keeps two workers from sealing one run. */
-async function probeBucket(objects: S3Objects, key: string, place: string): Promise<{ ok: boolean; detail: string }> {
+  key: string,
+  location: string,
+): Promise<{ ok: boolean; detail: string }> {
   await objects.put(key, 'first');
   try {
     const second = await objects.putIfAbsent(key, 'second');
     const listed = [];
     for await (const one of objects.list(key)) listed.push(one);
     if (listed.length === 0 || (await objects.get(key)) === undefined) {
-      throw new DocketError('archive.unreachable', `What was written to ${place} cannot be found there.`, {
-        where: place,
-        expected: 'a store whose listings tell at once of what was written',
+      throw new DocketError('archive.unreachable', `An object that was just written to ${location} cannot be found.`, {
+        where: location,
+        expected: 'a store with consistent listings',
       });
     }
-    if (second?.kind === 'taken') return { ok: true, detail: `${place} can be written, and replaces nothing` };
+    if (second?.kind === 'taken')
+      return { ok: true, detail: `${location} can be written and supports conditional writes` };
     return {
       ok: false,
-      detail: `${place} can be written, but the store does not know If-None-Match: should two workers seal one run in the same moment, the later one's files stay`,
+      detail: `${location} can be written, but the store does not support If-None-Match: when two workers publish one run at the same time, the later one wins`,
     };
   } finally {
     await objects.delete(key);

@@ -1,22 +1,22 @@
-/** What `docket archive verify` says of a file, under a code that does not change. */
+/** One result of `docket archive verify`. Codes are stable. */
 export interface ArchiveFinding {
   /** E.g. `file.changed`; docs/archive.md lists all of them. */
   readonly code: string;
-  /** The file, by its name in the run's folder or, of the archive itself, from its root. */
+  /** Relative to the run's folder or, for files of the archive itself, to its root. */
   readonly path: string;
-  /** For people; begins with the file. */
+  /** A sentence that starts with the path. */
   readonly text: string;
-  /** Something to know, which is no fault. */
+  /** Present for information that is no problem. */
   readonly note?: true;
 }
 
-export const errorFinding = (code: string, path: string, what: string): ArchiveFinding => ({
+export const errorFinding = (code: string, path: string, problem: string): ArchiveFinding => ({
   code,
   path,
-  text: `${path} ${what}`,
+  text: `${path} ${problem}`,
 });
 
-export const noteFinding = (code: string, path: string, what: string): ArchiveFinding => ({
-  ...errorFinding(code, path, what),
+export const noteFinding = (code: string, path: string, fact: string): ArchiveFinding => ({
+  ...errorFinding(code, path, fact),
   note: true,
 });

@@ -1,4 +1,5 @@
 import { toDocketError } from '../../../base/error.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
 import { CHAIN_POINTER } from '../chain/run-chain.ts';
 import type { ChainEntry } from '../chain/signed-document.ts';
@@ -13,17 +14,17 @@ import { verifyRunFiles } from './verify-run.ts';
 export interface VerifyInput {
   /** Only this organization. */
   readonly org?: string | undefined;
-  /** From outside the archive; its own are used where none are given. */
+  /** Trusted keys from outside the archive; its own where absent. */
   readonly keys?: PublicKeys | undefined;
-  /** Texts of checkpoints that were kept elsewhere. */
+  /** Texts of checkpoints from outside the archive. */
   readonly checkpoints?: readonly string[];
-  /** Organizations that these are of. */
+  /** The organizations of these checkpoints. */
   readonly checkpointOrgs?: readonly string[];
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** What is said of one run, or of the archive itself. */
+/** The findings about one run, or about the archive itself. */
 export type VerificationReport =
   | {
       readonly kind: 'run';
@@ -33,41 +34,43 @@ export type VerificationReport =
     }
   | { readonly kind: 'archive'; readonly findings: readonly ArchiveFinding[] };
 
-/** A process needs seconds from a file to its entry, and a retry after a crash minutes: what is older was left or added. */
-const PENDING_WINDOW_MS = 3_600_000;
+/** A file is recorded in the chain within seconds, after a crash within minutes. An older unrecorded file is an error. */
+const PENDING_WINDOW_MS = HOUR_MS;
+/** Retention completes an interrupted deletion the next day. */
+const REMOVAL_WINDOW_MS = 2 * DAY_MS;
 
 /**
- * Verifies run after run, then what belongs to no run. Holds one run's files in memory, and of the others a line and the
- * numbers of their entries. Needs no private key. Throws `archive.unreachable`.
+ * Verifies each run, then the files that belong to no run. Needs no private key. Memory holds one run's files and the
+ * sequences of all chain entries. Throws `archive.unreachable`.
  */
-export async function* verifyArchive(shelf: ArchiveStorage, input: VerifyInput): AsyncGenerator<VerificationReport> {
-  const keys = await readVerifyKeys(shelf, input.keys);
+export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput): AsyncGenerator<VerificationReport> {
+  const keys = await readVerifyKeys(storage, input.keys);
   const chains = new Map<string, VerifiedChain>();
   const seen = new Map<string, Set<string>>();
   const chainOf = async (org: string): Promise<VerifiedChain> => {
-    const found = chains.get(org) ?? (await verifyChain(shelf, org, keys, input.checkpoints));
+    const found = chains.get(org) ?? (await verifyChain(storage, org, keys, input.checkpoints));
     chains.set(org, found);
     return found;
   };
-  for await (const run of shelf.listRuns(input.org)) {
+  for await (const run of storage.listRuns(input.org)) {
     if (run.unpublishedAt !== undefined) continue;
     const chain = await chainOf(run.org);
-    const of = `${run.report}/${run.id}`;
     const ids = seen.get(run.org) ?? new Set<string>();
-    seen.set(run.org, ids.add(of));
+    seen.set(run.org, ids.add(`${run.report}/${run.id}`));
     const findings = await verifyRun(run, chain, input.now);
     yield { kind: 'run', run, signed: chain.run(run.report, run.id) !== undefined, findings };
   }
-  // Of some nothing but the chain may be left, or a checkpoint that was kept elsewhere.
-  const others = input.org === undefined ? [...(await shelf.listOrgs()), ...(input.checkpointOrgs ?? [])] : [input.org];
+  // An organization may have a chain or an outside checkpoint, but no runs.
+  const others =
+    input.org === undefined ? [...(await storage.listOrgs()), ...(input.checkpointOrgs ?? [])] : [input.org];
   for (const org of others) await chainOf(org);
   const findings: ArchiveFinding[] = [...keys.findings];
   for (const [org, chain] of chains) {
-    findings.push(...(await missingRuns(shelf, org, chain, seen.get(org) ?? new Set())), ...chain.findings());
+    findings.push(...(await missingRuns(storage, org, chain, seen.get(org) ?? new Set())), ...chain.findings());
   }
   if ([...chains.values()].some(({ begins }) => begins !== undefined)) {
-    for (const name of await shelf.listForeignFiles(input.org))
-      findings.push(errorFinding('archive.file_added', name, 'is none of ours'));
+    for (const name of await storage.listForeignFiles(input.org))
+      findings.push(errorFinding('archive.file_added', name, 'is not part of the archive'));
   }
   if (input.org === undefined) findings.push(...unusedKeys(keys, chains));
   yield { kind: 'archive', findings };
@@ -80,9 +83,9 @@ function unusedKeys({ archived }: VerifyKeys, chains: ReadonlyMap<string, Verifi
     .map((id) => errorFinding('key.added', `${KEYS_FOLDER}/${id}.pem`, 'has signed nothing'));
 }
 
-/** Runs that the chain knows and nobody has taken away. */
+/** Runs in the chain that are neither listed nor removed by retention. */
 async function missingRuns(
-  shelf: ArchiveStorage,
+  storage: ArchiveStorage,
   org: string,
   chain: VerifiedChain,
   seen: ReadonlySet<string>,
@@ -90,42 +93,36 @@ async function missingRuns(
   const findings: ArchiveFinding[] = [];
   for (const { run: id, report, removed } of chain.runs()) {
     if (removed !== undefined || seen.has(`${report}/${id}`)) continue;
-    // Sealed since the listing.
-    if ((await shelf.runFiles({ id, org, report }).get('manifest.json')) !== undefined) continue;
-    const what = 'is missing: it was removed, and not by retention';
-    findings.push(errorFinding('run.missing', `${org}/${report}/${id}`, what));
+    // Published since the listing.
+    if ((await storage.runFiles({ id, org, report }).get('manifest.json')) !== undefined) continue;
+    const problem = 'is missing, and was not removed by retention';
+    findings.push(errorFinding('run.missing', `${org}/${report}/${id}`, problem));
   }
   return findings;
 }
 
 async function verifyRun(run: StoredRun, chain: VerifiedChain, now: number): Promise<readonly ArchiveFinding[]> {
-  const found = await verifyOnce(run, chain, now);
-  if (found.every(({ note }) => note)) return found;
-  // A run that is being delivered may have changed since the chain was read.
+  const findings = await verifyOnce(run, chain, now);
+  if (findings.every(({ note }) => note)) return findings;
+  // A delivery may have written files since the chain was read.
   await chain.extend();
   return verifyOnce(run, chain, now);
 }
 
 async function verifyOnce(run: StoredRun, chain: VerifiedChain, now: number): Promise<readonly ArchiveFinding[]> {
-  const own = await verifyRunFiles(run);
-  if (chain.begins === undefined) return [...own, ...(await orphanedPointer(run))];
+  const findings = await verifyRunFiles(run);
+  if (chain.begins === undefined) return [...findings, ...(await orphanedPointer(run))];
   const known = chain.run(run.report, run.id);
-  if (known === undefined) return [...own, await unsignedFinding(run, chain.begins, now)];
-  const named = new Set(own.map(({ path }) => path));
-  const signed = await compareWithChain(run, known, await chain.entriesOf(known), now);
-  return [...own, ...signed.filter(({ path }) => !named.has(path))];
+  if (known === undefined) return [...findings, await unsignedFinding(run, chain.begins, now)];
+  const reported = new Set(findings.map(({ path }) => path));
+  const chainFindings = await compareWithChain(run, known, await chain.entriesOf(known), now);
+  return [...findings, ...chainFindings.filter(({ path }) => !reported.has(path))];
 }
 
-/** A run that was entered somewhere, in an archive without a chain. */
+/** A run with a pointer into the chain, in an archive without a chain. */
 async function orphanedPointer({ files }: StoredRun): Promise<readonly ArchiveFinding[]> {
   if ((await files.get(CHAIN_POINTER)) === undefined) return [];
-  return [
-    errorFinding(
-      'chain.missing',
-      CHAIN_POINTER,
-      'says that the run is in the chain of its organization, which is gone',
-    ),
-  ];
+  return [errorFinding('chain.missing', CHAIN_POINTER, 'points into the chain of the organization, which is missing')];
 }
 
 async function unsignedFinding(
@@ -141,8 +138,8 @@ async function unsignedFinding(
   const at = Date.parse(manifest?.made_at ?? '');
   if (at < Date.parse(begins))
     return noteFinding('run.unsigned', path, 'was made before the chain began, and is not signed');
-  const age = Math.round((now - at) / 60_000);
-  const what = `is sealed, but not yet in the chain, ${Number.isNaN(age) ? 'for an unknown time' : `for ${age} minutes`}`;
+  const age = Math.round((now - at) / MINUTE_MS);
+  const what = `is published, but not yet in the chain, ${Number.isNaN(age) ? 'for an unknown time' : `for ${age} minutes`}`;
   return Math.abs(now - at) <= PENDING_WINDOW_MS
     ? noteFinding('run.pending', path, what)
     : errorFinding('run.unchained', path, what);
@@ -154,52 +151,49 @@ async function compareWithChain(
   entries: readonly ChainEntry[],
   now: number,
 ): Promise<readonly ArchiveFinding[]> {
-  const { files } = run;
+  const runFiles = run.files;
   const expected = new Map<string, { readonly sha256: string; readonly late: boolean }>();
   const seen = new Map<string, Set<string>>();
   const findings: ArchiveFinding[] = [];
   for (const { kind, files, late = false, sequence, at } of entries) {
     for (const { name, sha256 } of files) {
-      const before = expected.get(name);
-      const had = seen.get(name)?.has(sha256) ?? false;
+      const previous = expected.get(name);
+      const isKnown = seen.get(name)?.has(sha256) ?? false;
       seen.set(name, (seen.get(name) ?? new Set()).add(sha256));
-      // Whoever completes an entry has not seen what was written: it takes the place of what is written over, and never
-      // puts back what was so before.
-      if (late && before !== undefined && (had || !isMutable(name))) continue;
-      if (kind === 'sealed' && before !== undefined && before.sha256 !== sha256) continue;
+      // A late entry comes from another process than the writer: it updates a file that is overwritten, but never
+      // restores an earlier version of it.
+      if (late && previous !== undefined && (isKnown || !isMutable(name))) continue;
+      if (kind === 'sealed' && previous !== undefined && previous.sha256 !== sha256) continue;
       expected.set(name, { sha256, late });
       if (late)
-        findings.push(noteFinding('paper.late', name, `was signed later than it was written, at ${at} (${sequence})`));
+        findings.push(
+          noteFinding('paper.late', name, `was signed later than it was written, at ${at} (entry ${sequence})`),
+        );
     }
   }
   if (removed !== undefined) {
     const path = `${run.org}/${run.report}/${run.id}`;
-    const what = `was removed by retention at ${new Date(removed).toISOString()}, and stands there`;
-    // A sweep that was interrupted goes on the next day.
+    const what = `was removed by retention at ${new Date(removed).toISOString()}, but still exists`;
     return [
-      now - removed < 2 * 86_400_000
+      now - removed < REMOVAL_WINDOW_MS
         ? noteFinding('run.leaving', path, what)
         : errorFinding('run.restored', path, what),
     ];
   }
   for (const [name, { sha256 }] of expected) {
-    const found = await sha256OfRunFile(files, name);
-    if (found === sha256) continue;
+    const actual = await sha256OfRunFile(runFiles, name);
+    if (actual === sha256) continue;
     const code = name === 'manifest.json' ? 'manifest' : name.startsWith('messages/') ? 'message' : 'paper';
     findings.push(
-      found === undefined
-        ? errorFinding(`${code}.missing`, name, 'is missing: the chain says that it was written')
-        : errorFinding(
-            `${code}.changed`,
-            name,
-            `has changed: SHA-256 ${found} instead of ${sha256}, as the chain says`,
-          ),
+      actual === undefined
+        ? errorFinding(`${code}.missing`, name, 'is missing, although the chain records it')
+        : errorFinding(`${code}.changed`, name, `has changed: SHA-256 ${actual} instead of ${sha256}, as in the chain`),
     );
   }
   const isSigned = expected.has('manifest.json');
-  for (const name of await files.list()) {
+  for (const name of await runFiles.list()) {
     if (expected.has(name) || name === CHAIN_POINTER || !isMetadataFile(name) || !isSigned) continue;
-    const what = `is not in the chain, whose last entry of this run is of ${new Date(last).toISOString()}`;
+    const what = `is not in the chain, whose last entry for this run is of ${new Date(last).toISOString()}`;
     const recent = now - last <= PENDING_WINDOW_MS && now >= last;
     findings.push(recent ? noteFinding('paper.pending', name, what) : errorFinding('paper.added', name, what));
   }
@@ -214,11 +208,11 @@ async function pointerFindings(
   entries: readonly ChainEntry[],
 ): Promise<readonly ArchiveFinding[]> {
   const text = (await files.get(CHAIN_POINTER))?.toString('utf8');
-  const places = entries
+  const valid = entries
     .filter(({ kind }) => kind === 'sealed')
     .map(({ sequence }) => `${JSON.stringify({ sequence })}\n`);
-  if (text !== undefined && places.includes(text)) return [];
+  if (text !== undefined && valid.includes(text)) return [];
   if (text === undefined)
-    return [errorFinding('paper.missing', CHAIN_POINTER, 'is missing: it says where in the chain the run is')];
-  return [errorFinding('paper.changed', CHAIN_POINTER, 'does not say where in the chain the run is')];
+    return [errorFinding('paper.missing', CHAIN_POINTER, 'is missing: it points to the entry of the run in the chain')];
+  return [errorFinding('paper.changed', CHAIN_POINTER, 'does not point to the entry of the run in the chain')];
 }

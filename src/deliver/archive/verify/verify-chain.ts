@@ -11,33 +11,31 @@ import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { type ArchiveFinding, errorFinding } from './finding.ts';
 import type { VerifyKeys } from './verify-keys.ts';
 
-/** What the chain says of a run. Its files are read again when it is its turn: memory need not hold those of all runs. */
+/** A run in the chain. Holds sequences instead of entries, to bound memory; `entriesOf` reads the entries. */
 export interface ChainedRunEntries {
   readonly run: string;
   readonly report: string;
-  /** Of its entries. */
+  /** Its entries. */
   readonly sequences: number[];
-  /** Epoch ms of its last entry. */
+  /** Epoch ms of the last entry. */
   last: number;
-  /** Epoch ms at which retention took it away. */
+  /** Epoch ms at which retention removed the run. */
   removed?: number | undefined;
 }
 
 /** The chain of one organization, verified. */
 export interface VerifiedChain {
-  /** Its first entry's instant; undefined where there is no chain. */
+  /** Instant of the first entry; undefined where there is no chain. */
   readonly begins: string | undefined;
-  readonly entries: number;
-  readonly checkpoints: number;
   readonly run: (report: string, id: string) => ChainedRunEntries | undefined;
   readonly runs: () => Iterable<ChainedRunEntries>;
-  /** Entries of a run, in their order. */
+  /** The entries of a run, in order. */
   readonly entriesOf: (run: ChainedRunEntries) => Promise<readonly ChainEntry[]>;
-  /** Reads on what was added meanwhile. */
+  /** Reads the entries that were appended since. */
   readonly extend: () => Promise<void>;
-  /** Once, at the end. */
+  /** Call it once, at the end. */
   readonly findings: () => readonly ArchiveFinding[];
-  /** Ids of keys that signed. */
+  /** Ids of the keys that signed entries. */
   readonly signers: ReadonlySet<string>;
 }
 
@@ -46,67 +44,71 @@ interface CheckpointFile {
   readonly checkpoint: SignedDocument<Checkpoint>;
 }
 
-/** @param given texts of checkpoints that were kept elsewhere */
+/**
+ * Reads and verifies the chain of an organization. Throws `archive.unreachable`.
+ * @param given texts of checkpoints from outside the archive
+ */
 export async function verifyChain(
-  shelf: Pick<ArchiveStorage, 'metadata'>,
+  storage: Pick<ArchiveStorage, 'metadata'>,
   org: string,
   keys: VerifyKeys,
   given: readonly string[] = [],
 ): Promise<VerifiedChain> {
-  const { metadata } = shelf;
+  const { metadata } = storage;
   const findings: ArchiveFinding[] = [];
   const runs = new Map<string, ChainedRunEntries>();
   const signers = new Set<string>();
   const nameOf = (sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
   let begins: string | undefined;
   let previous: { readonly sequence: number; readonly sha256: string | undefined } = { sequence: 0, sha256: undefined };
-  /** The last entries that a trusted key has signed, and another one. */
-  let vouched = 0;
-  let doubtful = 0;
+  /** Sequences of the last entries signed with a trusted and with an untrusted key. */
+  let lastTrusted = 0;
+  let lastUntrusted = 0;
 
-  const checkpoints = await readCheckpoints(shelf, org, keys, given, findings);
-  const entered = new Map<string, string>();
+  const checkpoints = await readCheckpoints(storage, org, keys, given, findings);
+  /** SHA-256 of each checkpoint that the chain records, by file name. */
+  const recordedCheckpoints = new Map<string, string>();
 
-  const take = (sequence: number, text: string): void => {
+  const addText = (sequence: number, text: string): void => {
     const path = nameOf(sequence);
     const read = verifyDocument('chain entry', text, entrySchema, keys.known);
     const misplaced = typeof read !== 'string' && (read.body.org !== org || read.body.sequence !== sequence);
     if (typeof read === 'string' || misplaced) {
-      const why = typeof read === 'string' ? read : `it is entry ${read.body.sequence} of ${read.body.org}`;
-      findings.push(errorFinding('chain.entry_invalid', path, `is no entry of this chain: ${why}`));
+      const why = typeof read === 'string' ? read : `entry ${read.body.sequence} of ${read.body.org}`;
+      findings.push(errorFinding('chain.entry_invalid', path, `is not an entry of this chain: ${why}`));
       previous = { sequence, sha256: undefined };
       return;
     }
     const { body, key, sha256 } = read;
     const follows = previous.sequence + 1 === sequence;
     if (follows && (previous.sha256 ?? (sequence === 1 ? null : undefined)) !== body.previous) {
-      findings.push(errorFinding('chain.broken', path, 'does not follow the entry before it'));
+      findings.push(errorFinding('chain.broken', path, 'does not match the previous entry'));
     }
     previous = { sequence, sha256 };
     signers.add(key);
-    if (keys.trusted.has(key)) vouched = sequence;
-    else doubtful = sequence;
+    if (keys.trusted.has(key)) lastTrusted = sequence;
+    else lastUntrusted = sequence;
     begins ??= body.at;
     for (const each of checkpoints.get(sequence) ?? []) {
       if (each.checkpoint.body.head !== sha256) {
-        findings.push(errorFinding('checkpoint.mismatch', each.path, `knows another entry ${sequence} than ${path}`));
+        findings.push(errorFinding('checkpoint.mismatch', each.path, `names another entry ${sequence} than ${path}`));
       }
     }
     checkpoints.delete(sequence);
-    if (body.kind === 'checkpoint') for (const file of body.files) entered.set(file.name, file.sha256);
+    if (body.kind === 'checkpoint') for (const file of body.files) recordedCheckpoints.set(file.name, file.sha256);
     if (body.run !== undefined && body.report !== undefined) addEntry(runs, body, body.run, body.report);
   };
-  const takeAll = async (sequences: readonly number[]): Promise<void> => {
-    for await (const { sequence, text } of readEntries(shelf, org, sequences)) {
-      if (sequence > previous.sequence + 1) missing(previous.sequence + 1, sequence - 1);
-      if (text === undefined) missing(sequence, sequence);
-      else take(sequence, text);
+  const readRange = async (sequences: readonly number[]): Promise<void> => {
+    for await (const { sequence, text } of readEntries(storage, org, sequences)) {
+      if (sequence > previous.sequence + 1) reportMissing(previous.sequence + 1, sequence - 1);
+      if (text === undefined) reportMissing(sequence, sequence);
+      else addText(sequence, text);
     }
   };
-  const missing = (from: number, to: number): void => {
+  const reportMissing = (from: number, to: number): void => {
     const path = nameOf(from);
-    const what = from === to ? 'is missing' : `is missing, and all up to ${entryFile(to)}`;
-    findings.push(errorFinding('chain.entry_missing', path, what));
+    const problem = from === to ? 'is missing' : `is missing, and all up to ${entryFile(to)}`;
+    findings.push(errorFinding('chain.entry_missing', path, problem));
     previous = { sequence: to, sha256: undefined };
   };
 
@@ -114,18 +116,18 @@ export async function verifyChain(
   for (const name of await metadata.list(chainFolder(org))) {
     const [, digits] = /^(\d{9})\.json$/.exec(name) ?? [];
     if (digits !== undefined && Number(digits) > 0) sequences.push(Number(digits));
-    else findings.push(errorFinding('chain.file_added', `${chainFolder(org)}/${name}`, 'is no entry of the chain'));
+    else findings.push(errorFinding('chain.file_added', `${chainFolder(org)}/${name}`, 'is not an entry of the chain'));
   }
-  await takeAll(sequences);
+  await readRange(sequences);
   const last = sequences.at(-1) ?? 0;
-  for (const [name, sha256] of entered) {
+  for (const [name, sha256] of recordedCheckpoints) {
     const path = `${org}/${name}`;
     const text = (await metadata.get(path))?.toString('utf8');
     const found = text === undefined ? undefined : verifyDocument('checkpoint', text, checkpointSchema, keys.known);
     if (found === undefined) findings.push(errorFinding('checkpoint.missing', path, 'is missing'));
-    // What has no valid signature is said already.
+    // Invalid signatures are reported by `readCheckpoints`.
     else if (typeof found !== 'string' && found.sha256 !== sha256) {
-      findings.push(errorFinding('checkpoint.changed', path, 'is another checkpoint than the chain says'));
+      findings.push(errorFinding('checkpoint.changed', path, 'differs from the checkpoint in the chain'));
     }
   }
 
@@ -133,16 +135,12 @@ export async function verifyChain(
     get begins() {
       return begins;
     },
-    get entries() {
-      return previous.sequence;
-    },
-    checkpoints: entered.size,
     run: (report, id) => runs.get(`${report}/${id}`),
     runs: () => runs.values(),
     entriesOf: async (run) => {
       const found: ChainEntry[] = [];
-      for await (const { text } of readEntries(shelf, org, run.sequences)) {
-        const read = text === undefined ? 'gone' : verifyDocument('chain entry', text, entrySchema, keys.known);
+      for await (const { text } of readEntries(storage, org, run.sequences)) {
+        const read = text === undefined ? 'missing' : verifyDocument('chain entry', text, entrySchema, keys.known);
         if (typeof read !== 'string') found.push(read.body);
       }
       return found;
@@ -150,19 +148,19 @@ export async function verifyChain(
     extend: async () => {
       for (let next = previous.sequence + 1; ; next += 1) {
         if ((await metadata.get(nameOf(next))) === undefined) return;
-        await takeAll(sequenceRange(next, next));
+        await readRange(sequenceRange(next, next));
       }
     },
     findings: () => {
       for (const [sequence, each] of checkpoints) {
         for (const { path } of each) {
           findings.push(
-            errorFinding('chain.cut', path, `knows entry ${sequence}; the chain of ${org} ends with ${last}`),
+            errorFinding('chain.cut', path, `names entry ${sequence}, but the chain of ${org} ends with ${last}`),
           );
         }
       }
-      if (doubtful > vouched) {
-        findings.push(errorFinding('chain.key_unknown', nameOf(doubtful), 'is signed with a key that is not trusted'));
+      if (lastUntrusted > lastTrusted) {
+        findings.push(errorFinding('chain.key_unknown', nameOf(lastUntrusted), 'is signed with an untrusted key'));
       }
       for (const id of signers) {
         if (!keys.archived.has(id)) findings.push(errorFinding('key.missing', `.keys/${id}.pem`, 'is missing'));
@@ -187,7 +185,7 @@ function addEntry(
   runs.set(`${report}/${run}`, known);
 }
 
-/** By the entry that each knows. */
+/** Verified checkpoints by the sequence that each names. */
 async function readCheckpoints(
   { metadata }: Pick<ArchiveStorage, 'metadata'>,
   org: string,
@@ -200,11 +198,11 @@ async function readCheckpoints(
     const checkpoint = verifyDocument('checkpoint', text, checkpointSchema, isOwn ? keys.known : keys.trusted);
     const day = typeof checkpoint === 'string' ? '' : checkpoint.body.day;
     const other = typeof checkpoint !== 'string' && checkpoint.body.org !== org;
-    // Of several that were given, those of this organization count.
+    // Given checkpoints of other organizations are not used.
     if (other && !isOwn) return;
     if (typeof checkpoint === 'string' || other || (isOwn && !path.endsWith(`/${day}.json`))) {
-      const why = typeof checkpoint === 'string' ? checkpoint : 'it is of another organization or day';
-      findings.push(errorFinding('checkpoint.invalid', path, `is no checkpoint of this chain: ${why}`));
+      const why = typeof checkpoint === 'string' ? checkpoint : 'belongs to another organization or day';
+      findings.push(errorFinding('checkpoint.invalid', path, `is not a checkpoint of this chain: ${why}`));
       return;
     }
     const { sequence } = checkpoint.body;
@@ -213,7 +211,7 @@ async function readCheckpoints(
   for (const name of await metadata.list(checkpointFolder(org))) {
     const path = `${checkpointFolder(org)}/${name}`;
     if (!/^\d{4}-\d\d-\d\d\.json$/.test(name)) {
-      findings.push(errorFinding('checkpoint.added', path, 'is no checkpoint'));
+      findings.push(errorFinding('checkpoint.added', path, 'is not a checkpoint'));
       continue;
     }
     add(path, (await metadata.get(path))?.toString('utf8') ?? '', true);

@@ -4,18 +4,18 @@ import { type PublicKeys, parsePublicKeys } from '../chain/signing-key.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import { type ArchiveFinding, errorFinding, noteFinding } from './finding.ts';
 
-/** The keys that a verification goes by. */
+/** The keys of a verification. */
 export interface VerifyKeys {
-  /** Given from outside; those of the archive itself where none are. */
+  /** The given keys; without any, the archive's own. */
   readonly trusted: PublicKeys;
-  /** These and the archive's: a signature of one that is not trusted counts where a trusted one stands after it. */
+  /** These and the archive's own: an entry with an untrusted key counts where a trusted key has signed a later entry. */
   readonly known: PublicKeys;
-  /** Ids of those that the archive has. */
+  /** Ids of the archive's own keys. */
   readonly archived: ReadonlySet<string>;
   readonly findings: readonly ArchiveFinding[];
 }
 
-/** @param given from outside the archive */
+/** @param given keys from outside the archive */
 export async function readVerifyKeys(
   { metadata }: Pick<ArchiveStorage, 'metadata'>,
   given?: PublicKeys,
@@ -33,12 +33,12 @@ export async function readVerifyKeys(
       archived.set(id ?? '', key);
     } catch (error) {
       if (toDocketError(error).code === 'archive.unreachable') throw error;
-      findings.push(errorFinding('key.changed', path, 'is not the public key that its name says'));
+      findings.push(errorFinding('key.changed', path, 'is not the public key of its name'));
     }
   }
   if (given === undefined && archived.size > 0) {
-    const what = 'are what the signatures were checked with: they prove nothing to who does not trust the archive';
-    findings.push(noteFinding('key.own', KEYS_FOLDER, what));
+    const fact = 'holds the keys that verified the signatures: they prove nothing if the archive was tampered with';
+    findings.push(noteFinding('key.own', KEYS_FOLDER, fact));
   }
   const known = new Map([...archived, ...(given ?? [])]);
   return { trusted: given ?? archived, known, archived: new Set(archived.keys()), findings };

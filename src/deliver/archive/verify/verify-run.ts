@@ -2,22 +2,24 @@ import { toDocketError } from '../../../base/error.ts';
 import { kindOfTarget } from '../../../definitions/schema/kinds.ts';
 import type { Receipt } from '../../ledger/ledger.ts';
 import { messageKinds } from '../../targets/registry.ts';
-import type { AttemptRecord, Manifest } from '../archive.ts';
+import type { AttemptRecord } from '../archive.ts';
+import { problemOf } from '../archive-errors.ts';
 import { archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
+import type { Manifest } from '../manifest.ts';
 import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
-import type { RunFiles, RunRef, StoredRun } from '../storage/archive-storage.ts';
+import { isMetadataFile, type RunFiles, type RunRef, type StoredRun } from '../storage/archive-storage.ts';
 import { type ArchiveFinding, errorFinding } from './finding.ts';
 
 type VerifiableRun = Pick<StoredRun, keyof RunRef | 'files'>;
 
-/**
- * What is wrong with an archived run, each fault in a line; none when every byte is what was sealed and sent. Looks at
- * the manifest, every file, the e-mail, every message that left, receipts and attempts.
- */
+/** The texts of `verifyRunFiles`; empty when every file is as published and sent. */
 export const runProblems = async (run: VerifiableRun): Promise<readonly string[]> =>
   (await verifyRunFiles(run)).map(({ text }) => text);
 
-/** As `verifyShelved`, each fault with its code and file. By the run's own hashes alone. */
+/**
+ * Verifies a run by its own hashes: the manifest, every file, the e-mail, every sent message, receipts and attempts.
+ * Throws `archive.unreachable`.
+ */
 export async function verifyRunFiles(run: VerifiableRun): Promise<readonly ArchiveFinding[]> {
   const { files } = run;
   let manifest: Manifest | undefined;
@@ -27,122 +29,122 @@ export async function verifyRunFiles(run: VerifiableRun): Promise<readonly Archi
     return [{ code: 'manifest.unreadable', path: 'manifest.json', text: shortMessage(error) }];
   }
   if (manifest === undefined) return [errorFinding('manifest.missing', 'manifest.json', 'is missing')];
-  // Before the names: of a run that is being delivered, what tells of a message comes after the message.
-  const told = await readDeliveryRecords(files);
+  // Before the names: during a delivery the message is written before the records that name it.
+  const records = await readDeliveryRecords(files);
   const names = await files.list();
   return [
     ...locationFindings(run, manifest),
     ...(await publishedFindings(files, manifest)),
     ...unexpectedFiles(names, manifest),
-    ...told.faults,
-    ...(await messageFindings(files, names, told)),
+    ...records.findings,
+    ...(await messageFindings(files, names, records)),
   ];
 }
 
 function locationFindings({ id, org, report }: RunRef, manifest: Manifest): ArchiveFinding[] {
-  const says = `${manifest.org}/${manifest.report}/${manifest.run}`;
-  if (says === `${org}/${report}/${id}`) return [];
-  return [errorFinding('manifest.misplaced', 'manifest.json', `is of another run: ${says}`)];
+  const named = `${manifest.org}/${manifest.report}/${manifest.run}`;
+  if (named === `${org}/${report}/${id}`) return [];
+  return [errorFinding('manifest.misplaced', 'manifest.json', `belongs to another run: ${named}`)];
 }
 
-async function publishedFindings(box: RunFiles, { files, mail }: Manifest): Promise<ArchiveFinding[]> {
-  const faults: ArchiveFinding[] = [];
-  const sealed: readonly (readonly [name: string, sha256: string | undefined])[] = [
+async function publishedFindings(runFiles: RunFiles, { files, mail }: Manifest): Promise<ArchiveFinding[]> {
+  const findings: ArchiveFinding[] = [];
+  const published: readonly (readonly [name: string, sha256: string | undefined])[] = [
     ...files.map(({ name, sha256 }) => [`files/${name}`, sha256] as const),
     ['mail.html', mail?.html_sha256],
     ['mail.txt', mail?.text_sha256],
     ...(mail?.pictures ?? []).map(({ name, sha256 }) => [name, sha256] as const),
   ];
-  for (const [name, sha256] of sealed) {
-    const found = await sha256OfRunFile(box, name).catch(unreadable);
-    if (found === undefined) faults.push(errorFinding('file.missing', name, 'is missing or cannot be read'));
-    else if (sha256 !== undefined && found !== sha256) {
-      faults.push(errorFinding('file.changed', name, `has changed: SHA-256 ${found} instead of ${sha256}`));
+  for (const [name, sha256] of published) {
+    const actual = await sha256OfRunFile(runFiles, name).catch(undefinedIfUnreadable);
+    if (actual === undefined) findings.push(errorFinding('file.missing', name, 'is missing or cannot be read'));
+    else if (sha256 !== undefined && actual !== sha256) {
+      findings.push(errorFinding('file.changed', name, `has changed: SHA-256 ${actual} instead of ${sha256}`));
     }
   }
-  return faults;
+  return findings;
 }
 
-/** What no version of Docket ever puts into a run's folder. */
+/** Files that no version of Docket writes into a run's folder. */
 function unexpectedFiles(names: readonly string[], { files, mail }: Manifest): ArchiveFinding[] {
-  const sealed = new Set([
+  const known = new Set([
     ...files.map(({ name }) => `files/${name}`),
     ...(mail?.pictures ?? []).map(({ name }) => name),
-    ...['mail.html', 'mail.txt', 'manifest.json', 'receipts.json', 'release.json', 'chain.json'],
+    ...['mail.html', 'mail.txt', 'manifest.json'],
   ]);
   return names
-    .filter((name) => !sealed.has(name) && !/^(messages|attempts)\//.test(name))
-    .map((name) => errorFinding('file.added', name, 'is not of this run'));
+    .filter((name) => !known.has(name) && !isMetadataFile(name))
+    .map((name) => errorFinding('file.added', name, 'does not belong to this run'));
 }
 
 async function messageFindings(
-  box: RunFiles,
+  files: RunFiles,
   names: readonly string[],
-  told: DeliveryRecords,
+  records: DeliveryRecords,
 ): Promise<ArchiveFinding[]> {
-  const faults: ArchiveFinding[] = [];
-  const kept = new Set<string>();
+  const findings: ArchiveFinding[] = [];
+  const archived = new Set<string>();
   const changed = new Set<string>();
   for (const { name, delivery } of archivedMessages(names)) {
-    const sealed = (await box.get(`${name}.sha256`))?.toString('utf8');
-    const found = (await sha256OfRunFile(box, name).catch(unreadable)) ?? 'unreadable';
-    kept.add(delivery).add(`${delivery}.${found}`);
-    if (sealed?.startsWith(`${found} `) && name.includes(`.${found.slice(0, 16)}.`)) continue;
-    faults.push(
-      sealed === undefined
-        ? errorFinding('message.hash_missing', name, 'has no hash beside it')
-        : errorFinding('message.changed', name, `has changed: SHA-256 ${found}`),
+    const hashFile = (await files.get(`${name}.sha256`))?.toString('utf8');
+    const actual = (await sha256OfRunFile(files, name).catch(undefinedIfUnreadable)) ?? 'unreadable';
+    archived.add(delivery).add(`${delivery}.${actual}`);
+    if (hashFile?.startsWith(`${actual} `) && name.includes(`.${actual.slice(0, 16)}.`)) continue;
+    findings.push(
+      hashFile === undefined
+        ? errorFinding('message.hash_missing', name, 'has no .sha256 file')
+        : errorFinding('message.changed', name, `has changed: SHA-256 ${actual}`),
     );
     changed.add(delivery);
   }
   const missing = new Map<string, ArchiveFinding>();
   const kinds = messageKinds();
-  for (const { delivery, state, target } of told.receipts) {
-    const left = kinds.has(kindOfTarget(target)) && (state === 'sent' || state === 'unknown');
-    if (!left || kept.has(delivery)) continue;
-    missing.set(delivery, errorFinding('message.missing', `messages/${delivery}`, 'is missing, though it was sent'));
+  for (const { delivery, state, target } of records.receipts) {
+    const hasMessage = kinds.has(kindOfTarget(target)) && (state === 'sent' || state === 'unknown');
+    if (!hasMessage || archived.has(delivery)) continue;
+    missing.set(delivery, errorFinding('message.missing', `messages/${delivery}`, 'is missing, although it was sent'));
   }
-  for (const { delivery, epoch, message } of told.attempts) {
-    if (message === undefined || kept.has(`${delivery}.${message}`)) continue;
-    const what = `is missing, which attempt ${epoch} sent: SHA-256 ${message}`;
-    missing.set(delivery, errorFinding('message.missing', `messages/${delivery}`, what));
+  for (const { delivery, epoch, message } of records.attempts) {
+    if (message === undefined || archived.has(`${delivery}.${message}`)) continue;
+    const problem = `is missing: attempt ${epoch} sent it, SHA-256 ${message}`;
+    missing.set(delivery, errorFinding('message.missing', `messages/${delivery}`, problem));
   }
-  return [...faults, ...[...missing].flatMap(([delivery, found]) => (changed.has(delivery) ? [] : found))];
+  return [...findings, ...[...missing].flatMap(([delivery, finding]) => (changed.has(delivery) ? [] : finding))];
 }
 
-/** What tells of messages that left. */
+/** The records that name sent messages. */
 interface DeliveryRecords {
   readonly receipts: readonly Receipt[];
   readonly attempts: readonly AttemptRecord[];
-  /** What of it cannot be read. */
-  readonly faults: readonly ArchiveFinding[];
+  /** The unreadable ones. */
+  readonly findings: readonly ArchiveFinding[];
 }
 
-async function readDeliveryRecords(box: RunFiles): Promise<DeliveryRecords> {
-  const faults: ArchiveFinding[] = [];
-  const read = <T>(path: string, look: () => Promise<readonly T[]>): Promise<readonly T[]> =>
-    look().catch((error: unknown) => {
+async function readDeliveryRecords(files: RunFiles): Promise<DeliveryRecords> {
+  const findings: ArchiveFinding[] = [];
+  const collect = <T>(path: string, read: () => Promise<readonly T[]>): Promise<readonly T[]> =>
+    read().catch((error: unknown) => {
       const text = shortMessage(error);
-      faults.push({ code: 'paper.unreadable', path: /^(\S+\.json) /.exec(text)?.[1] ?? path, text });
+      findings.push({ code: 'paper.unreadable', path: /^(\S+\.json) /.exec(text)?.[1] ?? path, text });
       return [];
     });
-  await read('release.json', async () => [await readRelease(box)]);
+  await collect('release.json', async () => [await readRelease(files)]);
   return {
-    receipts: await read('receipts.json', () => readReceipts(box)),
-    attempts: await read('attempts', () => readAttempts(box)),
-    faults,
+    receipts: await collect('receipts.json', () => readReceipts(files)),
+    attempts: await collect('attempts', () => readAttempts(files)),
+    findings,
   };
 }
 
-/** A disk or a store that cannot be asked at all is no fault of the run. */
-function unreadable(error: unknown): undefined {
+/** Rethrows `archive.unreachable`: a failing disk or store is no finding about the run. */
+function undefinedIfUnreadable(error: unknown): undefined {
   if (toDocketError(error).code === 'archive.unreachable') throw error;
   return undefined;
 }
 
-/** An `archive.corrupt` names the place in its sentence; a list of faults has it in front already. */
+/** Without the run's location, which a list of findings shows once. */
 function shortMessage(error: unknown): string {
   const { code, message } = toDocketError(error);
   if (code === 'archive.unreachable') throw error;
-  return message.replace(/^The archived run in .* is not what was sealed: /, '').replace(/\.$/, '');
+  return problemOf(message);
 }

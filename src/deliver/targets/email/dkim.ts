@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { DocketError } from '../../../base/error.ts';
 import type { Secret } from '../../../base/secrets/secret.ts';
 
-/** RFC 6376; the public key is published at `<selector>._domainkey.<domain>`. */
+/** A DKIM signer (RFC 6376). The public key is published at `<selector>._domainkey.<domain>`. */
 export interface DkimKey {
   readonly domain: string;
   readonly selector: string;
@@ -13,10 +13,10 @@ export interface DkimKey {
 /** RFC 8301 §3.2: receivers ignore signatures of shorter keys. */
 const MIN_KEY_BITS = 1024;
 
-/** A private key in PEM form. Throws `config.invalid` for other keys than RSA, because nodemailer would not sign with them. */
+/** A private RSA key in PEM form. Throws `config.invalid` for anything else, so that no e-mail is sent unsigned by accident. */
 export function parseDkimKey(pem: Secret, where: string): KeyObject {
   const invalid = (got: string) =>
-    new DocketError('config.invalid', 'The key of the DKIM signature cannot be used.', {
+    new DocketError('config.invalid', 'The DKIM key cannot be used.', {
       where,
       expected: `an RSA private key of at least ${MIN_KEY_BITS} bits, in PEM form`,
       got,
@@ -34,7 +34,7 @@ export function parseDkimKey(pem: Secret, where: string): KeyObject {
   return key;
 }
 
-/** Prepends the signature. The same message and key give the same bytes (RSA with PKCS #1 v1.5, no timestamp). */
+/** The message with a signature header. Deterministic: RSA with PKCS #1 v1.5 and no timestamp. Throws `internal.defect`. */
 export async function signMessage(raw: Uint8Array, { domain, selector, key }: DkimKey): Promise<Uint8Array> {
   const { default: DKIM } = await import('nodemailer/lib/dkim');
   const signer = new DKIM({ domainName: domain, keySelector: selector, privateKey: key });

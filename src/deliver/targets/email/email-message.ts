@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { DocketError } from '../../../base/error.ts';
+import { sha256 } from '../../../base/sha256.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import { headerText } from '../../../base/text/email-subject.ts';
 import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts';
 import type { InlineImage } from '../../../render/artifact.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
 
-/** Default limit for attachments and pictures of one message, before encoding. Many servers refuse larger messages. */
+/** Default limit for attachments and pictures of one message together, before encoding. Many servers refuse more. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
@@ -22,11 +23,11 @@ export interface EmailParts {
   readonly delivery: string;
   readonly run: string;
   readonly from: string;
-  /** The envelope recipient. */
+  /** The recipient of the envelope. */
   readonly to: string;
-  /** The addresses of the `To` header of a message for several recipients; default `to`. */
+  /** The `To` header where one message is sent to several recipients; `to` alone otherwise. */
   readonly visibleRecipients?: readonly string[];
-  /** The key of the Message-ID of a message for several deliveries; default `delivery`. */
+  /** Source of the Message-ID where several deliveries share one message; `delivery` otherwise. */
   readonly sharedKey?: string;
   /** The report's owner. */
   readonly replyTo?: string;
@@ -34,11 +35,11 @@ export interface EmailParts {
   readonly text: string;
   readonly html?: string;
   readonly attachments: readonly Attachment[];
-  /** Parts related to the HTML, not listed as attachments. */
+  /** Inline parts of the HTML, not listed as attachments. */
   readonly pictures?: readonly InlineImage[];
-  /** The same for every attempt, because every attempt must have the same bytes. */
+  /** The same for every attempt, so that all attempts have the same bytes. */
   readonly date: Date;
-  /** Of attachments and pictures together, in bytes. */
+  /** Limit for attachments and pictures together. */
   readonly maxBytes?: number;
   readonly dkim?: DkimKey | undefined;
 }
@@ -47,35 +48,33 @@ export interface EmailMessage {
   readonly messageId: string;
   readonly envelope: { readonly from: string; readonly to: string };
   readonly raw: Uint8Array;
-  /** The MIME boundary: differs for other texts, files or pictures; the same for another sender or signature. */
+  /** The MIME boundary: a hash of texts, files and pictures, independent of sender and signature. */
   readonly boundary: string;
 }
 
-/** An address in canonical form, for headers and envelope. Throws `deliver.recipient_refused`. */
-function requireAddress(value: string, what: string): string {
+/** The canonical form of an address. Throws `deliver.recipient_refused` for anything that must not be in a header. */
+function requireAddress(value: string, role: string): string {
   const canonical = canonicalAddress(value);
   if (canonical !== undefined) return canonical;
-  throw new DocketError('deliver.recipient_refused', `The ${what} of the message is not a plain e-mail address.`, {
+  throw new DocketError('deliver.recipient_refused', `The ${role} of the message is not a plain e-mail address.`, {
     expected: 'name@domain.example',
     got: JSON.stringify(value),
   });
 }
 
 /**
- * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so a recipient
- * can recognize a duplicate, and a message in a mailbox can be traced to its row. A plain hash without a key: the
- * Message-ID protects nothing, and a key could never be rotated.
+ * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so mail programs
+ * can detect a duplicate, and a message can be traced to its row. A plain hash without a key: a Message-ID proves nothing,
+ * and a key could never be rotated.
  */
 export function messageIdOf(delivery: string, from: string): string {
   const domain = from.slice(from.lastIndexOf('@') + 1);
-  const hash = createHash('sha256').update(`message:${delivery}`).digest('hex').slice(0, 40);
-  return `<${hash}@${domain}>`;
+  return `<${sha256(`message:${delivery}`).slice(0, 40)}@${domain}>`;
 }
 
 /**
- * The MIME boundary: a hash of the parts. The same for the same message, and no part can contain it, so a text cannot end
- * its part and begin an attachment. A repeated message is compared with the archived one by it: a change of this function
- * makes repetitions fail.
+ * The MIME boundary: a hash of all parts. It is deterministic, and no part can contain it, so that report data cannot end
+ * its part and start an attachment. `assertSameEmail` searches archived messages for it: do not change how it is made.
  */
 function mimeBoundary({
   delivery,
@@ -93,14 +92,13 @@ function mimeBoundary({
 }
 
 /**
- * The MIME message of one delivery. The same parts give the same bytes, so a retry sends the archived message.
- * Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
+ * The exact MIME message of one delivery. Deterministic, so that a retry sends the archived bytes. Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
  * are too large.
  */
 export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const from = requireAddress(parts.from, 'sender');
   const to = requireAddress(parts.to, 'recipient');
-  const visible = (parts.visibleRecipients ?? [parts.to]).map((address) => requireAddress(address, 'recipient'));
+  const toHeader = (parts.visibleRecipients ?? [parts.to]).map((each) => requireAddress(each, 'recipient'));
   const pictures = parts.pictures ?? [];
   const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
   const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
@@ -111,7 +109,7 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
     throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
       expected: `at most ${maxBytes} bytes together`,
       got: `${size} bytes: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
-      next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery: the mail then links to it.',
+      next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links.',
     });
   }
   const messageId = messageIdOf(parts.sharedKey ?? parts.delivery, from);
@@ -120,14 +118,14 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
   const message = new MailComposer({
     from,
-    to: visible,
+    to: toHeader,
     ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
     subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
     messageId,
     date: parts.date,
     headers: {
       'X-Docket-Run': oneLine(parts.run),
-      // RFC 3834: suppresses out-of-office replies.
+      // RFC 3834: suppresses automatic replies.
       'Auto-Submitted': 'auto-generated',
     },
     text: parts.text,

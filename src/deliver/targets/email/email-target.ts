@@ -6,7 +6,7 @@ import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-d
 import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/primitives.ts';
 import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
 import { type Artifact, type MailBody, mailAttachments } from '../../../render/artifact.ts';
-import { artifactBytes } from '../../archive/run-folder.ts';
+import { artifactBytes } from '../../archive/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { assertSameEmail } from '../../resend-check.ts';
@@ -83,7 +83,7 @@ export const emailTarget = defineTarget({
     const linked = exceedsLimit(spec, context);
     const body = linked ? await bodyWithLinks(row, spec, context) : published.mail;
     if ('waitsFor' in body) {
-      const detail = `The files are too large to attach; waits for ${body.waitsFor} to have them.`;
+      const detail = `The files are too large to attach. Waits for their delivery to ${body.waitsFor}.`;
       return async () => ({ state: 'pending', detail });
     }
     const { manifest } = published;
@@ -171,13 +171,13 @@ function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): rea
 }
 
 /**
- * Sends a message; the server's reply becomes the state of the delivery.
- * @param archived SHA-256 (hex) of the message in the archive
+ * Sends a finished message; the server's reply becomes the ledger's state.
+ * @param archivedHash SHA-256 (hex) of the archived message
  */
-export function emailSender(mailer: Mailer, message: EmailMessage, archived?: string): SendFn {
+export function emailSender(mailer: Mailer, message: EmailMessage, archivedHash?: string): SendFn {
   const send: SendFn = async (signal, fence) =>
     toAttemptResult(await mailer.send(message.envelope, message.raw, signal, fence));
-  return archived === undefined ? send : Object.assign(send, { message: archived });
+  return archivedHash === undefined ? send : Object.assign(send, { message: archivedHash });
 }
 
 function toAttemptResult(result: SendResult): AttemptResult {

@@ -22,18 +22,18 @@ interface LinkInput {
 }
 
 /**
- * Links to the files of these formats, from the first source that has all of them: a bucket of the report that gives
- * links, the archive if it does, the locations in other deliveries of the run; or the delivery to wait for.
- * Throws `deliver.target_refused` when there is no source.
+ * Links to the files of these formats, from the first source that has all of them: an S3 delivery of the run, the archive,
+ * the locations of other deliveries. Otherwise the recipient of a pending delivery that will have them. Throws
+ * `deliver.target_refused` when there is no source.
  */
 export async function findFileLinks(input: LinkInput): Promise<readonly FileLink[] | { readonly waitsFor: string }> {
   const { formats, published, deliveries, rows } = input;
   const files = individualFiles(published.artifacts).filter((artifact) => formats.includes(outputFormatOf(artifact)));
   const states = new Map(rows.map(({ id, state }) => [id, state]));
   const sent = deliveries.filter(({ row }) => states.get(row.id) === 'sent');
-  for await (const links of linkSources(input, sent, files)) {
+  for await (const source of linkSources(input, sent, files)) {
     const found = files.flatMap(({ name, bytes }): FileLink[] => {
-      const link = links.get(name);
+      const link = source.get(name);
       return link === undefined ? [] : [{ name, bytes, ...link }];
     });
     if (files.length > 0 && found.length === files.length) return found;
@@ -46,12 +46,12 @@ export async function findFileLinks(input: LinkInput): Promise<readonly FileLink
     got: published.artifacts.map(({ name, bytes }) => `${name} (${bytes})`).join(', '),
     next:
       input.archive.link === undefined
-        ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery: the mail then links to it. An archive in a bucket gives links, too; one in a directory has none.'
-        : 'The archive’s credentials are of a session and end within a day, and so would a link. Add an S3 delivery with a public_url or credentials of its own, or give the archive credentials that do not end.',
+        ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links. An archive in a bucket has links too, one in a directory has none.'
+        : 'The archive’s credentials expire within a day, and so would its links. Add an S3 delivery with a public_url or its own credentials, or use credentials without expiry for the archive.',
   });
 }
 
-/** The links of each source by file name, the preferred source first. A source is queried only when its turn comes. */
+/** Links by file name from each source, the best first. Lazy: a source is used only if the ones before lack a file. */
 async function* linkSources(
   { published, archive }: LinkInput,
   sent: readonly Delivery[],
@@ -83,28 +83,28 @@ const HTML_ESCAPES: Readonly<Record<string, string>> = {
 };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? '');
 const MEGABYTE = 1024 * 1024;
-/** `3.0 MB`; at least `1 kB`. */
+/** E.g. `3.0 MB`; at least `1 kB`. */
 const sizeText = (bytes: number): string =>
   bytes < MEGABYTE / 10 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** When the first link expires; empty for links that do not expire. */
+/** The earliest expiry of the links, and that they need no login; empty for links without expiry. */
 function expiryText(links: readonly FileLink[]): string {
-  const expiries = links.flatMap(({ until }) => until ?? []);
-  if (expiries.length === 0) return '';
-  const first = new Date(Math.min(...expiries)).toISOString();
-  return ` until ${first.slice(0, 10)} ${first.slice(11, 16)} UTC, for anybody who has this mail`;
+  const ends = links.flatMap(({ until }) => until ?? []);
+  if (ends.length === 0) return '';
+  const first = new Date(Math.min(...ends)).toISOString();
+  return ` until ${first.slice(0, 10)} ${first.slice(11, 16)} UTC, for anyone who has this e-mail`;
 }
 
-/** HTML and text with the links at their beginning. */
+/** The e-mail with the links at the top of its HTML and its text. */
 export function withFileLinks(
   { html, text }: Pick<MailBody, 'html' | 'text'>,
   links: readonly FileLink[],
   limit: number,
 ): Pick<MailBody, 'html' | 'text'> {
-  const lead = `The files are larger than ${sizeText(limit)} and are not attached. They are here${expiryText(links)}:`;
+  const lead = `The files are larger than ${sizeText(limit)} and are not attached. Download them here${expiryText(links)}:`;
   const items = links.map(
     ({ name, bytes, url }) =>
-      // Mail programs may not open sftp: and the like, so those URLs are shown.
+      // Mail programs may not open other schemes such as sftp: show the URL as text.
       `<li><a href="${escapeHtml(url)}">${escapeHtml(name)}</a> (${sizeText(bytes)})${/^https?:/.test(url) ? '' : `<br>${escapeHtml(url)}`}</li>`,
   );
   const block = `<div style="padding:16px;font-family:Arial,sans-serif;font-size:14px;line-height:1.5">${lead}<ul>${items.join('')}</ul></div>`;

@@ -1,40 +1,52 @@
-import { createHash } from 'node:crypto';
-import type { Config } from '../../../base/config/config.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { type Config, requireVariable } from '../../../base/config/config.ts';
 import { signsFor } from '../../../base/config/smtp-variables.ts';
-import { DocketError, toDocketError } from '../../../base/error.ts';
+import { DocketError, errorSentence, toDocketError } from '../../../base/error.ts';
 import type { Scope } from '../../../base/scope.ts';
+import type { Redactor } from '../../../base/secrets/redactor.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
-import type { AppContext } from '../../../compose/run-ports.ts';
+import { sha256 } from '../../../base/sha256.ts';
+import { targetOf } from '../../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { TARGETS } from '../registry.ts';
 import type { MailRoute } from '../target.ts';
 import { parseDkimKey } from './dkim.ts';
 import { accessTokens } from './smtp/oauth2.ts';
 import { type Mailer, type SmtpMailer, type SmtpOptions, smtpMailer } from './smtp/smtp-mailer.ts';
 import { smtpServiceName } from './smtp/smtp-url.ts';
 
-/** How an organization's e-mail leaves; undefined when there is no server or no sender for it. */
+/** What mail routes need of their process. */
+export interface MailContext extends Partial<Redactor> {
+  readonly config: Config;
+  /** For secret references with `env`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+/** The mail route of an organization; undefined when it has no server or no sender. */
 export type GetMailRoute = (settings: OrgSettings) => Promise<MailRoute | undefined>;
 
-/** A mail server with how to log in there. */
+/** A mail server with its login. */
 export interface MailServer {
   readonly url: Secret;
   readonly options: Pick<SmtpOptions, 'oauth2' | 'redactor'>;
-  /** The same for the same server and login, telling neither. */
+  /** Equal for equal server and login, without revealing either. */
   readonly fingerprint: string;
 }
 
 type OrgSmtp = NonNullable<OrgSettings['smtp']>;
 
-/** What the environment says of the deployment's own server, in the words of an `org.yaml`. */
+/** The environment's settings of the deployment's server, in the format of `org.yaml`. */
 export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'> {
   const file = (path: string | undefined) => (path === undefined ? undefined : { file: path });
   const { SMTP_OAUTH2_USER: user, SMTP_OAUTH2_TOKEN_URL: token_url, SMTP_OAUTH2_CLIENT_ID: client } = config;
   const { SMTP_DKIM_DOMAIN: domain, SMTP_DKIM_SELECTOR: selector, SMTP_DKIM_KEY_FILE: key } = config;
-  // `readConfig` has seen to it that what belongs together is there together.
-  const known = user !== undefined && token_url !== undefined && client !== undefined;
-  const signs = domain !== undefined && selector !== undefined && key !== undefined;
+  // `readConfig` refuses incomplete groups of variables.
+  const hasOAuth2 = user !== undefined && token_url !== undefined && client !== undefined;
+  const hasDkim = domain !== undefined && selector !== undefined && key !== undefined;
   return {
-    ...(known
+    ...(hasOAuth2
       ? {
           oauth2: {
             user,
@@ -46,57 +58,47 @@ export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'>
           },
         }
       : {}),
-    ...(signs ? { dkim: { domain, selector, key: { file: key } } } : {}),
+    ...(hasDkim ? { dkim: { domain, selector, key: { file: key } } } : {}),
   };
 }
 
 /**
- * Reads every secret that the environment's mail settings refer to, once, at start: a key that is missing must not be
- * found out by the first report. Throws `config.invalid` with all that cannot be used.
+ * Reads every secret of the environment's mail settings at start, so that a missing key does not fail the first report.
+ * Throws `config.invalid` with all problems.
  */
-export async function assertMailSecrets({
-  config,
-  env,
-  ...known
-}: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact'>): Promise<void> {
-  const secrets = secretSource(env, known);
+export async function assertMailSecrets({ config, env, ...redactor }: Omit<MailContext, 'clock'>): Promise<void> {
+  const secrets = secretSource(env, redactor);
   const { oauth2, dkim } = deploymentSmtp(config);
-  const faults: string[] = [];
-  const look = async (variable: string, read: () => Promise<unknown>): Promise<void> => {
+  const problems: string[] = [];
+  const check = async (variable: string, read: () => Promise<unknown>): Promise<void> => {
     await read().catch((thrown: unknown) => {
       const { message, expected, got } = toDocketError(thrown);
-      faults.push(
-        [`${variable}: ${message}`, expected && `Expected ${expected}.`, got && `Got ${got}.`]
-          .filter(Boolean)
-          .join(' '),
-      );
+      problems.push(`${variable}: ${errorSentence({ message, expected, got, next: undefined })}`);
     });
   };
   const { client_secret, refresh_token } = oauth2 ?? {};
-  if (client_secret !== undefined) await look('SMTP_OAUTH2_CLIENT_SECRET_FILE', () => secrets(client_secret));
-  if (refresh_token !== undefined) await look('SMTP_OAUTH2_REFRESH_TOKEN_FILE', () => secrets(refresh_token));
+  if (client_secret !== undefined) await check('SMTP_OAUTH2_CLIENT_SECRET_FILE', () => secrets(client_secret));
+  if (refresh_token !== undefined) await check('SMTP_OAUTH2_REFRESH_TOKEN_FILE', () => secrets(refresh_token));
   if (dkim !== undefined) {
-    await look('SMTP_DKIM_KEY_FILE', async () => parseDkimKey(await secrets(dkim.key), 'SMTP_DKIM_KEY_FILE'));
+    await check('SMTP_DKIM_KEY_FILE', async () => parseDkimKey(await secrets(dkim.key), 'SMTP_DKIM_KEY_FILE'));
   }
-  if (faults.length === 0) return;
-  throw new DocketError('config.invalid', `Mail cannot leave as the environment says:\n  ${faults.join('\n  ')}`, {
+  if (problems.length === 0) return;
+  throw new DocketError('config.invalid', `Invalid mail settings in the environment:\n  ${problems.join('\n  ')}`, {
     next: 'Correct the files that the variables above name.',
   });
 }
 
-/**
- * The organization's own mail server, or the deployment's. Throws `config.secret_missing`.
- */
+/** The organization's mail server, or else the deployment's. Throws `config.secret_missing`. */
 export async function resolveMailServer(
   { smtp }: Pick<OrgSettings, 'smtp'>,
-  { config, env, clock, ...known }: Pick<AppContext, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
+  { config, env, clock, ...known }: MailContext,
 ): Promise<MailServer | undefined> {
   const secrets = secretSource(env, known);
-  const given = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
-  if (given === undefined) return undefined;
+  const value = smtp?.url === undefined ? config.SMTP_URL : await secrets(smtp.url);
+  if (value === undefined) return undefined;
   const { redactor } = secrets;
-  const url = typeof given === 'string' ? new Secret(given) : given;
-  // A token is for one server: the deployment's for the deployment's.
+  const url = typeof value === 'string' ? new Secret(value) : value;
+  // A token belongs to its server.
   const oauth2 = smtp?.url === undefined ? deploymentSmtp(config).oauth2 : smtp.oauth2;
   if (oauth2 === undefined) return { url, options: { redactor }, fingerprint: url.fingerprint() };
   const { user, token_url: tokenUrl, client_id, client_secret, refresh_token, scope } = oauth2;
@@ -113,25 +115,23 @@ export async function resolveMailServer(
         tokens: accessTokens({ tokenUrl, clientId, clientSecret, refreshToken, scope, redactor }, clock),
       },
     },
-    fingerprint: createHash('sha256')
-      .update(JSON.stringify([...parts, user, tokenUrl, scope ?? null]))
-      .digest('hex'),
+    fingerprint: sha256(JSON.stringify([...parts, user, tokenUrl, scope ?? null])),
   };
 }
 
-/** Where the server and the login of an organization are said: references, not what they lead to. */
+/** Identifies the settings of an organization's server by its secret references, not their values. */
 const serverRef = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
   smtp?.url === undefined ? 'SMTP_URL' : JSON.stringify([smtp.url, smtp.oauth2 ?? null]);
 
-/** Mailers that are in use, one for each place where a server is said. */
+/** One open mailer per `serverRef`. */
 interface MailerCache {
-  /** The mailer of this server: the one of before, unless a secret was rotated; then another takes its place. */
-  get(place: string, server: MailServer): Mailer;
+  /** Returns the open mailer; after a rotation of a secret, replaces it and drains the old one. */
+  get(ref: string, server: MailServer): Mailer;
   close(): Promise<void>;
 }
 
 function createMailerCache(open: typeof smtpMailer): MailerCache {
-  const current = new Map<string, { readonly name: string; readonly mailer: SmtpMailer }>();
+  const current = new Map<string, { readonly fingerprint: string; readonly mailer: SmtpMailer }>();
   const retiring = new Set<SmtpMailer>();
   const retire = async (mailer: SmtpMailer): Promise<void> => {
     retiring.add(mailer);
@@ -139,12 +139,12 @@ function createMailerCache(open: typeof smtpMailer): MailerCache {
     retiring.delete(mailer);
   };
   return {
-    get: (place, { fingerprint, url, options }) => {
-      const known = current.get(place);
-      if (known?.name === fingerprint) return known.mailer;
+    get: (ref, { fingerprint, url, options }) => {
+      const cached = current.get(ref);
+      if (cached?.fingerprint === fingerprint) return cached.mailer;
       const mailer = open(url, options);
-      current.set(place, { name: fingerprint, mailer });
-      if (known !== undefined) void retire(known.mailer);
+      current.set(ref, { fingerprint, mailer });
+      if (cached !== undefined) void retire(cached.mailer);
       return mailer;
     },
     close: async () => {
@@ -155,25 +155,26 @@ function createMailerCache(open: typeof smtpMailer): MailerCache {
 }
 
 /**
- * One mailer for each server and login of this process, so that its connections serve all runs; closed with the scope.
- * Secrets are read anew each time: a rotated one makes another mailer, and the one before is let go when its messages
- * have left. Throws `config.invalid`, `config.secret_missing`.
+ * Mail routes with one mailer per server and login, so that all runs share its connections; closed with the scope. Secrets
+ * are read for each route: after a rotation a new mailer opens, and the old one closes after its last message. Throws `config.invalid`, `config.secret_missing`.
  */
 export function createMailRoutes(
-  around: Pick<AppContext, 'config' | 'env' | 'clock' | 'learn' | 'redact'>,
+  context: MailContext,
   scope: Scope,
   open: typeof smtpMailer = smtpMailer,
 ): GetMailRoute {
-  const secrets = secretSource(around.env, around);
+  const secrets = secretSource(context.env, context);
   const mailers = scope.use(createMailerCache(open), (opened) => opened.close());
   return async (settings) => {
-    const from = settings.smtp?.from ?? around.config.MAIL_FROM;
-    const server = await resolveMailServer(settings, around);
+    const from = settings.smtp?.from ?? context.config.MAIL_FROM;
+    const server = await resolveMailServer(settings, context);
     if (server === undefined || from === undefined) return undefined;
     const mailer = mailers.get(serverRef(settings), server);
-    const ours = deploymentSmtp(around.config).dkim;
-    // A signature of a domain that is not the sender's would prove nothing of the sender.
-    const dkim = settings.smtp?.dkim ?? (ours !== undefined && signsFor(ours.domain, from) ? ours : undefined);
+    const deploymentDkim = deploymentSmtp(context.config).dkim;
+    // A signature of another domain proves nothing about the sender.
+    const dkim =
+      settings.smtp?.dkim ??
+      (deploymentDkim !== undefined && signsFor(deploymentDkim.domain, from) ? deploymentDkim : undefined);
     const route = { mailer, from, service: smtpServiceName(server.url, server.fingerprint) };
     if (dkim === undefined) return route;
     const { domain, selector } = dkim;
@@ -181,4 +182,21 @@ export function createMailRoutes(
     const key = parseDkimKey(await secrets(dkim.key), where);
     return { ...route, dkim: { domain, selector, key } };
   };
+}
+
+/**
+ * Throws `config.invalid` for a report with e-mail deliveries where no mail server or no sender is configured.
+ *
+ * @param alternative how the command runs without e-mail; part of the message
+ */
+export function assertMailConfigured(
+  { org, report, deliveries }: Definition,
+  { smtp }: OrgSettings,
+  config: Config,
+  alternative?: string,
+): void {
+  if (!deliveries.some((delivery) => targetOf(delivery, TARGETS).target.usesMailServer)) return;
+  const why = `${org}/${report} has an e-mail delivery${alternative === undefined ? '' : ` (${alternative})`}`;
+  if (smtp?.url === undefined) requireVariable(config, 'SMTP_URL', why);
+  if (smtp?.from === undefined) requireVariable(config, 'MAIL_FROM', why);
 }

@@ -59,14 +59,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     return { ...on, signed: signedOver(on.shelf, KEY.pem, clock) };
   };
 
-  test('without a key nothing of the chain is written, and the archive verifies as it did', async () => {
+  test('without a key there is no chain, and the archive verifies', async () => {
     const on = await archived();
     await deliverRun({ ...on.signed, archive: on.archive }, await sealRun(on, RUN, BEGAN), BEGAN, true);
     expect((await on.tree()).filter((name) => /chain|\.keys|checkpoint/.test(name))).toEqual([]);
     expect(await codes(on.shelf)).toEqual([]);
   });
 
-  test('what was archived before the key counts as unsigned, and what comes later is signed', async () => {
+  test('runs before the first key are unsigned, later ones are signed', async () => {
     const on = await archived();
     const sealed = await sealRun(on, RUN, BEGAN - DAY);
     await deliverRun({ ...on.signed, archive: on.archive }, sealed, BEGAN - DAY);
@@ -78,7 +78,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.shelf)).toEqual(['paper.changed', 'run.unsigned (note)']);
   });
 
-  test('of processes that add at once each gets a place, and the chain holds', async () => {
+  test('concurrent writers get different sequences of a valid chain', async () => {
     const on = await archived();
     const others = await Promise.all([1, 2, 3].map(async () => (await on.another()).shelf));
     const chains = [on.shelf, ...others].map((shelf) => openChain(shelf, async () => keyFrom(KEY.pem), clock));
@@ -94,7 +94,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.shelf)).toEqual([]);
   });
 
-  test('a run that was sealed and not entered is said with its age, and entered by the next try', async () => {
+  test('an unrecorded run is reported with its age, and recorded by the next attempt', async () => {
     const on = await archived();
     await sealRun(on.signed, 'f'.repeat(32), BEGAN);
     // A process that died right after the manifest: it never came to the chain.
@@ -106,7 +106,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.shelf, BEGAN + 7_260_000)).toEqual(['paper.late (note)']);
   });
 
-  test('papers that were written and not entered are entered by the next try, or by the sweep', async () => {
+  test('unrecorded metadata files are recorded by the next attempt or by retention', async () => {
     const on = await archived();
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN } as const;
@@ -132,7 +132,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
       'its manifest, and the pointer to another entry',
       (on: Awaited<ReturnType<typeof archived>>) => on.write('chain.json', '{"sequence":2}'),
     ],
-  ])('a run is not handed out that was changed together with %s', async (_what, hide) => {
+  ])('refuses a run that was changed together with %s', async (_what, hide) => {
     const on = await archived();
     await sealRun(on.signed, RUN, BEGAN);
     expect(await on.signed.archive.peek(ORDER)).toBeDefined();
@@ -151,7 +151,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await expect(packs.preview(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
-  test('nothing is added after an entry that no trusted key has signed', async () => {
+  test('appends nothing after an entry without a trusted signature', async () => {
     const on = await archived();
     const forger = signedOver((await on.another()).shelf, generateSigningKey().pem, clock);
     await sealRun(forger, 'f'.repeat(32), BEGAN);
@@ -161,7 +161,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     });
   });
 
-  test('a process whose key was replaced goes on with the new one, and waits until it has it', async () => {
+  test('a process with an old key fails until it has the new one, then continues', async () => {
     const on = await archived();
     const sealed = await sealRun(on.signed, 'e'.repeat(32), BEGAN);
     let pem = KEY.pem;
@@ -181,17 +181,17 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await verified(on.shelf, BEGAN, keyFrom(next).trusted)).toEqual([]);
   });
 
-  test('the chain is read once, however many runs have no pointer into it or are young', async () => {
+  test('reads the chain once for many runs without a pointer', async () => {
     const on = await archived();
     const ids = Array.from({ length: 20 }, (_, index) => index.toString(16).padStart(32, '0'));
     for (const id of ids) await sealRun(on.signed, id, BEGAN);
     const reads = new Map<string, number>();
-    const read = async (name: string) => {
+    const get = async (name: string) => {
       const found = await on.shelf.metadata.get(name);
       if (found !== undefined && name.includes('/.chain/')) reads.set(name, (reads.get(name) ?? 0) + 1);
       return found;
     };
-    const shelf = { ...on.shelf, notes: { ...on.shelf.metadata, read } };
+    const shelf = { ...on.shelf, metadata: { ...on.shelf.metadata, get } };
     await sweep(shelf, BEGAN + 3_600_000, signedOver(shelf, KEY.pem, clock));
     expect(reads.size).toBeGreaterThan(20);
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(6);
@@ -211,7 +211,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await expect(archive.peek(last)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
-  test('receipts that were written over and not entered are entered later, and never what they were before', async () => {
+  test('records overwritten receipts late, but never an earlier version', async () => {
     const on = await archived();
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     await deliverRun({ ...on.signed, archive: on.signed.archive }, sealed, BEGAN);
@@ -232,13 +232,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     expect(await codes(on.shelf)).toContain('paper.changed');
   });
 
-  test('a message that was noted is entered with the next paper, also when the first try to enter failed', async () => {
+  test('records a deferred message with the next file, also after a failure', async () => {
     const on = await archived();
     let fails = false;
+    const diskFull = new Error('the disk is full');
     const metadata = {
       ...on.shelf.metadata,
-      putNew: async (name: string, bytes: string) => {
-        if (fails) throw new Error('the disk is full');
+      putIfAbsent: async (name: string, bytes: string) => {
+        if (fails) throw diskFull;
         return on.shelf.metadata.putIfAbsent(name, bytes);
       },
     };
@@ -247,13 +248,13 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const message = await archive.putMessage(sealed, '1'.repeat(32), Buffer.from('Subject: x'));
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN, message } as const;
     fails = true;
-    await expect(archive.putAttempt(sealed, { ...attempt, state: 'sending' })).rejects.toThrow('full');
+    await expect(archive.putAttempt(sealed, { ...attempt, state: 'sending' })).rejects.toBe(diskFull);
     fails = false;
     await archive.putReceipts(sealed, []);
     expect(await codes(on.shelf, BEGAN + DAY)).toEqual([]);
   });
 
-  test('retention enters what it removes, and signs a checkpoint a day', async () => {
+  test('retention records removals and signs a checkpoint per day', async () => {
     const on = await archived();
     await sealRun(on.signed, RUN, BEGAN);
     const { archive, signing } = signedOver(on.shelf, KEY.pem, at(BEGAN + 31 * DAY));
@@ -269,7 +270,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   });
 });
 
-describe('what a store keeps locked', () => {
+describe('locks of a store', () => {
   test.each([
     ['until a day that has not come', { until: BEGAN + 90 * DAY }, 'files/queue.csv', 0, 1],
     ['by a legal hold', { hold: true }, 'messages/', 0, 0],
@@ -294,17 +295,14 @@ describe('what a store keeps locked', () => {
     if (removedNow === 0) {
       expect(run()).toEqual(before);
       expect(first.said).toContainEqual(
-        expect.objectContaining({
-          run: RUN,
-          message: 'A run is past its days in the archive, and stays: its store keeps it',
-        }),
+        expect.objectContaining({ run: RUN, why: expect.stringMatching(/^(locked until|under a legal hold)/) }),
       );
     }
     expect(await codes(shelf, BEGAN + 31 * DAY)).toEqual([]);
     expect((await later(91)).removed).toBe(removedLater);
   });
 
-  test('a store that does not say what it locks, and refuses: the run stays, and the chain says so', async () => {
+  test('a store that refuses deletion without a visible lock: the run stays and the chain records it', async () => {
     const [, open] = ARCHIVES[1] ?? [];
     const on = await open?.(onTestFinished, clock);
     if (on?.store === undefined) throw new Error('no store');

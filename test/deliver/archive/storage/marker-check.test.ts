@@ -26,7 +26,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     ['stage', ({ shelf }) => shelf.stage(RUN.id)],
     ['put', ({ shelf }) => shelf.runFiles(RUN).put('receipts.json', '[]')],
     [
-      'putTwo',
+      'putPair',
       ({ shelf }) => shelf.runFiles(RUN).putPair({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
     ],
     ['remove', ({ shelf }) => shelf.delete(RUN)],
@@ -45,7 +45,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     ['all notes', ({ shelf }) => shelf.metadata.list('.ledger')],
   ];
 
-  test.each(writes)('is not written to without its marker: %s', async (_name, write) => {
+  test.each(writes)('refuses writes without its marker: %s', async (_name, write) => {
     const at = await open(onTestFinished);
     await expect(write(marked(at, newArchiveId()))).rejects.toMatchObject({
       code: 'archive.marker_missing',
@@ -55,7 +55,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(await at.tree().catch(() => [])).toEqual([]);
   });
 
-  test.each(writes)('is not written to with the marker of another: %s', async (_name, write) => {
+  test.each(writes)('refuses writes with another marker: %s', async (_name, write) => {
     const at = await open(onTestFinished);
     const other = await createMarker(at.shelf, newArchiveId(), 0);
     const expected = newArchiveId();
@@ -68,7 +68,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(await at.tree()).toEqual([ARCHIVE_MARKER]);
   });
 
-  test.each(absences)('does not say that there is nothing without its marker: %s', async (_name, look) => {
+  test.each(absences)('reports nothing as absent without its marker: %s', async (_name, look) => {
     const at = await open(onTestFinished);
     const id = newArchiveId();
     await expect(look(marked(at, id))).rejects.toMatchObject({ code: 'archive.marker_missing' });
@@ -77,7 +77,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(found === undefined || (Array.isArray(found) && found.length === 0) || Object(found).done).toBe(true);
   });
 
-  test('with its marker is written to and read, until the marker is gone; with it back it goes on', async () => {
+  test('works while its marker exists, and again after it is restored', async () => {
     const at = await open(onTestFinished);
     const { id } = await createMarker(at.shelf, newArchiveId(), 0);
     const { archive, shelf } = marked(at, id);
@@ -100,14 +100,14 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(await shelf.delete(RUN)).toBe(true);
   });
 
-  test('has its marker read once in a while where that is said', async () => {
+  test('reads its marker at most once in maxAgeMs', async () => {
     const at = await open(onTestFinished);
     const { id } = await createMarker(at.shelf, newArchiveId(), 0);
     const clock = manualClock(1_000_000);
     let reads = 0;
     const metadata = {
       ...at.shelf.metadata,
-      read: (name: string) => {
+      get: (name: string) => {
         reads += 1;
         return at.shelf.metadata.get(name);
       },

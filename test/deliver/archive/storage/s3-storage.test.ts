@@ -68,7 +68,7 @@ const diesAt =
     };
   };
 
-test('a worker that dies between any two requests of a seal leaves a whole run or none, and the next one completes it', async () => {
+test('a crash between any two requests leaves a complete run or none; the next worker completes it', async () => {
   const whole = await aStore();
   const first = await worker(whole);
   expect(await first.seal('of the first')).toBe('of the first');
@@ -98,7 +98,7 @@ test('a worker that dies between any two requests of a seal leaves a whole run o
   expect(kept).toBeGreaterThan(0);
 }, 240_000);
 
-test.each([500, 503])('a store that answers %i to each request once does not harm a seal', async (status) => {
+test.each([500, 503])('publishing survives a reply of %i to each request once', async (status) => {
   const store = await aStore();
   const seen = new Set<string>();
   store.fault = ({ method, key, query }) => {
@@ -112,7 +112,7 @@ test.each([500, 503])('a store that answers %i to each request once does not har
   expect(await verified(one)).toEqual([]);
 });
 
-test('a manifest whose answer was lost is found to be ours', async () => {
+test('recognises its own manifest after a lost reply', async () => {
   const store = await aStore();
   let lost = 0;
   store.fault = ({ method, key }) =>
@@ -123,7 +123,7 @@ test('a manifest whose answer was lost is found to be ours', async () => {
   expect(await verified(one)).toEqual([]);
 });
 
-test('a slow store is waited for, and one that falls silent is not', async () => {
+test('waits for a slow store, but not for a silent one', async () => {
   const store = await aStore();
   store.delayMs = 120;
   expect(await (await worker(store, 1_000)).seal('slow')).toBe('slow');
@@ -138,7 +138,7 @@ test('a slow store is waited for, and one that falls silent is not', async () =>
 test.each([
   ['ignores the condition', false],
   ['refuses the condition', 'refuse'],
-] as const)('a store that %s keeps the first run all the same, and is told of', async (_, conditional) => {
+] as const)('a store that %s keeps the first run, and the probe reports it', async (_, conditional) => {
   const store = await aStore();
   store.conditional = conditional;
   const [one, two] = [await worker(store), await worker(store)];
@@ -155,7 +155,7 @@ test.each<readonly [string, Fault, string]>([
   ['another secret', refusing(403, 'SignatureDoesNotMatch'), 'SignatureDoesNotMatch'],
   ['a bucket that is gone', refusing(404, 'NoSuchBucket'), 'NoSuchBucket'],
   ['nobody there', { when: 'before', how: 'reset' }, 'ECONNRESET'],
-])('%s is said with what to do, and without a secret', async (_, fault, what) => {
+])('%s is an error with a next step and without secrets', async (_, fault, what) => {
   const store = await aStore();
   store.fault = () => fault;
   const { archive, shelf } = await worker(store);
@@ -171,7 +171,7 @@ test.each<readonly [string, Fault, string]>([
   }
 });
 
-test('what a seal left behind that never ended goes after a day, and what somebody is making stays', async () => {
+test('removes an incomplete upload after a day, and no recent one', async () => {
   const store = await aStore();
   const from = Date.parse('2026-11-16T07:00:00.000Z');
   store.now = () => from;
@@ -196,7 +196,7 @@ test('what a seal left behind that never ended goes after a day, and what somebo
   expect(await swept(from + 25 * 3_600_000)).toBe(0);
 });
 
-test('a directory archive that was copied into a bucket reads there', async () => {
+test('reads a directory archive that was copied into a bucket', async () => {
   const root = await folderFor(onTestFinished);
   const { archive: old, published: sealed } = await sealedRun(root);
   await old.putAttempt(sealed, { delivery: 'a'.repeat(32), epoch: 1, state: 'sent', detail: null, at: 1 });
@@ -245,7 +245,7 @@ async function aRun() {
   return { store, home, mailer, got, input };
 }
 
-test('a worker dies at each step and the ledger is flushed: the bucket knows what left, and nobody gets two', async () => {
+test('a crash at each step with a lost ledger causes no duplicate', async () => {
   const once = async (plan: CrashPlan | undefined) => {
     const { got, input, mailer } = await aRun();
     const { guard, calls } = crashing(plan);
@@ -263,7 +263,7 @@ test('a worker dies at each step and the ledger is flushed: the bucket knows wha
     return { receipts, got, calls: calls() };
   };
   const { calls: steps } = await once(undefined);
-  expect(steps).toEqual(expect.arrayContaining(['evidence', 'begin', 'keepAttempt', 'send', 'settle']));
+  expect(steps).toEqual(expect.arrayContaining(['getArchivedStates', 'begin', 'putAttempt', 'send', 'settle']));
   const unknown = new Set<string>();
   for (const [at, step] of steps.entries()) {
     for (const when of ['before', 'after'] as const) {
@@ -278,7 +278,7 @@ test('a worker dies at each step and the ledger is flushed: the bucket knows wha
     }
   }
   // A message that is kept, or whose attempt had begun, may have left; that it did not, only the ledger knew.
-  for (const place of unknown) expect(place).toMatch(/keepMessage|begin|keepAttempt|send/);
+  for (const place of unknown) expect(place).toMatch(/putMessage|begin|putAttempt|send/);
 }, 240_000);
 
 const ofAttempts = ({ method, key }: S3Request): boolean => method === 'PUT' && key.includes('/attempts/');
@@ -289,7 +289,7 @@ test.each<readonly [string, Fault, passes: boolean]>([
   ['answers 503', { when: 'before', how: { status: 503, code: 'SlowDown' } }, true],
   ['lets nobody in', { when: 'before', how: { status: 403, code: 'AccessDenied' } }, false],
   ['writes and loses its answer', { when: 'after', how: 'reset' }, true],
-])('nothing leaves while the bucket %s, and everything once it does again', async (_, fault, passes) => {
+])('sends nothing while the bucket %s, and everything afterwards', async (_, fault, passes) => {
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = (request) => (ofAttempts(request) ? fault : undefined);
@@ -305,7 +305,7 @@ test.each<readonly [string, Fault, passes: boolean]>([
   expect([...got.values()]).toEqual([1, 1]);
 });
 
-test('a message is compared with earlier ones to its recipient, and the first with none', async () => {
+test('compares a resent message with the earlier one', async () => {
   const { store, home, input } = await aRun();
   const reads = () =>
     store.requests.filter(({ method, key }) => method === 'GET' && key.includes('/attempts/')).map(({ key }) => key);
@@ -319,10 +319,10 @@ test('a message is compared with earlier ones to its recipient, and the first wi
   expect(reads().filter((key) => !key.includes(first))).toEqual([]);
 });
 
-test('a worker finds out whether its bucket takes writes by writing one object, and asks for no other right', async () => {
+test('checks write access by writing one object', async () => {
   const store = await aStore();
   const { shelf: storage } = await worker(store);
-  const { probe, intervalMs } = archiveProbe({ storage }, systemClock);
+  const { probe, intervalMs } = archiveProbe(storage, systemClock);
   expect(intervalMs).toBe(300_000);
   await probe();
   await probe();
@@ -334,7 +334,7 @@ test('a worker finds out whether its bucket takes writes by writing one object, 
   await expect(probe()).rejects.toMatchObject({ code: 'archive.unwritable' });
 });
 
-test('a bucket that goes away once a message has left does not keep the truth from the ledger', async () => {
+test('the ledger gets the result when the bucket fails after a send', async () => {
   const { store, got, input } = await aRun();
   const ledger = memoryLedger();
   store.fault = ({ method, key }) =>

@@ -573,26 +573,26 @@ async function verified(base: string, more: Partial<VerifyInput> = {}): Promise<
   return findings;
 }
 
-test('an archive that nobody touched has no fault, with the newest public key alone', async () => {
+test('an unchanged archive has no findings, with the newest public key', async () => {
   expect(await verified(made.base)).toEqual([]);
   expect(await verified(made.base, { keys: undefined })).toEqual([
     expect.objectContaining({ code: 'key.own', note: true }),
   ]);
 });
 
-test('the marker of the archive is one of its files', async () => {
+test('the marker is not a foreign file', async () => {
   const base = join(root, 'marked');
   await cp(made.base, base, { recursive: true });
   await writeFile(join(base, 'docket-archive.json'), '{}');
   expect(await verified(base)).toEqual([]);
 });
 
-test('there are 60 kinds of tampering, and more', () => {
+test('at least 60 kinds of tampering are covered', () => {
   expect(CASES.length).toBeGreaterThanOrEqual(60);
   expect(new Set(CASES.map(([what]) => what)).size).toBe(CASES.length);
 });
 
-test.each(CASES)('%s is named', async (what, damage, code, path) => {
+test.each(CASES)('reports %s', async (what, damage, code, path) => {
   const base = join(root, what.replaceAll(/\W+/g, '-'));
   await cp(made.base, base, { recursive: true });
   await damage(handsOn(base));

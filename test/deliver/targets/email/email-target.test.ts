@@ -66,7 +66,7 @@ async function caseOf(
 const states = (receipts: readonly { recipient: string; state: string }[]) =>
   receipts.map(({ recipient, state }) => [recipient, state]);
 
-test('together: one message that names everybody, with an envelope and a verdict for each', async () => {
+test('together: one message for all, with an envelope and a result for each', async () => {
   const to = ['a@acme.example', 'gone@acme.example', 'c@acme.example', 'A@ACME.example'];
   const { input, server, kept, got } = await caseOf([{ email: { to, together: true, attach: ['csv'] } }]);
   const { receipts } = await deliver(input);
@@ -88,7 +88,7 @@ test('together: one message that names everybody, with an envelope and a verdict
   expect(mail.messageId).toBe(receipts[0]?.messageId);
 });
 
-test('a server that never says what became of a message is left alone after two, and the others get theirs later', async () => {
+test('a server without replies is skipped after two messages; the others follow later', async () => {
   const script: SmtpScript = { dot: 'RST' };
   const to = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}@acme.example`);
   const { input, server, root } = await caseOf([{ email: { to } }, { directory: { path: 'out' } }], script);
@@ -108,7 +108,7 @@ test('a server that never says what became of a message is left alone after two,
   expect(second.receipts.map(({ state }) => state)).toEqual(['unknown', 'unknown', 'sent', 'sent', 'sent', 'sent']);
 });
 
-test('together names nobody whom the organization does not allow', async () => {
+test('together lists only allowed recipients', async () => {
   const to = ['a@acme.example', 'rival@elsewhere.example'];
   const { input, got } = await caseOf([{ email: { to, together: true } }]);
   const { receipts } = await deliver(input);
@@ -163,7 +163,7 @@ function verifies(raw: string): boolean {
     .verify(PAIR.publicKey, tags.get('b') ?? '', 'base64');
 }
 
-test('a signed message verifies as it left, is what the archive has, and is the same again', async () => {
+test('a signed message verifies, equals the archived one and is deterministic', async () => {
   const dkim = { domain: 'docket.example', selector: 's1', key: parseDkimKey(new Secret(PAIR.privateKey), 'test') };
   const deliveries = [{ email: { to: ['a@acme.example'], attach: ['xlsx', 'csv'] } }] satisfies TestDelivery[];
   const one = await caseOf(deliveries, {}, { mail: { dkim } });
@@ -193,7 +193,7 @@ test.each([
   );
 });
 
-test('files above max_attachment refuse the mail where nothing links to them, also beside a directory', async () => {
+test('refuses files above max_attachment without a link, also with a directory delivery', async () => {
   const deliveries: TestDelivery[] = [
     { directory: { path: 'out' } },
     { email: { to: ['a@acme.example'], attach: ['xlsx'], max_attachment: '7B' } },
@@ -206,7 +206,7 @@ test('files above max_attachment refuse the mail where nothing links to them, al
   expect(server.conversations).toEqual([]);
 });
 
-test('a limit of its own lets larger or only smaller files through', async () => {
+test('max_attachment sets the limit', async () => {
   const of = (max_attachment: string | number) =>
     caseOf(
       [{ email: { to: ['a@acme.example'], attach: ['xlsx'], max_attachment } }],
@@ -220,7 +220,7 @@ test('a limit of its own lets larger or only smaller files through', async () =>
   expect((await deliver((await of(11 * 1024 * 1024 - 1)).input)).receipts[0]?.state).toBe('refused');
 });
 
-test('a link stands for each file that is too large, waits for the target that will have it, and is refused without one', async () => {
+test('links each file that is too large, waits for a pending target, refuses without a source', async () => {
   const artifact = (name: string, format: 'xlsx' | 'csv' | 'schema' | 'zip') => ({
     name,
     format,
@@ -247,9 +247,9 @@ test('a link stands for each file that is too large, waits for the target that w
   const rowIn = (state: 'sent' | 'pending' | 'refused') => [
     { ...row, state, epoch: 1, detail: null, at: 1, decisions: [] },
   ];
-  const sealed = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
+  const published = { folder: '/x', manifest: manifestOf(artifacts), artifacts, mail: MAIL };
   const ask = (format: 'csv' | 'xlsx', rows: ReturnType<typeof rowIn>, one: Delivery = delivery, archive = {}) =>
-    findFileLinks({ formats: [format], published: sealed, deliveries: [one], rows, archive });
+    findFileLinks({ formats: [format], published, deliveries: [one], rows, archive });
   const [bytes, until] = [3 * 1024 * 1024, null];
   expect(await ask('csv', rowIn('sent'))).toEqual(
     ['a.csv', 'a.json'].map((name) => ({ name, bytes, url: `s3://b/acme/${name}`, until })),
@@ -259,7 +259,7 @@ test('a link stands for each file that is too large, waits for the target that w
     await expect(ask('csv', rows)).rejects.toMatchObject({ code: 'deliver.target_refused' });
   }
   const local = { ...delivery, fileLocations: () => new Map([['k.xlsx', '/srv/out/k.xlsx']]) };
-  await expect(ask('xlsx', rowIn('sent'), local)).rejects.toThrow();
+  await expect(ask('xlsx', rowIn('sent'), local)).rejects.toMatchObject({ code: 'deliver.target_refused' });
 
   // What opens for the reader comes before what only names a place, and is not waited for.
   const open = (where: string) => async (name: string) => ({ url: `https://${where}/${name}`, until: 9 });
@@ -271,7 +271,7 @@ test('a link stands for each file that is too large, waits for the target that w
   const mute = { link: async () => undefined };
   expect(await ask('xlsx', rowIn('sent'), delivery, mute)).toMatchObject([{ url: 's3://b/acme/k.xlsx' }]);
   await expect(ask('xlsx', [], delivery, mute)).rejects.toMatchObject({
-    next: expect.stringContaining('of a session'),
+    next: expect.stringContaining('public_url'),
   });
 
   const body = withFileLinks(
@@ -282,9 +282,7 @@ test('a link stands for each file that is too large, waits for the target that w
   expect(body.html).toMatch(/^<!doctype html><html><body class="x"><div/);
   expect(body.html).not.toContain('<script>');
   expect(body.html).not.toContain('<b>');
-  expect(body.text).toBe(
-    'The files are larger than 10.0 MB and are not attached. They are here:\n  <b>&.xlsx (3.0 MB): sftp://x.example/"><script>\n\nHi\n',
-  );
+  expect(body.text).toMatch(/10\.0 MB.*:\n {2}<b>&\.xlsx \(3\.0 MB\): sftp:\/\/x\.example\/"><script>\n\nHi\n$/);
   const small = withFileLinks(
     { html: '', text: '' },
     [1, 99 * 1024].map((bytes) => ({ name: `${bytes}`, bytes, url: 'sftp://x.example/a', until: null })),
@@ -293,7 +291,7 @@ test('a link stands for each file that is too large, waits for the target that w
   expect(small.text.match(/\((?:\d|\.)+ .B\)/g)).toEqual(['(1 kB)', '(99 kB)']);
 });
 
-test('a delivery whose condition was not met is skipped with its reason, has no row, and is no failure', async () => {
+test('a delivery with an unmet condition is skipped without a row', async () => {
   const { input, events, server } = await caseOf([
     { email: { to: ['a@acme.example', 'b@acme.example'] } },
     { directory: { path: 'out' } },

@@ -39,7 +39,7 @@ async function deployment(change: Readonly<Record<string, string | undefined>> =
   return { env, secret, key };
 }
 
-test('the deployment’s server is logged into by token and its mail signed, where the environment says so', async () => {
+test('uses OAuth2 and DKIM of the environment for the deployment’s server', async () => {
   const { env } = await deployment();
   const config = readConfig(env);
   const around = { config, env, clock: systemClock };
@@ -60,14 +60,14 @@ test('the deployment’s server is logged into by token and its mail signed, whe
   expect((await routes({ ...SETTINGS, smtp: { from: 'kpi@notdocket.example' } }))?.dkim).toBeUndefined();
 });
 
-test('the deployment’s token is never shown to an organization’s own server', async () => {
+test('does not send the deployment’s token to an organization’s server', async () => {
   const { env } = await deployment({ OWN: 'smtp://mail.acme.example:587' });
   const around = { config: readConfig(env), env, clock: systemClock };
   const server = await resolveMailServer({ smtp: { url: { env: 'OWN' } } }, around);
   expect(server?.options.oauth2).toBeUndefined();
 });
 
-test('a token is asked for with what the files hold, when it is needed', async () => {
+test('requests a token with the secrets in files, when needed', async () => {
   const asked: string[] = [];
   const tokens = createServer();
   tokens.on('tlsClientError', () => asked.push('tls'));
@@ -109,7 +109,7 @@ test.each<[string, Record<string, string | undefined>, string[]]>([
     { MAIL_FROM: 'reports@other.example' },
     ['SMTP_DKIM_DOMAIN: expected the domain of MAIL_FROM or one above it, got "docket.example"'],
   ],
-])('all faults are said at once: %s', async (_, change, faults) => {
+])('reports all invalid variables at once: %s', async (_, change, faults) => {
   const { env } = await deployment(change);
   expect(() => readConfig(env)).toThrow(expect.objectContaining({ code: 'config.invalid' }));
   let message = '';
@@ -121,7 +121,7 @@ test.each<[string, Record<string, string | undefined>, string[]]>([
   for (const fault of faults) expect(message).toContain(fault);
 });
 
-test('files that hold nothing of use are found at start, all of them, and are not quoted', async () => {
+test('reports all invalid secret files at start without their content', async () => {
   const { env, secret, key } = await deployment();
   await writeFile(secret, '');
   await writeFile(key, 'pass-phrase-of-somebody');
@@ -134,7 +134,7 @@ test('files that hold nothing of use are found at start, all of them, and are no
   expect(message).not.toContain('pass-phrase');
 });
 
-test('a rotated secret makes another mailer, and the one before is let go when its messages have left', async () => {
+test('a rotated secret opens a new mailer; the old one closes after its messages', async () => {
   const { env, secret } = await deployment();
   const own = `${secret}-url`;
   await writeFile(own, 'smtp://me:before@mail.acme.example');

@@ -6,8 +6,8 @@ import type { Secret } from '../../../../base/secrets/secret.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
 import { type Fence, NotConfirmedError, noFence } from '../../../fence.ts';
 import {
+  connectAndAuthenticate,
   createSmtpSession,
-  openSmtpSession,
   replyRedactor,
   SMTP_TIMEOUTS_MS,
   type SmtpOptions,
@@ -20,29 +20,29 @@ import { parseSmtpUrl, type SmtpServer } from './smtp-url.ts';
 export type { SmtpOptions } from './smtp-connection.ts';
 export type { SendResult } from './smtp-replies.ts';
 
-/** One recipient an envelope: a message that some of its recipients refuse cannot exist. */
+/** One recipient per envelope, so that a message is accepted or refused as a whole. */
 export interface Envelope {
   readonly from: string;
   readonly to: string;
 }
 
-/** Sends exact bytes. Never throws for what a server or a network does: that is the result. */
+/** Sends exact bytes. Failures of the server and the network are results, not exceptions. */
 export interface Mailer {
   /**
    * @param raw the whole MIME message
-   * @param signal stops an attempt whose message has not wholly left; one that has left waits for its answer, because
-   *   giving it up would make it `unknown`
-   * @param fence passed right before the body and its final dot leave; what it stops has not been sent
+   * @param signal cancels the attempt until the message is sent completely; after that the reply is awaited, because
+   *   without it the delivery would be `unknown`
+   * @param fence confirmed before the body and before the DATA terminator; if it rejects, nothing was sent
    */
   send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal, fence?: Fence): Promise<SendResult>;
   close(): Promise<void>;
 }
 
-/** A mailer over SMTP, which keeps connections. */
+/** A mailer over SMTP with pooled connections. */
 export interface SmtpMailer extends Mailer {
   /**
-   * Keeps no connection any more, and closes those that are idle: another mailer has taken its place. A message that is
-   * under way goes on, and whoever still sends through it opens a connection for each message. Resolves when none is.
+   * Closes idle connections and pools no more: another mailer replaces this one. Running transactions continue, and later
+   * ones open their own connection. Resolves when no transaction is running.
    */
   drain(): Promise<void>;
 }
@@ -51,44 +51,44 @@ const toSmtpFailure = (error: unknown): SmtpFailure =>
   error instanceof Error ? error : { message: String(error), code: 'EUNKNOWN' };
 
 /**
- * A mailer over SMTP: a connection is kept for the next message once a message was taken, and closed after anything
- * else. Not nodemailer's pool: that one queues a message again when a connection closes early, and tells nobody whether
- * the message had left by then. URL: `smtp://` (STARTTLS) or `smtps://` (TLS from the start), see `readSmtpUrl`.
- * Throws `config.invalid` for a URL it cannot read, without repeating it.
+ * A mailer over SMTP. A connection is reused after an accepted message and closed after any other result. It does not use
+ * nodemailer's pool, which queues a message again when a connection closes early, without a sign whether the message was
+ * sent. URL: `smtp://` (STARTTLS) or `smtps://` (implicit TLS), see `parseSmtpUrl`.
+ * Throws `config.invalid` for an invalid URL, without repeating it.
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   const server = parseSmtpUrl(url, options.oauth2 !== undefined);
   const redact = replyRedactor(url, options);
-  const lines = smtpPool(options);
-  const busy = new Set<SmtpSession>();
-  let idle: (() => void) | undefined;
+  const pool = smtpPool(options);
+  const active = new Set<SmtpSession>();
+  let onIdle: (() => void) | undefined;
 
-  const sendOver = async (line: SmtpSession, entered: boolean, mail: OutgoingMail, signal: AbortSignal) => {
-    busy.add(line);
-    const result = await runTransaction(line, entered, server, options, mail, signal, redact);
-    busy.delete(line);
-    if (result.kind === 'accepted') lines.release(line);
-    if (busy.size === 0) idle?.();
+  const sendOver = async (session: SmtpSession, isOpen: boolean, mail: OutgoingMail, signal: AbortSignal) => {
+    active.add(session);
+    const result = await runTransaction(session, isOpen, server, options, mail, signal, redact);
+    active.delete(session);
+    if (result.kind === 'accepted') pool.release(session);
+    if (active.size === 0) onIdle?.();
     return result;
   };
   return {
     send: async (envelope, raw, signal, fence = noFence) => {
       const mail = { envelope, raw, fence };
-      const kept = await lines.acquire();
-      if (kept !== undefined) {
-        const result = await sendOver(kept, true, mail, signal);
-        // A connection that broke at its next message says nothing of the server: that message had not left.
+      const pooled = await pool.acquire();
+      if (pooled !== undefined) {
+        const result = await sendOver(pooled, true, mail, signal);
+        // A broken pooled connection is no failure of the server, and the message was not sent: try a new connection.
         if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
       }
       return sendOver(createSmtpSession(server, options), false, mail, signal);
     },
     drain: async () => {
-      lines.close();
-      if (busy.size > 0) await new Promise<void>((resolve) => (idle = resolve));
+      pool.close();
+      if (active.size > 0) await new Promise<void>((resolve) => (onIdle = resolve));
     },
     close: async () => {
-      lines.close();
-      for (const line of busy) line.close();
+      pool.close();
+      for (const session of active) session.close();
     },
   };
 }
@@ -99,10 +99,10 @@ interface OutgoingMail {
   readonly fence: Fence;
 }
 
-/** One conversation up to the answer. Resolves exactly once, whichever of nodemailer's signs comes first. */
+/** Sends one message and awaits the reply. Resolves exactly once, with nodemailer's first event. */
 function runTransaction(
-  line: SmtpSession,
-  entered: boolean,
+  session: SmtpSession,
+  isOpen: boolean,
   server: SmtpServer,
   options: SmtpOptions,
   { envelope, raw, fence }: OutgoingMail,
@@ -111,87 +111,88 @@ function runTransaction(
 ): Promise<SendResult> {
   const totalMs = options.timeouts?.total ?? SMTP_TIMEOUTS_MS.total;
   return new Promise((resolve) => {
-    let consumed = false;
-    let over = false;
+    /** The DATA terminator may have been sent. */
+    let isConsumed = false;
+    let isSettled = false;
     const settle = (result: SendResult): void => {
-      over = true;
+      isSettled = true;
       clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      line.setListener(undefined);
-      // At once, not when the promise is heard: until the connection is closed the dot could still leave.
-      if (result.kind !== 'accepted') line.close();
+      signal.removeEventListener('abort', cancel);
+      session.setListener(undefined);
+      // Synchronously: until the connection is closed the DATA terminator could still be sent.
+      if (result.kind !== 'accepted') session.close();
       resolve(result);
     };
     const onError = (error: unknown): void => {
       if (error instanceof NotConfirmedError)
         settle({ kind: 'deferred', response: oneLine(error.message), server: false });
-      else settle(classifyFailure(toSmtpFailure(error), consumed, redact));
+      else settle(classifyFailure(toSmtpFailure(error), isConsumed, redact));
     };
-    const stop = (): void => {
-      if (!consumed) onError(new Error('Stopped before the message had left'));
+    const cancel = (): void => {
+      if (!isConsumed) onError(new Error('Cancelled before the message was sent'));
     };
-    const timer = setTimeout(() => onError(new Error(`No end after ${totalMs} ms`)), totalMs);
+    const timer = setTimeout(() => onError(new Error(`Timed out after ${totalMs} ms`)), totalMs);
 
     const message = bodyStream(raw, {
       fence,
-      // After STARTTLS it is another one.
-      socket: () => line.connection._socket,
-      isClosed: () => over,
+      // A function, because STARTTLS replaces the socket.
+      socket: () => session.connection._socket,
+      isClosed: () => isSettled,
       onEnd: () => {
-        consumed = true;
+        isConsumed = true;
       },
       onError,
     });
 
-    line.setListener({ failed: onError });
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) return stop();
+    session.setListener(onError);
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) return cancel();
 
     const send = (): void =>
-      line.connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
+      session.connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
         if (error) return onError(error);
         const response = oneLine(redact(info?.response ?? ''));
         if (info?.rejected.length) return onError(new Error(`The recipient was rejected: ${response}`));
-        // A "250" amid the message is an answer to something else; what the server made of it nobody knows.
-        if (!consumed) return settle({ kind: 'unknown', why: `Answered before the message had ended: ${response}` });
+        // A 250 before the DATA terminator replies to something else: the message may or may not be accepted.
+        if (!isConsumed) return settle({ kind: 'unknown', why: `Reply before the end of the message: ${response}` });
         settle({ kind: 'accepted', response });
       });
-    if (entered) send();
-    else openSmtpSession(line, server, options, (error) => (error ? onError(error) : send()));
+    if (isOpen) send();
+    else connectAndAuthenticate(session.connection, server, options, (error) => (error ? onError(error) : send()));
   });
 }
 
 const BODY_CHUNK_BYTES = 64 * 1024;
 
-/** nodemailer's stream that stuffs dots and hands on to the socket. */
+/** nodemailer's stream that escapes leading dots and writes to the socket. */
 type Encoder = NodeJS.WritableStream & Partial<Pick<Readable, 'readableLength'>>;
 
-export interface BodyHooks {
+interface BodyHooks {
   readonly fence: Fence;
-  /** The connection to the server, as it is by then. */
+  /** The current socket. */
   readonly socket: () => Pick<Socket, 'write'> | false | null;
-  /** Whether the conversation has ended meanwhile: then nothing more is written. */
+  /** Whether the transaction has ended: then nothing more is written. */
   readonly isClosed: () => boolean;
-  /** Told right before the final dot leaves. */
+  /** Called right before the DATA terminator is written. */
   readonly onEnd: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * A message as nodemailer takes it. nodemailer pipes it once the server has let the body through (354). Nothing is written
- * before the fence has confirmed it, and the final dot is a write of its own, made when all before it has left this process
- * and was confirmed once more: what a frozen process wakes up with can then not end a message.
+ * The message as a stream for nodemailer, which pipes it after the reply 354. Nothing is written before the fence confirms.
+ * The DATA terminator is a separate write, after the body is flushed to the operating system and the fence has confirmed
+ * again: a process that was frozen in between cannot complete a message.
  */
-export function bodyStream(raw: Uint8Array, steps: BodyHooks): Readable {
+function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
   const body = new Readable({ read: () => {} });
   const pipe = <T extends NodeJS.WritableStream>(to: T): T => {
-    writeBody(raw, to, steps).catch(steps.onError);
+    writeBody(raw, to, hooks).catch(hooks.onError);
     return to;
   };
   return Object.assign(body, { pipe });
 }
 
-/** @param to encodes what it is given and hands it to the socket; its end is the final dot */
+/** @param to `to.end()` writes the DATA terminator */
 async function writeBody(raw: Uint8Array, to: Encoder, { fence, socket, isClosed, onEnd }: BodyHooks): Promise<void> {
   await fence.confirm();
   for (let at = 0; at < raw.length; at += BODY_CHUNK_BYTES) {
@@ -206,12 +207,12 @@ async function writeBody(raw: Uint8Array, to: Encoder, { fence, socket, isClosed
   to.end();
 }
 
-/** Resolves when the operating system has everything that was handed to the encoder, or the conversation has ended. */
-async function flush(to: Encoder, socket: ReturnType<BodyHooks['socket']>, isOver: () => boolean): Promise<void> {
+/** Resolves when the operating system has all bytes written to the encoder, or the transaction has ended. */
+async function flush(to: Encoder, socket: ReturnType<BodyHooks['socket']>, isClosed: () => boolean): Promise<void> {
   do {
-    // The encoder hands on in a later turn; an empty write is answered when all before it is done.
+    // The encoder writes in a later turn. The callback of an empty write is called after all earlier writes.
     await setImmediate();
-    if (isOver() || !socket) return;
+    if (isClosed() || !socket) return;
     await new Promise<void>((resolve) => socket.write('', () => resolve()));
   } while ((to.readableLength ?? 0) > 0);
 }

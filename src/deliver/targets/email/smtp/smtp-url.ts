@@ -4,9 +4,9 @@ import { Secret } from '../../../../base/secrets/secret.ts';
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte. */
+  /** Implicit TLS. */
   readonly secure: boolean;
-  /** STARTTLS: `required` fails without it, `offered` takes it where the server has it, `off` never. */
+  /** STARTTLS: `required` fails without it, `offered` uses it where the server has it, `off` never does. */
   readonly tls: 'required' | 'offered' | 'off';
   readonly user?: string;
   readonly pass?: Secret;
@@ -17,13 +17,13 @@ const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '
 /**
  * `smtp://[user:password@]host[:587][?tls=required|offered|off]` or `smtps://[user:password@]host[:465]`.
  *
- * Without `tls`, a password makes it `required` except on this very machine, so that a password never crosses a
- * network in the clear because somebody in between removed STARTTLS from the answer; else it is `offered`.
- * A login by token counts like a password, and the URL then has neither.
+ * The default of `tls` is `required` with a password, except for loopback hosts: otherwise an attacker who removes STARTTLS
+ * from the reply would see the password. Without a password it is `offered`. A login by token counts as a password; the URL
+ * then has no user.
  * Throws `config.invalid`, never repeating the URL.
  */
 export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
-  const fault = (expected: string, got: string) =>
+  const invalid = (expected: string, got: string) =>
     new DocketError('config.invalid', 'The URL of the mail server cannot be used.', {
       expected,
       got,
@@ -33,24 +33,27 @@ export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
   const text = secret.reveal();
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') || url.hostname === '') {
-    throw fault('smtp://host:port or smtps://user:password@host', 'something else (not shown: it may hold a password)');
+    throw invalid(
+      'smtp://host:port or smtps://user:password@host',
+      'something else (not shown: it may hold a password)',
+    );
   }
   const secure = url.protocol === 'smtps:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   for (const name of url.searchParams.keys()) {
-    if (name !== 'tls' || secure) throw fault(secure ? 'no parameters on smtps://' : 'no parameter but "tls"', name);
+    if (name !== 'tls' || secure) throw invalid(secure ? 'no parameters on smtps://' : 'no parameter but "tls"', name);
   }
-  const given = url.searchParams.get('tls');
-  if (given !== null && given !== 'required' && given !== 'offered' && given !== 'off') {
-    throw fault('tls=required, tls=offered or tls=off', `tls=${given}`);
+  const tls = url.searchParams.get('tls');
+  if (tls !== null && tls !== 'required' && tls !== 'offered' && tls !== 'off') {
+    throw invalid('tls=required, tls=offered or tls=off', `tls=${tls}`);
   }
   if ((url.username === '') !== (url.password === '')) {
-    throw fault(
+    throw invalid(
       'both a user name and a password, or neither',
       url.username === '' ? 'a password alone' : 'a name alone',
     );
   }
-  if (byToken && url.username !== '') throw fault('no user and password beside smtp.oauth2', 'a user name');
+  if (byToken && url.username !== '') throw invalid('no user and password beside smtp.oauth2', 'a user name');
   const fallback = (byToken || url.username !== '') && !LOOPBACK_HOSTS.has(host) ? 'required' : 'offered';
   let user: string;
   let pass: string;
@@ -58,22 +61,22 @@ export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
     user = decodeURIComponent(url.username);
     pass = decodeURIComponent(url.password);
   } catch {
-    throw fault('a user name and password with "%" written as %25', 'a broken percent escape');
+    throw invalid('a user name and password with "%" written as %25', 'a broken percent escape');
   }
   return Object.freeze({
     host,
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
-    tls: given ?? fallback,
+    tls: tls ?? fallback,
     ...(user === '' ? {} : { user, pass: new Secret(pass) }),
   });
 }
 
 /**
- * A mail server as logs and shared state may name it: its host and port, and the beginning of what tells one login from
- * another. A login that is corrected has another name, and does not wait for the failures of the old one.
+ * A mail server's name for logs and the circuit breaker, without secrets: host, port and the start of the login's
+ * fingerprint. A corrected login has another name, so that it does not wait for the failures of the old one.
  */
-export function smtpServiceName(url: Secret, login: string): string {
+export function smtpServiceName(url: Secret, fingerprint: string): string {
   const { host, port } = parseSmtpUrl(url);
-  return `mail ${host}:${port} ${login.slice(0, 8)}`;
+  return `mail ${host}:${port} ${fingerprint.slice(0, 8)}`;
 }

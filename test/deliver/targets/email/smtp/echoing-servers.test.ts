@@ -4,7 +4,7 @@ import { createRedactor } from '../../../../../src/base/secrets/redactor.ts';
 import { Secret } from '../../../../../src/base/secrets/secret.ts';
 import { accessTokens } from '../../../../../src/deliver/targets/email/smtp/oauth2.ts';
 import { smtpMailer } from '../../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { probeSmtpServer } from '../../../../../src/deliver/targets/email/smtp/smtp-probe.ts';
+import { probeSmtp } from '../../../../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { hostileServer, json } from '../../../../support/hostile-server.ts';
 import { encodingsFoundIn, encodingsOf } from '../../../../support/secret-encodings.ts';
 import { type SmtpStep, scriptedSmtp } from '../../../../support/smtp-script.ts';
@@ -34,7 +34,7 @@ test.each<[SmtpStep, number]>([
   ['dot', 250],
   ['dot', 550],
   ['dot', 451],
-])('a mail server that repeats the login at %s with %i is told without it', async (step, code) => {
+])('a login in the reply to %s with %i is redacted', async (step, code) => {
   const server = await scriptedSmtp({ [step]: { say: reply(code) } }, ['AUTH PLAIN LOGIN']);
   onTestFinished(() => server.close());
   const mailer = smtpMailer(urlOf(server.url));
@@ -43,12 +43,12 @@ test.each<[SmtpStep, number]>([
   expect(encodingsFoundIn(result, PASSWORD)).toEqual([]);
   expect(result).toContain('[secret]');
   if (step !== 'AUTH') return;
-  const probed: unknown = await probeSmtpServer(urlOf(server.url)).catch((error: unknown) => error);
+  const probed: unknown = await probeSmtp(urlOf(server.url)).catch((error: unknown) => error);
   expect(encodingsFoundIn(JSON.stringify(probed), PASSWORD)).toEqual([]);
   expect(probed).toMatchObject({ code: 'deliver.target_failed', got: expect.stringContaining('[secret]') });
 });
 
-test('a token server that repeats what it was told is told without it; the tokens that it gave are known', async () => {
+test('secrets in replies of a token server are redacted, its tokens too', async () => {
   const server = await hostileServer();
   onTestFinished(() => server.close());
   const redactor = createRedactor();

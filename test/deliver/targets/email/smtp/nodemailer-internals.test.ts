@@ -38,7 +38,7 @@ async function connected(script: SmtpScript) {
   return { server, connection, send };
 }
 
-test('nodemailer is pinned to the version that is installed', async () => {
+test('package.json pins the installed version of nodemailer', async () => {
   const versionOf = z.looseObject({ version: z.string() });
   const file = z.looseObject({ dependencies: z.record(z.string(), z.string()) });
   const { dependencies } = file.parse(JSON.parse(await readFile('package.json', 'utf8')));
@@ -46,7 +46,7 @@ test('nodemailer is pinned to the version that is installed', async () => {
   expect(dependencies.nodemailer).toBe(installed.version);
 });
 
-test('a connection tells whether it is secure and destroyed, and can be reset between two messages', async () => {
+test('a connection has secure and destroyed, and can be reset between messages', async () => {
   const { connection, send } = await connected({});
   expect([connection.secure, connection.destroyed]).toEqual([false, false]);
   expect(await send()).toMatchObject({ response: expect.stringMatching(/^250 /), rejected: [] });
@@ -58,7 +58,7 @@ test('a connection tells whether it is secure and destroyed, and can be reset be
   expect(connection.destroyed).toBe(true);
 });
 
-test('a message is piped once the server has let the body through, and its final dot leaves when the pipe is ended', async () => {
+test('a message is piped after reply 354; ending the pipe writes the DATA terminator', async () => {
   let commands: string[] = [];
   const { server, connection, send } = await connected({});
   const piped = new Promise<Writable>((resolve) => {
@@ -89,14 +89,14 @@ test.each<[string, SmtpScript, Record<string, unknown>]>([
   ['a recipient', { RCPT: { say: '450 Later' } }, { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 450 }],
   ['DATA', { DATA: { say: '554 No' } }, { code: 'EENVELOPE', command: 'DATA', responseCode: 554 }],
   ['a message', { dot: { say: '554 Spam' } }, { code: 'EMESSAGE', command: 'DATA', responseCode: 554 }],
-])('what the server says of %s comes with its step and its code', async (_, script, failure) => {
+])('a failure at %s has its step and code', async (_, script, failure) => {
   const { send } = await connected(script);
   const [key] = Object.values(script);
   const response = typeof key === 'object' && 'say' in key ? key.say : '';
   expect(await send()).toMatchObject({ ...failure, response });
 });
 
-test('the transaction log shows each reply before it is acted on, and of credentials the verb alone', async () => {
+test('the transaction log has each reply before it is handled, and no credentials', async () => {
   const server = await scriptedSmtp({}, ['AUTH PLAIN']);
   const seen: [unknown, string][] = [];
   let closeAt = '';
@@ -129,13 +129,13 @@ test('the transaction log shows each reply before it is acted on, and of credent
   expect(server.conversations[0]?.body).toHaveLength(0);
 });
 
-test('a connection that breaks off after the dot is no failure of the message', async () => {
+test('a connection that breaks after the DATA terminator is no failure of the message', async () => {
   const { connection, send } = await connected({ dot: 'FIN' });
   const failure = await Promise.race([send(), once(connection, 'end')]);
   expect(failure).not.toMatchObject({ code: 'EMESSAGE' });
 });
 
-test('the same parts and boundary make the same bytes', async () => {
+test('building a message is deterministic', async () => {
   const date = new Date(Date.UTC(2026, 10, 16));
   const build = () =>
     new MailComposer({
@@ -157,7 +157,7 @@ test('the same parts and boundary make the same bytes', async () => {
   expect(first.toString('latin1')).toContain('b0undary');
 });
 
-test('a message is signed with a key object, and comes back without a signature where the key fails', async () => {
+test('signs with a key object; omits the signature when the key fails', async () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const sign = (key: ConstructorParameters<typeof DKIM>[0]) => buffer(new DKIM(key).sign(Buffer.from(RAW)));
   const of = { domainName: 'docket.example', keySelector: 's1' };

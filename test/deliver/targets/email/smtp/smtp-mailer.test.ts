@@ -113,7 +113,7 @@ for (const extensions of [[], ['PIPELINING', 'SIZE 52428800', 'AUTH PLAIN']]) {
   }
 }
 
-test('the server gets exactly the bytes of the message, for exactly the envelope', async () => {
+test('sends exactly the bytes and the envelope', async () => {
   const server = await serverWith({});
 
   expect(await send(server, SMALL)).toEqual({ kind: 'accepted', response: '250 2.0.0 Queued as 4711' });
@@ -126,27 +126,27 @@ test('the server gets exactly the bytes of the message, for exactly the envelope
   ]);
 });
 
-test('a port where nobody listens is a deferral', async () => {
+test('a closed port defers the message', async () => {
   const server = await scriptedSmtp({});
   await server.close();
   expect(await send(server, SMALL)).toMatchObject({ kind: 'deferred', server: true });
 });
 
-test('a message above the size that the server announces is refused without being sent', async () => {
+test('refuses a message above the announced SIZE without sending it', async () => {
   const server = await serverWith({}, ['SIZE 1000']);
   const result = await send(server, Buffer.alloc(1001, 'x'));
   expect(result).toMatchObject({ kind: 'refused' });
   expect(server.conversations[0]!.commands).not.toContain('DATA');
 });
 
-test('a password does not cross a network in the clear: without STARTTLS nothing is said after EHLO', async () => {
+test('sends no password without STARTTLS', async () => {
   const server = await serverWith({}, ['AUTH PLAIN']);
   const mailer = smtpMailer(new Secret(`smtp://me:secret@127.0.0.1:${server.port}?tls=required`), PATIENT);
   expect(await mailer.send(ENVELOPE, SMALL, NEVER)).toMatchObject({ kind: 'deferred', server: true });
   expect(server.conversations[0]!.commands.filter((line) => /^(AUTH|MAIL)/.test(line))).toEqual([]);
 });
 
-test('an attempt that is stopped before its message has left is safe to repeat', async () => {
+test('an attempt cancelled before the message is sent is deferred', async () => {
   const stop = new AbortController();
   const server = await serverWith({ DATA: { meanwhile: () => stop.abort(new Error('stop')) } });
   expect(await send(server, SMALL, PATIENT, '', stop.signal)).toMatchObject({ kind: 'deferred' });
@@ -157,7 +157,7 @@ test('an attempt that is stopped before its message has left is safe to repeat',
   expect(again.conversations.flatMap(({ commands }) => commands)).toEqual([]);
 });
 
-test('a message that has left waits for its answer, though the attempt is stopped', async () => {
+test('a cancelled attempt awaits the reply after the message is sent', async () => {
   const stop = new AbortController();
   const server = await serverWith({
     dot: {
@@ -170,9 +170,9 @@ test('a message that has left waits for its answer, though the attempt is stoppe
   expect(await send(server, SMALL, PATIENT, '', stop.signal)).toMatchObject({ kind: 'accepted' });
 });
 
-test('a server that trickles for ever is given up, and what had left by then is unknown', async () => {
+test('a server that sends slowly times out; the sent message is unknown', async () => {
   const server = await serverWith({ dot: { say: '250-still\r\n250-thinking' } });
-  const options = { timeouts: { connect: 20_000, silence: 20_000, total: 1_000 } };
+  const options = { timeouts: { connect: 20_000, inactivity: 20_000, total: 1_000 } };
   expect(await send(server, SMALL, options)).toMatchObject({ kind: 'unknown' });
 });
 
@@ -185,7 +185,7 @@ test.each([
   ['smtp://:secret@mail.example', 'both a user name and a password'],
   ['smtp://me@mail.example', 'both a user name and a password'],
   ['smtp://me:%zz@mail.example', '%25'],
-])('%s is refused without being repeated', (url, expected) => {
+])('the URL %s is invalid and is not repeated', (url, expected) => {
   expect(() => smtpMailer(new Secret(url))).toThrowError(
     expect.objectContaining({ code: 'config.invalid', expected: expect.stringContaining(expected) }),
   );

@@ -25,7 +25,7 @@ async function mailerTo(script: SmtpScript | ((connection: number) => SmtpScript
 const recipient = (commands: readonly string[]) =>
   /<(.)@/.exec(commands.find((line) => line.startsWith('RCPT')) ?? '')?.[1];
 
-test('messages one after the other share a connection, each with an envelope of its own', async () => {
+test('consecutive messages share a connection, each with its envelope', async () => {
   const { server, send, carried } = await mailerTo({});
   for (const to of ['a@acme.example', 'b@acme.example', 'c@acme.example']) {
     expect(await send(to)).toMatchObject({ kind: 'accepted' });
@@ -40,7 +40,7 @@ test('messages one after the other share a connection, each with an envelope of 
   );
 });
 
-test('messages at once do not wait for each other', async () => {
+test('concurrent messages do not wait for each other', async () => {
   const { send, carried } = await mailerTo({});
   await Promise.all(['a@acme.example', 'b@acme.example'].map(send));
   expect(new Set(carried().map(([connection]) => connection)).size).toBe(2);
@@ -51,7 +51,7 @@ test.each<[SmtpStep, SmtpAct]>([
   ['RCPT', { say: '450 4.2.1 Greylisted' }],
   ['dot', { say: '554 5.7.1 Spam' }],
   ['dot', { say: '451 4.3.0 Later' }],
-])('after %s %j the connection is not used again', async (step, act) => {
+])('closes the connection after %s %j', async (step, act) => {
   const { send, carried } = await mailerTo((connection) => (connection === 0 ? { [step]: act } : {}));
   expect((await send('a@acme.example')).kind).not.toBe('accepted');
   expect(await send('b@acme.example')).toMatchObject({ kind: 'accepted' });
@@ -107,7 +107,7 @@ test.each<SmtpAct>(['hang', 'FIN', 'RST', { say: '421 4.3.2 Shutting down' }])(
   },
 );
 
-test('what a server says unasked after a message is not taken for an answer about the next one', async () => {
+test('an unsolicited reply after a message is not taken for the next reply', async () => {
   const { send, carried } = await mailerTo((connection) =>
     connection === 0 ? { dot: { say: '250 2.0.0 Queued\r\n550 5.1.1 Odd' } } : {},
   );
@@ -119,7 +119,7 @@ test('what a server says unasked after a message is not taken for an answer abou
   ]);
 });
 
-test('a closed mailer leaves no connection behind', async () => {
+test('a closed mailer has no open connection', async () => {
   const { server, mailer, send } = await mailerTo({});
   await send('a@acme.example');
   await mailer.close();
@@ -127,13 +127,13 @@ test('a closed mailer leaves no connection behind', async () => {
   expect(new Set(server.conversations.map(({ connection }) => connection))).toEqual(new Set([0, 1]));
 });
 
-test('a refused message and one in flight at the same time do not mix', async () => {
+test('concurrent accepted and refused messages do not mix', async () => {
   const { send } = await mailerTo((connection) => (connection === 1 ? { RCPT: { say: '550 5.1.1 No' } } : {}));
   const results = await Promise.all(['a@acme.example', 'b@acme.example'].map(send));
   expect(results.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
 });
 
-test('a mailer that is retired ends its idle connection, and each other one with its message', async () => {
+test('draining closes the idle connection, and the others after their messages', async () => {
   let resume = () => {};
   const reached = new Promise<void>((resolve) => {
     resume = resolve;

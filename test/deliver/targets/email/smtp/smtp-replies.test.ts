@@ -47,7 +47,7 @@ test.each([
   '250-2.0.0 Queued\r\n250-as\r\n220 proxy.example ESMTP',
   '5500 No',
   '354 Go on',
-])('%j after the dot leaves the message unknown', async (say) => {
+])('%j after the DATA terminator is unknown', async (say) => {
   expect((await sent({ dot: { say } })).result).toMatchObject({ kind: 'unknown' });
 });
 
@@ -64,20 +64,20 @@ test.each<[SmtpStep, string]>([
   ['DATA', '250 2.1.5 Ok'],
   ['DATA', '354-Go on\r\n554 5.5.1 No valid recipients'],
   ['DATA', '554-5.5.1 No valid recipients\r\n354 Go on'],
-])('after %s %j no line of the message leaves, and it is tried again', async (step, say) => {
+])('%s %j sends no part of the message and defers it', async (step, say) => {
   const { result, commands, body, ended } = await sent({ [step]: { say } });
   expect(result).toMatchObject({ kind: 'deferred' });
   expect(commands.filter((line) => line.startsWith('Subject'))).toEqual([]);
   expect({ body, ended }).toEqual({ body: '', ended: false });
 });
 
-test('a recipient whose pipelined RCPT has no certain answer gets nothing, though DATA was let through', async () => {
+test('an invalid reply to a pipelined RCPT sends nothing, even after 354', async () => {
   const { result, body, ended } = await sent({ RCPT: { say: '252 Cannot verify the user' } }, ['PIPELINING']);
   expect(result).toMatchObject({ kind: 'deferred' });
   expect({ body, ended }).toEqual({ body: '', ended: false });
 });
 
-test('a recipient whose mail is forwarded (251) is a recipient', async () => {
+test('251 accepts a recipient', async () => {
   const { commands } = await sent({ RCPT: { say: '251 User not local; will forward' } });
   expect(commands.slice(-2)).toEqual(['RCPT TO:<lead@acme.example>', 'DATA']);
 });

@@ -65,14 +65,14 @@ test.each([
 test.each([
   ['smtp', {}],
   ['smtps', { secure: true }],
-])('%s: a certificate that nobody vouches for gets neither password nor message', async (scheme, options) => {
+])('%s: an untrusted certificate gets neither password nor message', async (scheme, options) => {
   const server = await submissionServer(options);
   const result = await send(`${scheme}://me:s3cret@localhost:${server.port}`);
   expect(result).toMatchObject({ kind: 'deferred', server: true, response: expect.stringContaining('certificate') });
   expect(server).toMatchObject({ received: [], logins: [] });
 });
 
-test('a wrong password is a deferral of everything, and is not repeated in the answer', async () => {
+test('a wrong password defers the message and is not repeated in the result', async () => {
   const server = await submissionServer({});
   const result = await send(`smtp://me:wr0ng@localhost:${server.port}`, TRUSTING);
   expect(result).toMatchObject({ kind: 'deferred', server: true, response: expect.stringContaining('535') });
@@ -80,7 +80,7 @@ test('a wrong password is a deferral of everything, and is not repeated in the a
   expect(server.received).toEqual([]);
 });
 
-test('a server that hides STARTTLS gets no password from afar, and tls=off is one who decides so', async () => {
+test('a remote server without STARTTLS gets no password, unless tls=off', async () => {
   const server = await submissionServer({
     hideSTARTTLS: true,
     disabledCommands: ['STARTTLS'],

@@ -7,7 +7,7 @@ const read = (url: string) => {
   return { ...rest, pass: pass?.reveal() };
 };
 
-test('smtp: is the submission port, with STARTTLS where the server has it', () => {
+test('smtp: uses the submission port, with STARTTLS where offered', () => {
   expect(read('smtp://mail.example')).toEqual({
     host: 'mail.example',
     port: 587,
@@ -17,12 +17,12 @@ test('smtp: is the submission port, with STARTTLS where the server has it', () =
   });
 });
 
-test('a server is named by its host, its port and the login, without a password', () => {
+test('the service name has host, port and a fingerprint of the login', () => {
   const url = new Secret('smtp://me:hunter2@mail.example');
   expect(smtpServiceName(url, '0123456789abcdef')).toBe('mail mail.example:587 01234567');
 });
 
-test('smtps: is TLS from the first byte', () => {
+test('smtps: uses implicit TLS', () => {
   expect(read('smtps://me%40acme.example:p%3Aw@mail.example')).toMatchObject({
     port: 465,
     secure: true,
@@ -31,7 +31,7 @@ test('smtps: is TLS from the first byte', () => {
   });
 });
 
-test('a password makes STARTTLS required, except on this machine or when it is said otherwise', () => {
+test('a password requires STARTTLS, except for loopback hosts or with tls=', () => {
   expect(read('smtp://me:pw@mail.example').tls).toBe('required');
   expect(read('smtp://me:pw@127.0.0.1:2525')).toMatchObject({ tls: 'offered', port: 2525 });
   expect(read('smtp://me:pw@[::1]:2525')).toMatchObject({ tls: 'offered', host: '::1' });

@@ -1,12 +1,13 @@
 --[[
   A decision: `unknown` -> `sent`, or `unknown` and `refused` -> `pending` with a new epoch.
 
-  KEYS[1]  the run's rows: a hash   KEYS[2]  rows that need a decision: a sorted set by time
-  ARGV[1]  id   ARGV[2]  the epoch on which the decision is based   ARGV[3]  the new state   ARGV[4]  detail   ARGV[5]  at, epoch ms
-  ARGV[6]  days to keep the rows   ARGV[7]  the decision, as one line of JSON   ARGV[8]  name of this request
+  KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
+  ARGV[1]  id   ARGV[2]  the epoch that was decided on   ARGV[3]  the new state   ARGV[4]  detail
+  ARGV[5]  at, epoch ms   ARGV[6]  days to keep the rows   ARGV[7]  the decision, one line of JSON
+  ARGV[8]  id of this request
 
-  The client repeats a command whose reply was lost: the request's name lets it recognise its own decision.
-  Returns 1 when the decision is applied, 0 when the row is in another state or epoch.
+  The client repeats a command with a lost reply: by the request's id the repetition recognises its own decision.
+  Returns 1 when the decision is carried out, 0 when the row is in another state or epoch.
 ]]
 -- @include ./ledger-expiry.lua
 local rows, id, to = KEYS[1], ARGV[1], ARGV[3]
@@ -20,5 +21,5 @@ if decisions and decisions ~= '' then decisions = decisions .. '\n' .. ARGV[7] e
 redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5], id .. ':by', ARGV[8],
   id .. ':decisions', decisions)
 if to == 'pending' then redis.call('HINCRBY', rows, id .. ':epoch', 1) end
-if state == 'unknown' then endDecision(rows, KEYS[2], id, ARGV[6]) else renewExpiry(rows, ARGV[6]) end
+if state == 'unknown' then removeUnknown(rows, KEYS[2], id, ARGV[6]) else renewExpiry(rows, ARGV[6]) end
 return 1

@@ -31,20 +31,20 @@ import {
   usesFolder,
   usesS3,
 } from './definitions.ts';
+import type { Deployment } from './deployment.ts';
 import type { Facts, RunFacts } from './reconcile.ts';
-import type { World } from './world.ts';
 
-/** What Docket's own record says, read past all that breaks. */
-export interface OnRecord {
+/** Reads Docket's records directly from Redis. */
+export interface RecordReader {
   runs(): Promise<readonly RunRecord[]>;
-  /** Jobs that BullMQ has in hand, in line or asleep. */
+  /** Active, waiting and delayed jobs of BullMQ. */
   jobs(): Promise<number>;
   facts(requests: readonly Request[], from: number, to: number): Promise<Facts>;
   close(): Promise<void>;
 }
 
-export async function openRecord(world: World): Promise<OnRecord> {
-  const redis = await openRedis(world.redis.url, 'worker', silentLog);
+export async function openRecordReader(deployment: Deployment): Promise<RecordReader> {
+  const redis = await openRedis(deployment.redis.url, 'worker', silentLog);
   const store = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const queue = runQueue(redis, { prefix: DEFAULT_KEY_PREFIX });
@@ -57,48 +57,48 @@ export async function openRecord(world: World): Promise<OnRecord> {
     runs,
     jobs,
     facts: async (requests, from, to) => {
-      const strangers: string[] = [];
-      const mails = await mailsByRun(world, strangers);
-      const archived = await archivedRuns(world, strangers);
+      const misdelivered: string[] = [];
+      const mails = await mailsByRun(deployment, misdelivered);
+      const archived = await archivedRuns(deployment, misdelivered);
       const records = await runs();
       const known = new Map(records.map((record) => [record.id, record]));
       for (const [run, came] of mails) {
         if (!known.has(run))
-          strangers.push(`a mail of run "${run}", which is not on record, to ${[...came.keys()].join(', ')}`);
+          misdelivered.push(`a mail of run "${run}", which is not on record, to ${[...came.keys()].join(', ')}`);
       }
       const all: RunFacts[] = [];
       for (const record of records) {
-        const org = orgOf(world, record.org);
-        const shelved = archived.get(record.id);
+        const org = orgOf(deployment, record.org);
+        const archivedRun = archived.get(record.id);
         all.push({
           record,
           rows: await ledger.list(record.id),
-          archive: shelved?.faults ?? null,
-          meant: meantOf(org, record.report),
+          archive: archivedRun?.faults ?? null,
+          expected: expectedDeliveries(org, record.report),
           mails: mails.get(record.id) ?? new Map(),
-          places: shelved === undefined ? {} : await placesOf(world, org, record, shelved.manifest),
+          places: archivedRun === undefined ? {} : await deliveredFiles(deployment, org, record, archivedRun.manifest),
         });
       }
-      const calls = world.requests
+      const calls = deployment.requests
         .filter(({ path, key }) => key !== null && path.includes('/analytics/report/'))
         .map(({ key, at }) => ({ key: key ?? '', at }));
       return {
         runs: all,
-        due: dueBetween(world, known, requests, from, to),
+        due: dueRuns(deployment, known, requests, from, to),
         asked: requests.map(({ ids }) => ids),
-        strangers,
+        misdelivered,
         calls,
         budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 },
-        figures: await figuresOf(world, archived, known),
-        leaks: (await leaksAnywhere(world)).map(({ what, where, around }) => `${what}: ${where}: ${around}`),
-        unmounted: world.strayFiles,
-        letIn: world.letIn,
-        strays: world.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
+        figures: await figuresOf(deployment, archived, known),
+        leaks: (await findLeaks(deployment)).map(({ what, where, around }) => `${what}: ${where}: ${around}`),
+        unmounted: deployment.strayFiles,
+        started: deployment.started,
+        strays: deployment.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
         jobs: await jobs(),
         memory: {
-          peakBytes: Math.max(...world.members.map((each) => each.peak())),
-          redisKeys: await world.client.dbsize(),
-          redisBytes: Number(/^used_memory:(\d+)/m.exec(await world.client.info('memory'))?.[1]),
+          peakBytes: Math.max(...deployment.members.map((each) => each.peak())),
+          redisKeys: await deployment.client.dbsize(),
+          redisBytes: Number(/^used_memory:(\d+)/m.exec(await deployment.client.info('memory'))?.[1]),
         },
       };
     },
@@ -109,28 +109,29 @@ export async function openRecord(world: World): Promise<OnRecord> {
   };
 }
 
-/** In what people, files and Redis were given; mails and a store's objects are looked at as files. */
-async function leaksAnywhere(world: World): Promise<Leak[]> {
-  const copies = join(world.folder, 'copies');
+/** Secrets in logs, deliveries, the archive and Redis; mails and S3 objects are scanned as files. */
+async function findLeaks(deployment: Deployment): Promise<Leak[]> {
+  const copies = join(deployment.folder, 'copies');
   await mkdir(copies);
-  for (const [nth, { raw }] of world.sink.arrived().entries()) await writeFile(join(copies, `mail-${nth}.eml`), raw);
-  for (const [nth, { bytes }] of [...world.s3.objects.values()].entries())
+  for (const [nth, { raw }] of deployment.sink.arrived().entries())
+    await writeFile(join(copies, `mail-${nth}.eml`), raw);
+  for (const [nth, { bytes }] of [...deployment.s3.objects.values()].entries())
     await writeFile(join(copies, `object-${nth}`), bytes);
-  const folders = ['log', 'copies', 'out', ...(world.kind === 'directory' ? ['archive'] : [])];
+  const folders = ['log', 'copies', 'out', ...(deployment.kind === 'directory' ? ['archive'] : [])];
   const found = await Promise.all([
-    ...folders.map((name) => leaksIn(join(world.folder, name))),
-    leaksInRedis(world.redis.url),
+    ...folders.map((name) => leaksIn(join(deployment.folder, name))),
+    leaksInRedis(deployment.redis.url),
   ]);
   return found.flat();
 }
 
-function orgOf({ orgs }: World, id: string): SoakOrg {
+function orgOf({ orgs }: Deployment, id: string): SoakOrg {
   const org = orgs.find((one) => one.id === id);
   if (org === undefined) throw new Error(`a run of ${id}, which is nobody`);
   return org;
 }
 
-function meantOf(org: SoakOrg, report: string): string[] {
+function expectedDeliveries(org: SoakOrg, report: string): string[] {
   if (report === ON_DEMAND) return [`mail ${mailbox(org, 'lead')}`];
   return [
     ...READERS[org.kind].map((who) => `mail ${mailbox(org, who)}`),
@@ -139,9 +140,9 @@ function meantOf(org: SoakOrg, report: string): string[] {
   ];
 }
 
-/** Counted from the definition's words, with nothing of Docket's. */
-function dueBetween(
-  { orgs }: World,
+/** Expected runs, computed without Docket's code. */
+function dueRuns(
+  { orgs }: Deployment,
   known: ReadonlyMap<string, RunRecord>,
   requests: readonly Request[],
   from: number,
@@ -163,10 +164,10 @@ const foreign = (text: string, { canary }: SoakOrg): string[] => [
   ...new Set([...text.matchAll(/Canary\d\dx/g)].map(([found]) => found).filter((found) => found !== canary)),
 ];
 
-/** How often each mailbox got each run. Looks for foreign words in each message on its way. */
-async function mailsByRun(world: World, strangers: string[]): Promise<Map<string, Map<string, number>>> {
+/** Number of messages by run and mailbox. Searches each message for canaries of other organizations. */
+async function mailsByRun(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Map<string, number>>> {
   const byRun = new Map<string, Map<string, number>>();
-  for (const { run, to, raw } of world.sink.arrived()) {
+  for (const { run, to, raw } of deployment.sink.arrived()) {
     const came = byRun.get(run) ?? new Map<string, number>();
     byRun.set(run, came);
     const { subject, text, html, attachments } = await PostalMime.parse(raw, { attachmentEncoding: 'arraybuffer' });
@@ -181,10 +182,10 @@ async function mailsByRun(world: World, strangers: string[]): Promise<Map<string
     ].join('\n');
     for (const address of to) {
       came.set(address, (came.get(address) ?? 0) + 1);
-      const org = world.orgs.find(({ id }) => address.endsWith(`@${id}.example`));
-      const found = org === undefined ? ['nobody of ours'] : foreign(content, org);
-      if (org !== undefined && !content.includes(org.canary)) found.push('nothing of its own');
-      if (found.length > 0) strangers.push(`a mail of run ${run} to ${address}: ${found.join(', ')}`);
+      const org = deployment.orgs.find(({ id }) => address.endsWith(`@${id}.example`));
+      const found = org === undefined ? ['an unknown recipient'] : foreign(content, org);
+      if (org !== undefined && !content.includes(org.canary)) found.push('no canary of its own');
+      if (found.length > 0) misdelivered.push(`a mail of run ${run} to ${address}: ${found.join(', ')}`);
     }
   }
   return byRun;
@@ -193,24 +194,29 @@ async function mailsByRun(world: World, strangers: string[]): Promise<Map<string
 interface Archived {
   readonly org: string;
   readonly manifest: Manifest;
-  readonly box: RunFiles;
+  readonly runFiles: RunFiles;
   readonly faults: readonly string[];
 }
 
-async function archivedRuns(world: World, strangers: string[]): Promise<Map<string, Archived>> {
-  const shelf = world.shelf();
+async function archivedRuns(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Archived>> {
+  const archive = deployment.archive();
   const found = new Map<string, Archived>();
-  for await (const shelved of shelf.listRuns()) {
-    const manifest = await readManifest(shelved.files);
+  for await (const archivedRun of archive.listRuns()) {
+    const manifest = await readManifest(archivedRun.files);
     if (manifest === undefined) continue;
-    const org = orgOf(world, shelved.org);
+    const org = orgOf(deployment, archivedRun.org);
     for (const { name } of manifest.files) {
-      const bytes = await shelved.files.get(`files/${name}`);
+      const bytes = await archivedRun.files.get(`files/${name}`);
       const text = bytes === undefined ? '' : name.endsWith('.xlsx') ? textOfZip(bytes) : bytes.toString('utf8');
       const others = foreign(`${name} ${text}`, org);
-      if (others.length > 0) strangers.push(`${name} of run ${shelved.id} of ${org.id}: ${others.join(', ')}`);
+      if (others.length > 0) misdelivered.push(`${name} of run ${archivedRun.id} of ${org.id}: ${others.join(', ')}`);
     }
-    found.set(shelved.id, { org: shelved.org, manifest, box: shelved.files, faults: await runProblems(shelved) });
+    found.set(archivedRun.id, {
+      org: archivedRun.org,
+      manifest,
+      runFiles: archivedRun.files,
+      faults: await runProblems(archivedRun),
+    });
   }
   return found;
 }
@@ -222,8 +228,8 @@ const textOfZip = (bytes: Uint8Array): string =>
 
 const hex = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-async function placesOf(
-  world: World,
+async function deliveredFiles(
+  deployment: Deployment,
   org: SoakOrg,
   { id, report }: RunRecord,
   { files }: Manifest,
@@ -231,16 +237,15 @@ async function placesOf(
   if (report === ON_DEMAND) return {};
   const directory: string[] = [];
   const s3: string[] = [];
-  // The pack of everything in one file is for whoever asks the archive.
+  // The zip file is not delivered.
   for (const { name, sha256 } of files.filter(({ format }) => format !== 'zip')) {
     if (usesFolder(org.kind)) {
-      const bytes = await readFile(join(world.folder, 'out', org.id, id, name)).catch(() => undefined);
-      if (bytes === undefined || hex(bytes) !== sha256) directory.push(`${name} is not in its folder as it was sealed`);
+      const bytes = await readFile(join(deployment.folder, 'out', org.id, id, name)).catch(() => undefined);
+      if (bytes === undefined || hex(bytes) !== sha256) directory.push(`${name} in its folder is missing or differs`);
     }
     if (usesS3(org.kind)) {
-      const object = world.s3.objects.get(`${org.id}/${id}/${name}`);
-      if (object === undefined || hex(object.bytes) !== sha256)
-        s3.push(`${name} is not in its bucket as it was sealed`);
+      const object = deployment.s3.objects.get(`${org.id}/${id}/${name}`);
+      if (object === undefined || hex(object.bytes) !== sha256) s3.push(`${name} in its bucket is missing or differs`);
     }
   }
   return {
@@ -249,18 +254,18 @@ async function placesOf(
   };
 }
 
-/** Each sealed figure beside what another, undisturbed service of the same data says to a question put by hand. */
+/** Compares each published value with a second instance of the service that has the same data and no faults. */
 async function figuresOf(
-  world: World,
+  deployment: Deployment,
   archived: ReadonlyMap<string, Archived>,
   known: ReadonlyMap<string, RunRecord>,
 ): Promise<Facts['figures']> {
-  const twin = inProcessSandbox({ now: world.serviceNow });
+  const reference = inProcessSandbox({ now: deployment.serviceNow });
   const answers = new Map<string, readonly string[]>();
   const wrong: string[] = [];
   let compared = 0;
-  for (const [id, { org: orgId, manifest, box }] of archived) {
-    const org = orgOf(world, orgId);
+  for (const [id, { org: orgId, manifest, runFiles }] of archived) {
+    const org = orgOf(deployment, orgId);
     const { from, to, timezone } = manifest.period;
     const name = `${org.id}/${manifest.report} ${manifest.slot}`;
     const slot = known.get(id)?.trigger === 'schedule' ? manifest.slot : undefined;
@@ -271,11 +276,11 @@ async function figuresOf(
     }
     const question = JSON.stringify({ metrics: METRICS, time: { from, to, timezone } });
     const asked = `${org.service} ${question}`;
-    const right = answers.get(asked) ?? (await answerOf(twin, org, question));
+    const right = answers.get(asked) ?? (await answerOf(reference, org, question));
     answers.set(asked, right);
     const file = manifest.files.find((one) => one.name.endsWith(' figures.csv'))?.name;
-    const bytes = file === undefined ? undefined : await box.get(`files/${file}`);
-    // Behind the figures the file says whether the period was still running.
+    const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);
+    // The last column shows whether the period was running.
     const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
     compared += METRICS.length;
     if (row.join() !== right.join()) wrong.push(`${name}: ${row.join(', ')} instead of ${right.join(', ')}`);
@@ -283,7 +288,11 @@ async function figuresOf(
   return { compared, wrong };
 }
 
-async function answerOf(twin: ReturnType<typeof inProcessSandbox>, org: SoakOrg, question: string): Promise<string[]> {
-  const { rows } = await twin.answered(JSON.parse(question), { org: org.service });
+async function answerOf(
+  reference: ReturnType<typeof inProcessSandbox>,
+  org: SoakOrg,
+  question: string,
+): Promise<string[]> {
+  const { rows } = await reference.answered(JSON.parse(question), { org: org.service });
   return METRICS.map((metric) => String(rows[0]?.[metric]));
 }

@@ -6,79 +6,79 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/demo/local-redis.ts';
-import { type Way, wayTo } from './way.ts';
+import { type NetworkProxy, startProxy } from './network-proxy.ts';
 
 export type Env = Readonly<Record<string, string>>;
 
-/** How a member ended: by whose will, and how. */
-export interface Ending {
+/** How a process ended. */
+export interface ProcessExit {
   readonly why: 'killed' | 'asked' | 'itself';
-  /** Null where a signal ended it. */
+  /** Null after a signal. */
   readonly code: number | null;
-  /** What it said last. */
+  /** Its last line on stderr. */
   readonly last: string;
 }
 
-/** A `docket start` that somebody looks after: it is started again when it ends. Its clock and its ways are its own. */
-export interface Member {
+/** A supervised `docket start`: restarted when it exits. It has its own clock and network proxies. */
+export interface DocketProcess {
   readonly name: string;
   readonly url: string;
-  readonly redis: Way;
-  readonly api: Way;
-  readonly mail: Way;
-  readonly endings: readonly Ending[];
-  /** Bytes of memory it had at most, of all its lives. */
+  readonly redis: NetworkProxy;
+  readonly api: NetworkProxy;
+  readonly mail: NetworkProxy;
+  readonly endings: readonly ProcessExit[];
+  /** Peak memory over all restarts, bytes. */
   peak(): number;
-  /** Lines on its stderr that only a defect writes: of a stack trace, or Node's warning of a leak. */
+  /** Lines on stderr that show a defect: stack traces, and Node's leak warnings. */
   readonly strays: readonly string[];
   up(): void;
-  /** SIGKILL. Whoever looks after it starts it again after so long, ms. */
+  /** SIGKILL, then a restart after `awayMs`. */
   kill(awayMs: number): Promise<void>;
-  /** SIGTERM, and it stays down until `up`. */
+  /** SIGTERM; stays down until `up`. */
   stop(): Promise<void>;
   freeze(ms: number): Promise<void>;
   ready(): Promise<boolean>;
   close(): Promise<void>;
-  /** For a soak that is broken off: it leaves nobody behind. */
-  abandon(): void;
+  /** SIGKILL without waiting, for an aborted soak. */
+  killNow(): void;
 }
 
-export interface MemberOptions {
+export interface DocketProcessOptions {
   readonly name: string;
   readonly role: string;
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly folder: string;
   readonly env: Env;
-  /** The file that libfaketime reads its offset from, and libfaketime itself. */
+  /** File with the clock's offset for libfaketime, and the path of libfaketime. */
   readonly clock: { readonly file: string; readonly preload: string };
   readonly redisPort: number;
   readonly apiPort: number;
   readonly mailPort: number;
 }
 
-/** Of the mail server: one that the scan for secrets knows, in each form. */
+/** Password for the mail server; the secret scan searches for it in all forms. */
 export const SMTP_PASSWORD = 'canary-secret-of-the-soak';
 
-/** How long a process may take to stop when it is asked, ms; the grace it gives its runs is shorter. */
-const STOP_MS = 30_000;
+/** Limit for a stop after SIGTERM, ms; longer than the grace period of runs. */
+const STOP_TIMEOUT_MS = 30_000;
 
 const DEFECT = /^\s+at |^Uncaught|^node:internal|MaxListenersExceeded|PromiseRejection/;
 
-export async function member(options: MemberOptions): Promise<Member> {
+export async function member(options: DocketProcessOptions): Promise<DocketProcess> {
   const { name, role, main, folder, env, clock } = options;
   const [redis, api, mail] = await Promise.all([
-    wayTo(options.redisPort),
-    wayTo(options.apiPort),
-    wayTo(options.mailPort),
+    startProxy(options.redisPort),
+    startProxy(options.apiPort),
+    startProxy(options.mailPort),
   ]);
   const log = createWriteStream(join(folder, 'log', `${name}.log`), { flags: 'a' });
-  const endings: Ending[] = [];
+  const endings: ProcessExit[] = [];
   const strays: string[] = [];
   const adminPort = await freePort();
   let child: ChildProcess | undefined;
   let wanted = false;
-  let why: Ending['why'] = 'itself';
+  let why: ProcessExit['why'] = 'itself';
   let peak = 0;
 
   const start = () => {
@@ -110,7 +110,7 @@ export async function member(options: MemberOptions): Promise<Member> {
     started.once('close', (code) => {
       child = undefined;
       endings.push({ why, code, last });
-      // As a supervisor does.
+
       if (why === 'itself') setTimeout(start, 1_000);
     });
   };
@@ -121,13 +121,13 @@ export async function member(options: MemberOptions): Promise<Member> {
     peak = Math.max(peak, Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024);
   }, 1_000);
 
-  const end = async (signal: NodeJS.Signals, reason: Ending['why']): Promise<void> => {
+  const end = async (signal: NodeJS.Signals, reason: ProcessExit['why']): Promise<void> => {
     const going = child;
     if (going === undefined) return;
     why = reason;
     const gone = once(going, 'close');
     going.kill(signal);
-    const late = AbortSignal.timeout(STOP_MS);
+    const late = AbortSignal.timeout(STOP_TIMEOUT_MS);
     late.addEventListener('abort', () => going.kill('SIGKILL'));
     await gone;
   };
@@ -168,7 +168,7 @@ export async function member(options: MemberOptions): Promise<Member> {
         },
         () => false,
       ),
-    abandon: () => void child?.kill('SIGKILL'),
+    killNow: () => void child?.kill('SIGKILL'),
     close: async () => {
       wanted = false;
       clearInterval(remember);
@@ -179,6 +179,6 @@ export async function member(options: MemberOptions): Promise<Member> {
   };
 }
 
-/** What libfaketime reads: so many seconds from the machine's clock, with a fraction or without. */
+/** Sets the offset from the machine's clock, in seconds, for libfaketime. */
 export const setClock = (file: string, seconds: number): Promise<void> =>
   writeFile(file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}`);

@@ -1,58 +1,58 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { z } from 'zod';
 
-/** What is to happen with a piece of bytes that a client sends: it goes on, or it and all after it on its connection is lost. */
-export type Passage = 'on' | 'lost';
+/** What to do with bytes from a client: forward them, or drop them and all later ones of the connection. */
+export type ProxyAction = 'forward' | 'drop';
 
-/** Which way bytes go: from clients to the server, back, or both. */
+/** From clients to the server, back, or both. */
 export type Direction = 'requests' | 'replies' | 'both';
 
-/** A way over the network, from clients to one server, that can be cut and slowed. */
-export interface Way {
+/** A TCP proxy in front of one server, with network faults. */
+export interface NetworkProxy {
   readonly port: number;
-  /** From now on nothing passes in this direction, and nobody is told: what is sent waits, as in a network that drops packets. */
+  /** Holds back all bytes in this direction without closing connections, as a network that drops packets. */
   cut(direction?: Direction): void;
-  /** All that waits arrives. */
+  /** Forwards all bytes pending back. */
   heal(): void;
-  /** Breaks every connection off. */
+  /** Destroys all connections. */
   reset(): void;
-  /** Each piece that a client sends from now on is so long on its way, ms. Replies are not. */
+  /** Delay of bytes from clients, ms. Replies are not delayed. */
   slow(ms: number): void;
-  /** Told of each piece that a client sends, as it comes; undefined: nobody is. */
-  watch(watcher: ((piece: Buffer) => Passage) | undefined): void;
+  /** Called with all bytes from clients; undefined removes the watcher. */
+  watch(watcher: ((bytes: Buffer) => ProxyAction) | undefined): void;
   close(): Promise<void>;
 }
 
-export async function wayTo(port: number, host = '127.0.0.1'): Promise<Way> {
+export async function startProxy(port: number, host = '127.0.0.1'): Promise<NetworkProxy> {
   const sockets = new Set<Socket>();
-  const held: (() => void)[] = [];
+  const pending: (() => void)[] = [];
   let cut: Direction | undefined;
   let delayMs = 0;
-  let watcher: ((piece: Buffer) => Passage) | undefined;
+  let watcher: ((bytes: Buffer) => ProxyAction) | undefined;
   const pass = (direction: Direction, act: () => void) => {
-    if (cut === 'both' || cut === direction) held.push(act);
+    if (cut === 'both' || cut === direction) pending.push(act);
     else act();
   };
   const join = (from: Socket, to: Socket, direction: 'requests' | 'replies') => {
     const slowed = direction === 'requests';
     let arrival = 0;
-    let lost = false;
+    let dropped = false;
     const later = (act: () => void) => {
       const now = Date.now();
-      // In order: what is sent later does not overtake.
+      // Keeps the order.
       arrival = Math.max(arrival, now + (slowed ? delayMs : 0));
       if (arrival <= now) pass(direction, act);
       else setTimeout(() => pass(direction, act), arrival - now);
     };
-    from.on('data', (piece: Buffer) => {
-      if (slowed && !lost && watcher?.(piece) === 'lost') lost = true;
-      if (!lost) later(() => void to.write(piece));
+    from.on('data', (bytes: Buffer) => {
+      if (slowed && !dropped && watcher?.(bytes) === 'drop') dropped = true;
+      if (!dropped) later(() => void to.write(bytes));
     });
     from.on('end', () => later(() => to.end()));
     from.on('error', () => {});
     from.on('close', () => {
       sockets.delete(from);
-      // As a broken connection is on the other side too, once the word of it gets there.
+      // The other side learns of it after the delay.
       later(() => to.destroy());
     });
   };
@@ -69,7 +69,7 @@ export async function wayTo(port: number, host = '127.0.0.1'): Promise<Way> {
   const { port: own } = z.object({ port: z.number() }).parse(server.address());
   const heal = () => {
     cut = undefined;
-    for (const act of held.splice(0)) act();
+    for (const act of pending.splice(0)) act();
   };
   const reset = () => {
     for (const socket of sockets) socket.destroy();

@@ -16,71 +16,71 @@ import { faketimeRedisEnv, libfaketime } from '../support/libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from '../support/s3-server.ts';
 import { BUDGET, definitionsOf, EVERY_HOURS, keyVariable, type SoakOrg, soakOrgs } from './definitions.ts';
+import { type DocketProcess, type Env, member, setClock } from './docket-process.ts';
 import { type MailSink, mailSink } from './mail-sink.ts';
-import { type Env, type Member, member, setClock } from './member.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ORGS = 40;
 
-/** On what the archive of the deployment stands. */
+/** Storage of the deployment's archive. */
 export type ArchiveKind = 'directory' | 's3';
 
-export interface World {
+export interface Deployment {
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly folder: string;
-  /** What every member has in its environment. */
+  /** Environment of every process. */
   readonly env: Env;
   readonly kind: ArchiveKind;
   readonly archiveFolder: string;
   readonly stagingFolder: string;
-  /** What the disks of all members refuse, as `test/support/disk-faults.mjs` reads it. */
+  /** File with the disk faults of all processes, for `test/support/disk-faults.mjs`. */
   readonly diskFaults: string;
-  /** Files that came to stand where the archive is mounted, while it was not. */
+  /** Files written to the archive folder while it was not mounted. */
   readonly strayFiles: string[];
-  /** What second deployments did instead of refusing to start. */
-  readonly letIn: string[];
+  /** Second deployments that did not refuse to start, with what they did. */
+  readonly started: string[];
   readonly orgs: readonly SoakOrg[];
   readonly redis: RestartableRedis;
-  /** Past all ways, for those who look. */
+  /** A direct connection, without proxy. */
   readonly client: Redis;
   readonly sandbox: Sandbox;
-  /** Every request that came to the service. */
+  /** All requests to the service. */
   readonly requests: readonly SandboxRequest[];
   /** The end of the service's history, epoch ms. */
   readonly serviceNow: number;
   readonly sink: MailSink;
   readonly s3: S3Server;
-  readonly workers: readonly Member[];
-  readonly schedulers: readonly Member[];
-  readonly members: readonly Member[];
-  /** Of the admin route, an operator's. */
+  readonly workers: readonly DocketProcess[];
+  readonly schedulers: readonly DocketProcess[];
+  readonly members: readonly DocketProcess[];
+  /** An operator's admin token. */
   readonly token: string;
   /** Seconds from the machine's clock. */
   readonly clock: { offset: number };
-  /** Epoch ms by the clocks of the members. */
+  /** Epoch ms by the clocks of the processes. */
   now(): number;
-  /** By which every member's clock is set, in turn; one that has a fault of its own keeps it. */
+  /** Sets the clocks of all processes, one after the other. */
   setClocks(seconds: number): Promise<void>;
-  setClock(of: Member, seconds: number): Promise<void>;
+  setClock(of: DocketProcess, seconds: number): Promise<void>;
   setRedisClock(seconds: number): Promise<void>;
-  /** The archive, for those who look when all is over. */
-  shelf(): ArchiveStorage;
+  /** The archive, for reading after the soak. */
+  archive(): ArchiveStorage;
   /** Writes the definitions of this version. */
   define(version: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** @param main the build's `dist/main.js` */
-export async function openWorld(main: string, share: () => number, kind: ArchiveKind): Promise<World> {
+export async function openDeployment(main: string, share: () => number, kind: ArchiveKind): Promise<Deployment> {
   await program('redis-server', 'redis-server');
   const preload = await libfaketime();
   const run = promisify(execFile);
   const folder = await mkdtemp(join(tmpdir(), 'docket-soak-'));
   for (const name of ['log', 'out']) await mkdir(join(folder, name));
 
-  // Half an hour past a slot, so that each jump of the clocks passes over one and ends between two.
+  // Half an hour after a slot, so that each clock jump crosses one slot and ends between two.
   const began = Date.now();
   const grid = EVERY_HOURS * HOUR_MS;
   const offset = Math.round((Math.ceil(began / grid) * grid + HOUR_MS / 2 - began) / 1000);
@@ -95,9 +95,9 @@ export async function openWorld(main: string, share: () => number, kind: Archive
   const sandbox = await startSandbox({ now: serviceNow, windowMs: BUDGET.window * 1000, cacheSeconds: 0 });
   const sink = await mailSink(share);
   const s3 = await s3Server();
-  // As a store has it: runs are listed by the thousand here.
+  // As real stores do: runs are listed by the thousand here.
   s3.page = 1_000;
-  // Signatures are dated by the clocks of those who sign.
+  // Signatures use the clocks of the processes.
   const clock = { offset };
   s3.now = () => Date.now() + clock.offset * 1000;
 
@@ -134,7 +134,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     ...Object.fromEntries(keys),
   };
   const clockOf = (name: string) => join(folder, `clock-${name}`);
-  const hire = async (name: string, role: string): Promise<Member> => {
+  const startProcess = async (name: string, role: string): Promise<DocketProcess> => {
     await setClock(clockOf(name), offset);
     return member({
       name,
@@ -148,13 +148,13 @@ export async function openWorld(main: string, share: () => number, kind: Archive
       mailPort: sink.port,
     });
   };
-  const workers = await Promise.all(['w1', 'w2', 'w3'].map((name) => hire(name, 'worker')));
-  const schedulers = await Promise.all(['s1', 's2'].map((name) => hire(name, 'scheduler,admin')));
+  const workers = await Promise.all(['w1', 'w2', 'w3'].map((name) => startProcess(name, 'worker')));
+  const schedulers = await Promise.all(['s1', 's2'].map((name) => startProcess(name, 'scheduler,admin')));
   const members = [...workers, ...schedulers];
-  const abandon = () => {
-    for (const each of members) each.abandon();
+  const killAll = () => {
+    for (const each of members) each.killNow();
   };
-  process.once('exit', abandon);
+  process.once('exit', killAll);
 
   const requests: SandboxRequest[] = [];
   const collect = () => {
@@ -162,14 +162,14 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     const last = requests.at(-1);
     requests.push(...seen.slice(last === undefined ? 0 : seen.lastIndexOf(last) + 1));
   };
-  // The sandbox keeps its last 10,000.
+  // The sandbox keeps its last 10,000 requests.
   const collecting = setInterval(collect, 500);
 
-  let shelf: ArchiveStorage | undefined;
-  const openShelf = (): ArchiveStorage => {
+  let archive: ArchiveStorage | undefined;
+  const openArchive = (): ArchiveStorage => {
     if (kind === 'directory') return directoryStorage(archiveFolder);
     const place = parseArchiveUrl(bucket);
-    if (!('kind' in place) || place.kind !== 's3') throw new Error(`${bucket} names no bucket`);
+    if (!('kind' in place) || place.kind !== 's3') throw new Error(`no bucket in ${bucket}`);
     s3.now = Date.now;
     return s3Storage(place, secretSource(env));
   };
@@ -184,7 +184,7 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     stagingFolder,
     diskFaults,
     strayFiles: [],
-    letIn: [],
+    started: [],
     orgs,
     redis,
     client,
@@ -208,15 +208,15 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     },
     setClock: ({ name }, seconds) => setClock(clockOf(name), seconds),
     setRedisClock: (seconds) => setClock(redisClock, seconds),
-    shelf: () => {
-      shelf ??= openShelf();
-      return shelf;
+    archive: () => {
+      archive ??= openArchive();
+      return archive;
     },
     define: async (version) => {
       for (const [name, text] of Object.entries(definitionsOf(orgs, version, outside))) {
         const path = join(folder, 'jobs', name);
         await mkdir(dirname(path), { recursive: true });
-        // Whole or not at all, as a deployment puts it: a process that starts just now reads it.
+        // Atomic: a starting process may read it now.
         await writeFile(`${path}.new`, text);
         await rename(`${path}.new`, path);
       }
@@ -224,8 +224,8 @@ export async function openWorld(main: string, share: () => number, kind: Archive
     close: async () => {
       clearInterval(collecting);
       for (const each of members) await each.close();
-      process.off('exit', abandon);
-      shelf?.close();
+      process.off('exit', killAll);
+      archive?.close();
       client.disconnect();
       await sandbox.close();
       await sink.close();
