@@ -61,7 +61,7 @@ async function stallDuring(work) {
 const requestOf = async (tables) => ({
   dataset: datasetOf(tables),
   outputs: [{ format: 'csv' }],
-  files: { folder: await mkdtemp(join(folder, 'files-')), digest: 'd'.repeat(64), zipped: true },
+  files: { folder: await mkdtemp(join(folder, 'files-')), digest: 'd'.repeat(64), bundled: ['csv'] },
   mail: { templates: undefined, attached: [] },
   run: 'r'.repeat(32),
   madeAt: MADE_AT,

@@ -1,25 +1,25 @@
-/** A reading of another machine's wall clock, taken between two of our monotonic clock; all ms. */
+/** A reading of a remote wall clock between two readings of our monotonic clock; ms. */
 export interface WallClockReading {
   readonly wall: number;
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
-/** Less than this (ms) is no step that anybody has to know of. */
+/** Smaller steps (ms) are ignored. */
 const MIN_STEP_MS = 250;
-/** What two clocks may drift apart, and a time server correct bit by bit, in ms a ms. */
+/** Drift between two clocks, ms per ms; time servers correct it gradually. */
 const MAX_DRIFT = 0.0005;
 
 /**
- * Tells the steps of a wall clock by ours, which never steps: each reading bounds how far the two are apart, and two whose
- * bounds do not meet are of either side of a step. Delays widen the bounds and make no step.
+ * Detects steps of a remote wall clock by comparing it with our monotonic clock. Each reading gives bounds for the offset of
+ * the two clocks; readings with disjoint bounds are from before and after a step. Network delays only widen the bounds.
  *
- * @returns takes a reading, in any order; the step in ms where it shows one
+ * @returns takes readings in any order; returns the step in ms where one shows
  */
 export function clockStepDetector(): (reading: WallClockReading) => number | undefined {
   let bounds: { readonly low: number; readonly high: number; readonly at: number } | undefined;
   return ({ wall, sentAt, receivedAt }) => {
-    // Whole milliseconds: the rest was cut off.
+    // `wall` is truncated to whole milliseconds.
     const now = { low: wall - receivedAt, high: wall + 1 - sentAt, at: receivedAt };
     if (bounds === undefined) {
       bounds = now;
@@ -27,12 +27,12 @@ export function clockStepDetector(): (reading: WallClockReading) => number | und
     }
     const drift = Math.abs(now.at - bounds.at) * MAX_DRIFT;
     const [low, high] = [bounds.low - drift, bounds.high + drift];
-    const apart = now.low > high ? now.low - high : now.high < low ? now.high - low : 0;
-    if (apart === 0) bounds = { low: Math.max(low, now.low), high: Math.min(high, now.high), at: now.at };
+    const gap = now.low > high ? now.low - high : now.high < low ? now.high - low : 0;
+    if (gap === 0) bounds = { low: Math.max(low, now.low), high: Math.min(high, now.high), at: now.at };
     else {
       const step = (now.low + now.high - low - high) / 2;
       bounds = now;
-      if (Math.abs(apart) >= MIN_STEP_MS) return Math.round(step);
+      if (Math.abs(gap) >= MIN_STEP_MS) return Math.round(step);
     }
     return undefined;
   };

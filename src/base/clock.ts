@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as timeout } from 'node:timers/promises';
 
-/** Time as a parameter: everything that asks for "now" or waits takes one, so that tests can move it. */
+/** Time as a parameter: code that reads the time or waits takes a clock, which tests control. */
 export interface Clock {
   /** Epoch milliseconds, UTC. */
   now(): number;
@@ -10,9 +10,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that also measures durations, which no step of the wall clock touches. */
+/** A clock that also measures durations, unaffected by steps of the wall clock. */
 export interface SteadyClock extends Clock {
-  /** Milliseconds since an instant that only this machine knows: one origin for all its processes. Never steps. */
+  /** Ms since an arbitrary instant, the same for all processes of this machine. Never steps. */
   monotonic(): number;
 }
 
@@ -29,12 +29,12 @@ export const systemClock: SteadyClock = {
 };
 
 /**
- * Names what the readings of `SteadyClock.monotonic` of one process may be compared with: those of processes of the same
- * start of the same machine. Where the system does not say which that is, the name is the process's alone.
+ * Identifies the origin of `SteadyClock.monotonic`: readings may be compared between processes with the same id (the same
+ * boot of the same machine). Where the system gives none, the id is unique to the process.
  */
 export function bootId(): string {
   try {
-    // A container may have a time namespace of its own, whose monotonic clock has another origin.
+    // A container may have its own time namespace, with another origin of the monotonic clock.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/time')}`;
   } catch {
     return randomUUID();

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** A line as the log makes it. */
 const lineSchema = z.looseObject({
   level: z.string(),
   time: z.string(),
@@ -12,25 +11,25 @@ const LEVEL_COLORS: Readonly<Record<string, number>> = { debug: 90, info: 32, wa
 const DIM = 2;
 
 /**
- * A JSON line of the log as a person reads it on a terminal: time, level, sentence, fields; an error's parts below it, a
- * line each. It stays one line for one thing: whatever could break it was escaped before.
+ * Formats a JSON log line for a terminal: time, level, message, fields; an error's parts below, one line each. Values were
+ * escaped before (log-text.ts).
  */
 export function formatPretty(json: string, color: boolean): string {
   const { level, time, msg, error, ...fields } = lineSchema.parse(JSON.parse(json));
   const paint = (code: number, text: string) => (color ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const rest = Object.entries(fields).map(([name, value]) => `${paint(DIM, `${name}=`)}${formatValue(value)}`);
-  const head = [
+  const formatted = Object.entries(fields).map(([name, value]) => `${paint(DIM, `${name}=`)}${formatValue(value)}`);
+  const firstLine = [
     paint(DIM, time.slice(11)),
     paint(LEVEL_COLORS[level] ?? 0, level.toUpperCase().padEnd(5)),
     msg,
-    ...(rest.length === 0 ? [] : [` ${rest.join(' ')}`]),
+    ...(formatted.length === 0 ? [] : [` ${formatted.join(' ')}`]),
   ];
   const { code, message, ...more } = error ?? {};
-  const below = [
+  const errorLines = [
     ...(error === undefined ? [] : [`${paint(LEVEL_COLORS.error ?? 0, formatValue(code))} ${String(message)}`]),
     ...Object.entries(more).map(([name, value]) => `${paint(DIM, `${name}:`)} ${String(value)}`),
   ];
-  return [head.join(' '), ...below.map((line) => `    ${line}`), ''].join('\n');
+  return [firstLine.join(' '), ...errorLines.map((line) => `    ${line}`), ''].join('\n');
 }
 
 const formatValue = (value: unknown): string => {
@@ -38,7 +37,7 @@ const formatValue = (value: unknown): string => {
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
 };
 
-/** Whether a stream is to be coloured: `NO_COLOR` forbids it, `FORCE_COLOR` asks for it, else a terminal decides. */
+/** `NO_COLOR` disables colour, `FORCE_COLOR` enables it; otherwise terminals have it. */
 export function supportsColor(env: Readonly<Record<string, string | undefined>>, terminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';

@@ -3,7 +3,7 @@ import type { ErrorJson } from './error.ts';
 import { formatPretty } from './log-pretty.ts';
 import { sanitizeLogText } from './log-text.ts';
 
-/** What a log line may carry beside its sentence. An allow-list: a field that is not named here cannot be logged. */
+/** Fields of a log line. An allow-list: other fields are dropped. */
 export interface LogFields {
   run?: string;
   org?: string;
@@ -17,25 +17,25 @@ export interface LogFields {
   status?: number;
   ms?: number;
   count?: number;
-  /** Of how many `count` or `attempt` is one. */
+  /** Total, for `count` or `attempt`. */
   of?: number;
-  /** Tries of a run that were spent, this one included. */
+  /** Number of the attempt, from 1. */
   attempt?: number;
   until?: string;
   why?: string;
-  /** What happened, by its name in the audit log. */
+  /** Name of the event in the audit log. */
   event?: string;
-  /** Name of the token of the admin route: who asked for it. */
+  /** Name of the admin token, or of the person. */
   who?: string;
-  /** Address that it came from. */
+  /** Client address. */
   from?: string;
   url?: string;
-  /** What the process does: worker, scheduler, admin. */
+  /** Of the process: worker, scheduler, admin. */
   role?: string;
   path?: string;
   key?: string;
   correlation_id?: string;
-  /** Of the trace in which it was said, where traces are kept. */
+  /** Where traces are exported. */
   trace_id?: string;
   error?: ErrorJson;
 }
@@ -86,12 +86,12 @@ const ERROR_FIELDS = Object.keys({
   where: true,
   next: true,
   correlation_id: true,
-  // Not `delivered`, which is no text: the sentence says it.
+  // Not `delivered`, which is no text; the message has its content.
 } satisfies Record<Exclude<keyof ErrorJson, 'delivered'>, true>);
 
 type Redact = (text: string) => string;
 
-// The types already refuse other fields; this holds at run time too, where a cast or a spread could slip one in.
+// Also at run time: casts and spreads may pass other fields.
 const pickAllowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
@@ -118,15 +118,15 @@ function pickErrorFields(error: unknown, redact?: Redact): Record<string, unknow
 }
 
 export interface LogOptions {
-  /** Takes out of every text what this process knows to be secret. */
+  /** Removes this process's secrets from every text. */
   readonly redact?: Redact | undefined;
-  /** As a person reads it, in colour or not, rather than JSON. */
+  /** For people instead of JSON. */
   readonly pretty?: { readonly color: boolean } | undefined;
-  /** Where lines go; stderr when absent. */
+  /** Default: stderr. */
   readonly write?: (line: string) => void;
 }
 
-/** JSON lines on stderr: stdout belongs to what a command prints. */
+/** JSON lines on stderr; stdout is for the output of commands. */
 export function stderrLog(level: string, { redact, pretty, write }: LogOptions = {}): Log {
   const stream = write === undefined ? toStderr() : { write };
   const logger = pino(
@@ -139,30 +139,30 @@ export function stderrLog(level: string, { redact, pretty, write }: LogOptions =
     pretty === undefined ? stream : { write: (line: string) => void stream.write(formatPretty(line, pretty.color)) },
   );
   const line =
-    (at: 'debug' | 'info' | 'warn' | 'error') =>
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}): void => {
-      if (logger.isLevelEnabled(at)) logger[at](pickAllowed(fields, redact), sanitizeLogText(message, redact));
+      if (logger.isLevelEnabled(level)) logger[level](pickAllowed(fields, redact), sanitizeLogText(message, redact));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-/** So much is kept for a stderr that takes nothing at the moment; what comes on top of it is lost. */
+/** Buffered while stderr is blocked; further lines are dropped. */
 const MAX_UNWRITTEN_BYTES = 1 << 20;
 
 function toStderr() {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
-  // A disk that is full would otherwise throw out of each line, and fail the run that says it.
+  // On a full disk, every log call would throw and fail its run.
   stream.on('error', () => {});
   return stream;
 }
 
-/** The same log, where every line carries these fields: what belongs to a run is said by its run's log, and cannot forget it. */
-export function childLog(log: Log, own: LogFields | (() => LogFields)): Log {
-  const fieldsOf = typeof own === 'function' ? own : () => own;
+/** A log that adds these fields to every line. */
+export function childLog(log: Log, extra: LogFields | (() => LogFields)): Log {
+  const fieldsOf = typeof extra === 'function' ? extra : () => extra;
   const line =
-    (at: keyof Log) =>
+    (level: keyof Log) =>
     (message: string, fields?: LogFields): void =>
-      log[at](message, { ...fieldsOf(), ...fields });
+      log[level](message, { ...fieldsOf(), ...fields });
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 

@@ -1,23 +1,22 @@
 /**
- * The same function, which remembers its last answers: for pure ones that take long and are asked the same again and
- * again. What it answers is shared, and must not be changed.
+ * Caches the results of a slow pure function. Results are shared and must not be mutated.
  *
- * @param make pure; what it throws is not remembered
- * @param most answers that are kept; the oldest goes first
+ * @param compute errors are not cached; arguments must be JSON
+ * @param maxEntries the oldest entry is evicted first
  */
 export function memoize<Args extends readonly unknown[], Answer>(
-  make: (...args: Args) => Answer,
-  most: number,
+  compute: (...args: Args) => Answer,
+  maxEntries: number,
 ): (...args: Args) => Answer {
-  const answers = new Map<string, Answer>();
+  const cache = new Map<string, Answer>();
   return (...args) => {
     const key = JSON.stringify(args);
-    const known = answers.get(key);
-    if (known !== undefined) return known;
-    const answer = make(...args);
-    answers.set(key, answer);
-    const [oldest] = answers.size > most ? answers.keys() : [];
-    if (oldest !== undefined) answers.delete(oldest);
+    const cached = cache.get(key);
+    if (cached !== undefined) return cached;
+    const answer = compute(...args);
+    cache.set(key, answer);
+    const [oldest] = cache.size > maxEntries ? cache.keys() : [];
+    if (oldest !== undefined) cache.delete(oldest);
     return answer;
   };
 }

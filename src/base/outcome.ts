@@ -16,7 +16,7 @@ export const snooze = (until: number, why: string): Outcome<never> => ({ kind: '
 export const cancel = (why: string): Outcome<never> => ({ kind: 'cancel', why });
 export const fail = (error: DocketError): Outcome<never> => ({ kind: 'fail', error });
 
-/** What was thrown and is ours to tell becomes the outcome `fail`; an abort and a defect stay thrown. */
+/** A thrown `DocketError` becomes the outcome `fail`; aborts and defects are thrown. */
 export async function asOutcome<Value>(
   signal: AbortSignal,
   work: () => Promise<Outcome<Value>>,

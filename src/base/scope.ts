@@ -1,11 +1,8 @@
-/**
- * Whatever opens, closes, in reverse. A composition registers each part's `close` as soon as the part is open; when a
- * later part fails to open, `close()` still lets go of all the earlier ones.
- */
+/** Closes resources in reverse order of opening, including those opened before a later one failed to open. */
 export interface Scope {
-  /** Registers how to let go of `part` and returns it. */
+  /** Registers how to close `part`, and returns it. */
   use<Part>(part: Part, close: (part: Part) => unknown): Part;
-  /** Closes everything, last opened first, each even when another failed; then throws the first failure. Idempotent. */
+  /** Closes all parts, last opened first, also after a failure; then throws the first failure. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ const keysOf = (words: object): string[] =>
     typeof value === 'object' && value !== null ? keysOf(value) : [key],
   );
 
-describe('the words', () => {
+describe('the messages', () => {
   it('are of the locale’s language, with the numbers of its region', () => {
     expect(messagesFor('de-DE').workbook.contents.rows).toBe('Zeilen');
     expect(messagesFor('de-DE').workbook.run.rows(12_345)).toBe('12.345 Zeilen');
@@ -26,12 +26,12 @@ describe('the words', () => {
     expect(messagesFor('de-CH').notes.unknown_unit({ label: 'X', unit: 'chf' })).toContain('«chf»');
   });
 
-  it('are English for a language that we do not have', () => {
+  it('are English for an unsupported language', () => {
     expect(LANGUAGES).toEqual(['en', 'de']);
     expect(languageOf('fr-CH')).toBe(languageOf(DEFAULT_LOCALE));
   });
 
-  it('are all shown by something', () => {
+  it('are all used', () => {
     const sources = [
       ...filesIn('src/render'),
       ...filesIn('src/fetch'),
@@ -45,7 +45,7 @@ describe('the words', () => {
     expect(unused).toEqual([]);
   });
 
-  it('hold in Switzerland: its German has no ß', () => {
+  it('contain no ß, which Switzerland does not use', () => {
     for (const file of filesIn('src/i18n/de').filter((name) => name.endsWith('.ts'))) {
       expect(readFileSync(file, 'utf8'), file).not.toContain('ß');
     }

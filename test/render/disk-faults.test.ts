@@ -29,7 +29,7 @@ test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const)(
   },
 );
 
-test('an encrypted workbook for which there is no room leaves no readable one behind', async () => {
+test('an encrypted workbook that does not fit on the disk leaves no readable copy', async () => {
   const disk = faultyDisk(onTestFinished);
   disk.here();
   const place = await folder();

@@ -49,12 +49,12 @@ describe('a file name', () => {
     );
   });
 
-  it('never loses its ending, however long, and is not cut inside a character', () => {
+  it('keeps its extension, however long, and is not cut inside a grapheme', () => {
     const name = safeFileName('👩‍👩‍👧'.repeat(100), '.xlsx');
     expect(name.endsWith('👩‍👩‍👧.xlsx')).toBe(true);
   });
 
-  it('that two files would have is refused, whatever its case', () => {
+  it('that two files have is rejected, regardless of case', () => {
     expect(() =>
       assertDistinctNames([
         { name: 'KPIs.csv', label: 'one' },
@@ -65,7 +65,7 @@ describe('a file name', () => {
 });
 
 describe('sheet names', () => {
-  it('are legal, unique whatever their case, and say so when they had to give way', () => {
+  it('are valid and unique regardless of case, and numbered when they collide', () => {
     expect(
       sheetNames(['Durations', 'durations', "[a]: b/c\\d*? '", '', 'History', 'x'.repeat(40), 'x'.repeat(35)], 'Sheet'),
     ).toEqual([

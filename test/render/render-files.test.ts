@@ -19,7 +19,7 @@ import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 const { options, render } = useRenderFolder();
 
 describe('the files of a report', () => {
-  it('are told with their size and hash, under the names of their templates', async () => {
+  it('have their size and hash, and the names of their templates', async () => {
     const artifacts = await render(dataset([onboarding, workload]), [
       { format: 'xlsx', name: 'KPIs {{ period.label }}.xlsx' },
       { format: 'csv', name: '{{ org }} {{ section.id }}' },
@@ -55,7 +55,7 @@ describe('the files of a report', () => {
     expect(await readdir(first.folder)).toEqual([artifact!.name]);
   });
 
-  it('leave nothing behind when one of them fails', async () => {
+  it('are all removed when one of them fails', async () => {
     const about = await options({ logo: 'no such logo.png' });
     const outputs = [{ format: 'csv' }, { format: 'xlsx' }] as const;
     await expect(renderFiles(dataset([onboarding]), outputs, FORMATS, about)).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe('the files of a report', () => {
     expect(await readdir(about.folder)).toEqual([]);
   });
 
-  it('leave nothing behind when the run is cancelled meanwhile', async () => {
+  it('are all removed when the run is cancelled meanwhile', async () => {
     const cancel = new AbortController();
     const about = await options({ signal: cancel.signal });
     const many = table({
@@ -98,7 +98,7 @@ describe('the files of a report', () => {
     expect(await readdir(about.folder)).toEqual([]);
   });
 
-  it('fail with a sentence when the folder is not there', async () => {
+  it('fail with a DocketError when the folder does not exist', async () => {
     const about = await options();
     await rm(about.folder, { recursive: true });
     const failed = expect.objectContaining({ code: 'disk.unavailable', retryable: true, where: about.folder });
@@ -135,7 +135,7 @@ describe('a CSV file', () => {
     expect(text.split('\r\n')[1]).toBe('6390,6290,0.836,0.83,19011.5,15000,true');
   });
 
-  it('takes the edge off formulas in texts and headers, and leaves numbers alone', async () => {
+  it('escapes formulas in texts and headers, and leaves numbers unchanged', async () => {
     const evil = table({
       id: 'evil',
       columns: [groupColumn, { ...countColumn, label: '=1+1' }],

@@ -62,7 +62,7 @@ async function longList(rows: number) {
 }
 
 describe('rendering in threads', () => {
-  it('makes the same files and the same mail as in this one', async () => {
+  it('creates the same files and the same e-mail as in this thread', async () => {
     const data = dataset([...nastyDataset().tables, await longList(1000)]);
     const outputs = [{ format: 'xlsx' }, { format: 'csv' }] as const;
     const here = await createRenderer(FORMATS)(await requestOf(data, { outputs }), never);
@@ -73,7 +73,7 @@ describe('rendering in threads', () => {
     expect(there.mail.text).toBe(here.mail.text);
   });
 
-  it('leaves this thread only to hand over each row once, a few between two turns of its event loop', async () => {
+  it('sends each row once, a few per turn of the event loop', async () => {
     let inThisTurn = 0;
     let most = 0;
     let all = 0;
@@ -105,7 +105,7 @@ describe('rendering in threads', () => {
     expect(all).toBe(rows.length);
   });
 
-  it('gives back an error as it was thrown, with what its reader needs', async () => {
+  it('returns an error as it was thrown, with all its fields', async () => {
     const request = await requestOf(dataset([onboarding]));
     await rm(request.files.folder, { recursive: true });
     await expect(pool().render(request, never)).rejects.toMatchObject({
@@ -118,7 +118,7 @@ describe('rendering in threads', () => {
     });
   });
 
-  it('stops at once when it is told to, in the middle of a file, and leaves none', async () => {
+  it('stops immediately when it is cancelled in the middle of a file, and leaves none', async () => {
     const cancel = new AbortController();
     const request = await requestOf(dataset([await longList(200_000)]));
     const files = watch(request.files.folder);
@@ -132,7 +132,7 @@ describe('rendering in threads', () => {
     expect(artifacts).not.toEqual([]);
   });
 
-  it('gives up at once what has not begun yet, and touches nothing of what has', async () => {
+  it('cancels a task that has not begun, without affecting a running one', async () => {
     const renderer = pool({ threads: 1 });
     let firstEnded = false;
     const first = renderer.render(await requestOf(dataset([await longList(50_000)])), never).finally(() => {
@@ -150,12 +150,12 @@ describe('rendering in threads', () => {
     expect(await readdir(request.files.folder)).toEqual([]);
   });
 
-  it('never begins what is cancelled already', async () => {
+  it('never begins a cancelled task', async () => {
     const request = await requestOf(dataset([onboarding]));
     await expect(pool().render(request, AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
   });
 
-  it('refuses a report that does not fit into its memory, and goes on with the next', async () => {
+  it('rejects a report that exceeds its memory, and renders the next one', async () => {
     const renderer = pool({ threads: 1, memoryMb: 48 });
     const rows = Array.from({ length: 150_000 }, (_, index) =>
       row({ 'profile.group': `Group ${index} ${'x'.repeat(200)}`, 'profiles.created': index }),

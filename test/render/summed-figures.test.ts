@@ -39,18 +39,18 @@ const sheetsOf = async (tables: readonly Table[], locale: string) => {
   }));
 };
 
-describe.each(['en-GB', 'de-DE'])('what a pack in %s says of its sums', (locale) => {
+describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
   const words = messagesFor(locale);
   const { untouched } = words.workbook.contents;
   const sums = words.table.sumsOfCalls([label], [label]);
 
-  it('is that there are none, where there are none', async () => {
+  it('are not mentioned where there are none', async () => {
     const sheets = await sheetsOf([plain], locale);
     expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts).toContain(untouched([], false));
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
-  it('is which figures are sums of several calls, in workbook, mail and schema', async () => {
+  it('are named in workbook, e-mail and schema', async () => {
     const sheets = await sheetsOf([plain, summed], locale);
     const contents = sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts;
     expect(contents?.some((text) => text.includes('Three years') && text !== 'Three years')).toBe(true);
@@ -69,7 +69,7 @@ describe.each(['en-GB', 'de-DE'])('what a pack in %s says of its sums', (locale)
     expect(schema.description).toContain(sums);
   });
 
-  it('is that changes are its own, where it has some', async () => {
+  it('do not hide that changes are computed by Docket', async () => {
     const compared = { ...plain, compared: true, compareRange: { from: '2026-11-02', to: '2026-11-08' } };
     const sheets = await sheetsOf([compared], locale);
     const contents = sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { tableFacts } from '../../src/render/table-notes.ts';
 import { dataset, onboarding } from '../support/dataset.ts';
 
-test('what a table is compared with is said, also where its days are not known', () => {
+test('the compared period is named, also where its days are unknown', () => {
   const [known] = tableFacts(dataset([]), onboarding);
   const [unknown] = tableFacts(dataset([]), { ...onboarding, compareRange: null });
   const [none] = tableFacts(dataset([]), { ...onboarding, compared: false, compareRange: null });

@@ -1,34 +1,33 @@
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { SecretRef } from '../secrets/secret.ts';
+import { parseSecretRef, type SecretRef } from '../secrets/secret.ts';
 
-/** A bucket that holds the archive. Its field names are those of `deliveries[].s3`. */
+/** The archive's bucket. The field names are those of `deliveries[].s3`. */
 export interface ArchiveBucket {
   readonly kind: 's3';
   readonly bucket: string;
-  /** In front of every key, without `/` at either end; may be empty. */
+  /** Prefix of every key, without `/` at either end; may be empty. */
   readonly prefix: string;
   readonly endpoint?: string;
   readonly region?: string;
   readonly path_style?: boolean;
   readonly encryption?: 'AES256' | { readonly kms_key: string };
-  /** Absent: the default chain of the AWS SDK. */
+  /** Default: the AWS SDK's default chain. */
   readonly credentials?: {
     readonly access_key_id: SecretRef;
     readonly secret_access_key: SecretRef;
     readonly session_token?: SecretRef;
   };
-  /** Folder of this machine in which files are made, and downloaded that another machine has made. */
+  /** Local folder for files being written, and for downloads of files that other machines wrote. */
   readonly staging: string;
-  /** Whether mails may carry signed links into the archive. */
+  /** Whether mails may contain signed links to the archive. */
   readonly links: boolean;
 }
 
-/** What `DOCKET_ARCHIVE` names. */
 export type ArchiveLocation = { readonly kind: 'directory'; readonly folder: string } | ArchiveBucket;
 
-/** One thing that is wrong with the variable; `got` never repeats what may be a credential. */
+/** One error in the variable; `got` never repeats a possible credential. */
 export interface ArchiveUrlDiagnostic {
   readonly expected: string;
   readonly got: string;
@@ -52,87 +51,88 @@ const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/;
 const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})*$/;
 
 /**
- * Reads `file:DIR`, or `s3://bucket/prefix?endpoint=…&region=…&path_style=true&sse=AES256`. Every fault at once.
- * Credentials are references, `access_key_id=env:NAME` or `file:PATH`, or absent: never values.
+ * Reads `file:DIR`, or `s3://bucket/prefix?endpoint=…&region=…&path_style=true&sse=AES256`. Returns
+ * all errors at once. Credentials are references, `access_key_id=env:NAME` or `file:PATH`, never values.
  */
 export function parseArchiveUrl(text: string): ArchiveLocation | readonly ArchiveUrlDiagnostic[] {
-  if (!URL.canParse(text)) return [{ expected: `a file: or s3: URL, e.g. ${EXAMPLES}`, got: shown(text) }];
+  if (!URL.canParse(text)) return [{ expected: `a file: or s3: URL, e.g. ${EXAMPLES}`, got: quote(text) }];
   const url = new URL(text);
   if (url.protocol === 's3:') return parseBucketUrl(url);
   if (url.protocol !== 'file:')
-    return [{ expected: `a URL starting with file: or s3:, e.g. ${EXAMPLES}`, got: shown(text) }];
+    return [{ expected: `a URL starting with file: or s3:, e.g. ${EXAMPLES}`, got: quote(text) }];
   try {
     const folder = fileURLToPath(url);
-    // A URL has no relative path: `file:archive` would be /archive, and `file:` the root. No system takes a NUL.
+    // A URL has no relative paths: `file:archive` would be /archive, and `file:` the root.
     if (/^file:\//i.test(text) && !folder.includes('\0')) return { kind: 'directory', folder };
   } catch {
-    // No path of this system: said below.
+    // Not a path of this system.
   }
-  return [{ expected: 'a file: URL of a folder of this machine, file:///var/lib/docket/archive', got: shown(text) }];
+  return [{ expected: 'a file: URL of a folder of this machine, file:///var/lib/docket/archive', got: quote(text) }];
 }
 
-/** A text that cannot be a URL with a password or a key in it, as it is. */
-const shown = (text: string): string =>
-  /[@?]/.test(text) ? 'a value that is not one (not shown: it may hold a credential)' : `"${text}"`;
+/** The text, unless it may be a URL with credentials. */
+const quote = (text: string): string =>
+  /[@?]/.test(text) ? 'an invalid value (not shown: it may contain a credential)' : `"${text}"`;
 
 function parseBucketUrl(url: URL): ArchiveLocation | readonly ArchiveUrlDiagnostic[] {
-  const faults: ArchiveUrlDiagnostic[] = [];
-  const fault = (expected: string, got: string): undefined => {
-    faults.push({ expected, got });
+  const diagnostics: ArchiveUrlDiagnostic[] = [];
+  const add: AddDiagnostic = (expected, got) => {
+    diagnostics.push({ expected, got });
     return undefined;
   };
   if (url.username !== '' || url.password !== '') {
-    fault(
+    add(
       'no credentials in the URL: the default chain of the AWS SDK, or access_key_id=env:NAME&secret_access_key=env:NAME',
       'a user or password in front of the bucket (not shown)',
     );
   }
-  // A host name is no bucket's when it has a port: somebody wrote the endpoint there.
+  // A host with a port is an endpoint, not a bucket.
   if (!BUCKET.test(url.hostname) || url.port !== '') {
-    fault('the name of a bucket, s3://bucket/prefix, with the store itself in endpoint=', `"${url.host}"`);
+    add('the name of a bucket, s3://bucket/prefix, and the server in endpoint=', `"${url.host}"`);
   }
   const prefix = url.pathname.replace(/^\/|\/$/g, '');
   if (prefix !== '' && !PREFIX.test(prefix)) {
-    fault('a prefix of letters, digits, ".", "_" and "-", its steps divided by "/"', shown(prefix));
+    add('a prefix of letters, digits, ".", "_" and "-", separated by "/"', quote(prefix));
   }
-  if (url.hash !== '') fault('no "#" in the URL', shown(url.hash));
+  if (url.hash !== '') add('no "#" in the URL', quote(url.hash));
 
   const known: readonly string[] = PARAMETERS;
   for (const name of new Set(url.searchParams.keys())) {
-    if (!known.includes(name)) fault(`parameters among ${PARAMETERS.join(', ')}`, `"${name}"`);
-    else if (url.searchParams.getAll(name).length > 1) fault(`${name} once`, 'it more than once');
+    if (!known.includes(name)) add(`parameters among ${PARAMETERS.join(', ')}`, `"${name}"`);
+    else if (url.searchParams.getAll(name).length > 1) add(`${name} once`, 'several');
   }
-  const given = (name: Parameter): string | undefined => url.searchParams.get(name)?.trim() || undefined;
-  const either = (name: Parameter): boolean | undefined => {
-    const value = given(name);
+  const param = (name: Parameter): string | undefined => url.searchParams.get(name)?.trim() || undefined;
+  const boolean = (name: Parameter): boolean | undefined => {
+    const value = param(name);
     if (value === undefined) return undefined;
     return value === 'true' || value === 'false'
       ? value === 'true'
-      : fault(`${name}=true or ${name}=false`, `"${value}"`);
+      : add(`${name}=true or ${name}=false`, `"${value}"`);
   };
   const reference = (name: Parameter): SecretRef | undefined => {
-    const [, kind, where = ''] = /^(env|file):(.+)$/.exec(given(name) ?? '') ?? [];
-    if (kind === 'file') return { file: where };
-    if (kind === 'env' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(where)) return { env: where };
-    if (given(name) === undefined) return undefined;
-    return fault(
-      `a reference, ${name}=env:NAME or ${name}=file:PATH, never the value itself`,
-      'something else (not shown)',
+    const text = param(name);
+    if (text === undefined) return undefined;
+    return (
+      parseSecretRef(text) ??
+      add(`a reference, ${name}=env:NAME or ${name}=file:PATH, never the value itself`, 'another value (not shown)')
     );
   };
 
-  const endpoint = parseS3Endpoint(given('endpoint'), fault);
-  const region = given('region');
-  const pathStyle = either('path_style');
-  const encryption = parseEncryption(given('sse'), fault);
+  const endpoint = parseS3Endpoint(param('endpoint'), add);
+  const region = param('region');
+  const pathStyle = boolean('path_style');
+  const encryption = parseEncryption(param('sse'), add);
   const [id, secret, token] = [reference('access_key_id'), reference('secret_access_key'), reference('session_token')];
-  const named = [given('access_key_id'), given('secret_access_key')].filter((value) => value !== undefined).length;
-  if (named === 1) fault('access_key_id and secret_access_key together, or neither', 'one of them');
-  if (named === 0 && given('session_token') !== undefined) fault('session_token beside access_key_id', 'it alone');
-  const staging = given('staging');
-  if (staging !== undefined && !isAbsolute(staging)) fault('staging=/an/absolute/path', `"${staging}"`);
-  const links = either('links');
-  if (faults.length > 0) return faults;
+  const credentialCount = [param('access_key_id'), param('secret_access_key')].filter(
+    (value) => value !== undefined,
+  ).length;
+  if (credentialCount === 1) add('access_key_id and secret_access_key together, or neither', 'one of them');
+  if (credentialCount === 0 && param('session_token') !== undefined)
+    add('session_token with access_key_id', 'session_token without access_key_id');
+  const staging = param('staging');
+  if (staging !== undefined && !isAbsolute(staging)) add('staging=/an/absolute/path', `"${staging}"`);
+  const links = boolean('links');
+  if (diagnostics.length > 0) return diagnostics;
   return {
     kind: 's3',
     bucket: url.hostname,
@@ -157,17 +157,17 @@ function parseBucketUrl(url: URL): ArchiveLocation | readonly ArchiveUrlDiagnost
 
 type AddDiagnostic = (expected: string, got: string) => undefined;
 
-function parseS3Endpoint(text: string | undefined, fault: AddDiagnostic): string | undefined {
+function parseS3Endpoint(text: string | undefined, add: AddDiagnostic): string | undefined {
   if (text === undefined) return undefined;
   const expected = 'endpoint=https://… (or http://…), without user and password';
-  if (!URL.canParse(text)) return fault(expected, shown(text));
+  if (!URL.canParse(text)) return add(expected, quote(text));
   const { protocol, username, password, search } = new URL(text);
   const plain = username === '' && password === '' && search === '';
-  return plain && /^https?:$/.test(protocol) ? text : fault(expected, shown(text));
+  return plain && /^https?:$/.test(protocol) ? text : add(expected, quote(text));
 }
 
-function parseEncryption(text: string | undefined, fault: AddDiagnostic): ArchiveBucket['encryption'] {
+function parseEncryption(text: string | undefined, add: AddDiagnostic): ArchiveBucket['encryption'] {
   if (text === undefined || text === 'AES256') return text;
   const key = /^aws:kms:(.+)$/.exec(text)?.[1];
-  return key === undefined ? fault('sse=AES256 or sse=aws:kms:<id or ARN of the key>', `"${text}"`) : { kms_key: key };
+  return key === undefined ? add('sse=AES256 or sse=aws:kms:<id or ARN of the key>', `"${text}"`) : { kms_key: key };
 }

@@ -2,7 +2,7 @@ import { delimiter, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { DocketError } from '../error.ts';
 import { type AddressList, parseAddressList } from '../net/address-list.ts';
-import { type SecretRef, secretRefSchema } from '../secrets/secret.ts';
+import { parseSecretRef, type SecretRef } from '../secrets/secret.ts';
 import { type ArchiveLocation, parseArchiveUrl } from './archive-url.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { smtpDiagnostics, smtpVariables } from './smtp-variables.ts';
@@ -14,7 +14,7 @@ const url = (schemes: readonly string[], example: string) =>
 
 const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().min(0).max(65_535);
 
-/** A user and a password, also in what is only nearly a URL. */
+/** User and password, also in an invalid URL. */
 const URL_WITH_CREDENTIALS = /:.*@/s;
 
 const hasCredentials = (text: string): boolean => {
@@ -22,17 +22,17 @@ const hasCredentials = (text: string): boolean => {
   return url !== undefined && (url.username !== '' || url.password !== '');
 };
 
-/** One entry a variable. The README's configuration table is this object, read aloud. */
+/** One entry per variable; documented in the README's table. */
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
-    // It would not be sent: only the organization's key is shown to the service.
+    // Credentials would not be sent: requests carry the organization's key alone.
     .refine((text) => !hasCredentials(text), { error: 'a URL without user and password' })
     .optional(),
   REDIS_URL: z
     .string()
     .superRefine((value, context) => {
-      const place = parseRedisUrl(value);
-      if (typeof place === 'string') context.addIssue({ code: 'custom', message: place });
+      const topology = parseRedisUrl(value);
+      if (typeof topology === 'string') context.addIssue({ code: 'custom', message: topology });
     })
     .default('redis://127.0.0.1:6379'),
   SMTP_URL: url(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com').optional(),
@@ -54,9 +54,8 @@ const variables = {
   DOCKET_SIGNING_KEY: z
     .string()
     .transform((text, context): SecretRef => {
-      const [, kind, where = ''] = /^(env|file):(.+)$/.exec(text) ?? [];
-      const read = secretRefSchema.safeParse(kind === 'env' ? { env: where } : { file: where });
-      if (kind !== undefined && read.success) return read.data;
+      const ref = parseSecretRef(text);
+      if (ref !== undefined) return ref;
       const message = 'a reference to a private key, env:NAME or file:PATH, never the key itself';
       context.issues.push({ code: 'custom', input: text, message, params: { got: 'something else (not shown)' } });
       return z.NEVER;
@@ -65,8 +64,8 @@ const variables = {
   DOCKET_ARCHIVE_DAYS: z.coerce
     .number({ error: 'a whole number of days, 7 or more' })
     .int({ error: 'a whole number of days' })
-    .min(7, { error: '7 days or more: until then a missed slot may still be made up for' })
-    .max(36_500, { error: '36500 days at most; leave it unset to keep runs for ever' })
+    .min(7, { error: '7 days or more: missed slots may still be caught up until then' })
+    .max(36_500, { error: '36500 days at most; leave it unset to keep runs forever' })
     .optional(),
   DOCKET_ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
   DOCKET_ADMIN_PORT: port.default(8787),
@@ -98,10 +97,10 @@ const variables = {
     .string()
     .transform((text, context): readonly string[] => {
       const folders = text.split(delimiter).map((folder) => folder.trim());
-      const wrong = folders.find((folder) => !isAbsolute(folder));
-      if (wrong === undefined) return folders;
-      const message = `absolute paths of folders with "${delimiter}" between two, e.g. /run/secrets`;
-      context.issues.push({ code: 'custom', input: text, message, params: { got: `"${wrong}"` } });
+      const invalid = folders.find((folder) => !isAbsolute(folder));
+      if (invalid === undefined) return folders;
+      const message = `absolute paths of folders separated by "${delimiter}", e.g. /run/secrets`;
+      context.issues.push({ code: 'custom', input: text, message, params: { got: `"${invalid}"` } });
       return z.NEVER;
     })
     .optional(),
@@ -117,49 +116,48 @@ const variables = {
 };
 const environmentSchema = z.object(variables);
 
-/** Every variable that is read here. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(variables));
 
-/** Variables whose value may hold a password and is therefore never repeated in an error; nor is any URL with a login. */
+/** Variables whose value may contain a password. Errors repeat neither these values nor URLs with credentials. */
 const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL']);
 
 export type Config = Readonly<z.infer<typeof environmentSchema>>;
 
 /**
- * The environment → a frozen `Config`. An empty variable counts as unset.
- * Throws one `config.invalid` that lists every fault at once: the variable, what was expected, what was got.
+ * Reads the environment; empty variables count as unset. Throws `config.invalid` with every invalid variable: its name, what
+ * was expected, and its value.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(
+  const values = Object.fromEntries(
     Object.keys(variables)
       .map((name) => [name, env[name]?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = environmentSchema.safeParse(given);
-  const together = smtpDiagnostics(given);
-  if (parsed.success && together.length === 0) return Object.freeze(parsed.data);
-  const alone = (parsed.error?.issues ?? []).map((issue) => {
+  const parsed = environmentSchema.safeParse(values);
+  const combined = smtpDiagnostics(values);
+  if (parsed.success && combined.length === 0) return Object.freeze(parsed.data);
+  const single = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
-    const told = issue.code === 'custom' ? issue.params?.got : undefined;
+    const override = issue.code === 'custom' ? issue.params?.got : undefined;
     const got =
-      SECRET_VARIABLES.has(name) || URL_WITH_CREDENTIALS.test(given[name] ?? '')
+      SECRET_VARIABLES.has(name) || URL_WITH_CREDENTIALS.test(values[name] ?? '')
         ? 'a value that is not one (not shown: it may hold a password)'
-        : typeof told === 'string'
-          ? told
-          : `"${given[name]}"`;
+        : typeof override === 'string'
+          ? override
+          : `"${values[name]}"`;
     return `${name}: expected ${issue.message}, got ${got}`;
   });
-  const faults = [...alone, ...together];
+  const errors = [...single, ...combined];
   throw new DocketError(
     'config.invalid',
-    `The environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n  ${faults.join('\n  ')}`,
+    `Invalid configuration (${errors.length === 1 ? '1 error' : `${errors.length} errors`}):\n  ${errors.join('\n  ')}`,
     {
-      next: 'Correct the variables above; the README lists all of them.',
+      next: 'Correct the environment variables above; the README lists all of them.',
     },
   );
 }
 
-/** Values to show where one of these is missing. */
+/** Shown where a variable is missing. */
 const EXAMPLES: ReadonlyMap<keyof Config, string> = new Map([
   ['COMPLIANCE_API_URL', 'https://api.example.com'],
   ['SMTP_URL', 'smtp://mail.example.com:587'],
@@ -167,9 +165,10 @@ const EXAMPLES: ReadonlyMap<keyof Config, string> = new Map([
 ]);
 
 /**
- * The value of a variable that this command cannot do without; `config.invalid` names it when it is missing.
+ * The value of a required variable. Throws `config.invalid` when it is missing.
  *
- * @param next what to do then; the default shows how to set it
+ * @param why completes the message: `<name> is not set, and <why>.`
+ * @param next default: how to set it
  */
 export function requireVariable<Name extends keyof Config>(
   config: Config,
@@ -195,7 +194,7 @@ const protocol = z.enum(['http/protobuf', 'http/json'], {
 });
 const timeout = z.coerce.number({ error: 'milliseconds' }).min(1, { error: 'milliseconds' });
 
-/** Of OpenTelemetry's standard variables those that Docket looks at itself; its packages read the others. */
+/** OpenTelemetry's standard variables that Docket reads; the OpenTelemetry packages read the others. */
 export const traceVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint.optional(),

@@ -1,4 +1,3 @@
-/** Where a server listens. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
@@ -10,13 +9,13 @@ interface Credentials {
   readonly tls: boolean;
 }
 
-/** What `REDIS_URL` names. */
+/** The server or servers of `REDIS_URL`. */
 export type RedisTopology =
   | { readonly kind: 'server'; readonly url: string }
   | (Credentials & {
       readonly kind: 'sentinel';
       readonly nodes: readonly Endpoint[];
-      /** What the Sentinels call the master. */
+      /** The master's name at the Sentinels. */
       readonly master: string;
       readonly db: number;
       readonly sentinelUsername: string | undefined;
@@ -27,16 +26,16 @@ export type RedisTopology =
 const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const URL_PATTERN = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 
-/** What a `REDIS_URL` may look like: the message of a fault never repeats what was given, which may hold a password. */
+/** Valid forms, for errors; these never repeat the given value, which may contain a password. */
 export const REDIS_URL_FORMS =
   'redis://host:6379, rediss://… for TLS, redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379 (rediss+… for TLS)';
 
 /**
- * `REDIS_URL` → what it names; a string says what was expected instead.
+ * Parses `REDIS_URL`; returns the expected form as a string when it is invalid.
  *
  * - `redis://` and `rediss://` (TLS): one server, as ioredis reads them.
  * - `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinel_username=…&sentinel_password=…]`
- * - `redis+cluster://[user:password@]host[:port],…`; any masters or replicas of it, the rest is asked of them.
+ * - `redis+cluster://[user:password@]host[:port],…`; some masters or replicas of it; the others are discovered.
  */
 export function parseRedisUrl(text: string): RedisTopology | string {
   if (/^rediss?:\/\//.test(text)) return findServerUrlError(text) ?? { kind: 'server', url: text };
@@ -54,7 +53,7 @@ export function parseRedisUrl(text: string): RedisTopology | string {
   if (kind === 'cluster') {
     return path === '' && query === ''
       ? { kind: 'cluster', ...common, tls }
-      : 'no path and no query behind a cluster: it has no databases';
+      : 'no path and no query: a Cluster has no databases';
   }
   const [master = '', database = '0', ...rest] = path.split('/');
   if (master === '') return 'the name of the master as the path, as in redis+sentinel://host:26379/mymaster';
@@ -72,12 +71,12 @@ export function parseRedisUrl(text: string): RedisTopology | string {
 
 const ENCODED_CREDENTIALS = 'a user and a password in which %, @ and / are percent-encoded';
 
-/** What ioredis would throw at, or take for a database that is none. */
+/** Rejects what ioredis would throw at, or read as an invalid database. */
 function findServerUrlError(text: string): string | undefined {
   if (!URL.canParse(text)) return REDIS_URL_FORMS;
   const { username, password, hostname, pathname } = new URL(text);
   if (decodeComponent(username) === null || decodeComponent(password) === null) return ENCODED_CREDENTIALS;
-  // Without a host it is the path of a socket.
+  // Without a host, the path is a socket's.
   if (hostname === '' || /^\/?$|^\/\d{1,4}$/.test(pathname)) return undefined;
   return 'the number of a database as the path, as in redis://host:6379/1';
 }
@@ -90,7 +89,7 @@ function parseEndpoint(text: string, standard: number): Endpoint | undefined {
   return { host: host.replace(/^\[|\]$/g, ''), port };
 }
 
-/** Null: it is not percent-encoded as it should be. */
+/** Null: invalid percent-encoding. */
 function decodeComponent(text: string | undefined): string | null | undefined {
   try {
     return text === undefined ? undefined : decodeURIComponent(text);

@@ -1,6 +1,6 @@
 import { VARIABLE_NAMES } from './config.ts';
 
-/** What the AWS SDK signs in with by itself; `AWS_REGION` and the like are no secrets. */
+/** Credentials that the AWS SDK reads; `AWS_REGION` and the like are not secret. */
 const AWS_CREDENTIALS: ReadonlySet<string> = new Set([
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
@@ -9,16 +9,16 @@ const AWS_CREDENTIALS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether an environment variable is the deployment's own, which no report may refer to: those of the configuration,
- * every `DOCKET_…` and `OTEL_…` (whose headers hold tokens), and the credentials that the AWS SDK finds by itself.
+ * Whether reports must not refer to an environment variable: those of the configuration, every `DOCKET_…` and `OTEL_…`
+ * (headers contain tokens), and the AWS SDK's credentials.
  */
 export function isReservedVariable(name: string): boolean {
-  // Windows knows a variable by any case.
+  // Names are case-insensitive on Windows.
   const upper = name.toUpperCase();
   return VARIABLE_NAMES.has(upper) || /^(DOCKET|OTEL)_/.test(upper) || AWS_CREDENTIALS.has(upper);
 }
 
-/** Variables of others whose value is the path of a file with a credential. */
+/** Variables whose value is the path of a file with a credential. */
 const CREDENTIAL_FILES = [
   'AWS_WEB_IDENTITY_TOKEN_FILE',
   'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',

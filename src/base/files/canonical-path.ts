@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
-/** The path without links; of what does not exist yet, the nearest folder above that does, and the rest as it is. */
+/** The path with links resolved. Of a missing path, its nearest existing ancestor is resolved. */
 export async function canonicalPath(path: string): Promise<string> {
   const full = resolve(path);
   const known = await realpath(full).catch(() => undefined);
@@ -10,20 +10,20 @@ export async function canonicalPath(path: string): Promise<string> {
   return above === full ? full : join(await canonicalPath(above), basename(full));
 }
 
-/** Whether a canonical path is another one or lies below it. */
+/** Whether a canonical path equals another one or lies below it. */
 export function isSubpath(inner: string, outer: string): boolean {
-  const way = relative(outer, inner);
-  // On Windows the way to another drive is absolute.
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const path = relative(outer, inner);
+  // On Windows, the relative path to another drive is absolute.
+  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** Whether a path is a folder or lies below it, whatever links, mounts and a file system without case call the two. */
+/** Whether a path is a folder or lies below it, across links, mounts and case-insensitive file systems. */
 export async function isInsideFolder(path: string, folder: string): Promise<boolean> {
   const [inner, outer] = [await canonicalPath(path), await canonicalPath(folder)];
   return isSubpath(inner, outer) || hasAncestor(inner, await fileIdentity(outer));
 }
 
-/** Whether both are one folder, or will be. */
+/** Whether both paths are the same folder, existing or not. */
 export async function isSameFolder(path: string, other: string): Promise<boolean> {
   const [one, two] = [await canonicalPath(path), await canonicalPath(other)];
   if (one === two) return true;
@@ -39,7 +39,7 @@ async function hasAncestor(path: string, identity: string | undefined): Promise<
   }
 }
 
-/** The same for the same file under all of its names; undefined for what is not there. */
+/** Device and inode; undefined for a missing file. */
 async function fileIdentity(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;

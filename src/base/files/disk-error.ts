@@ -1,5 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { isErrno } from '../errno.ts';
 import { DocketError } from '../error.ts';
 import { findDiskFailure } from './disk-failure.ts';
 
@@ -10,8 +11,8 @@ export interface DiskSpace {
 }
 
 /**
- * What is free on the disk of a folder, or of the nearest one above it that is there. Undefined where the system does not
- * say, as some network shares do not.
+ * Space on the disk of a folder, or of its nearest existing ancestor. Undefined where the system does not report it, as on
+ * some network shares.
  */
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
   try {
@@ -24,32 +25,31 @@ export async function diskSpace(folder: string): Promise<DiskSpace | undefined> 
   }
 }
 
-/** The fault of a disk for `got` of an error, with what is free: `ENOSPC, 0 bytes free`. */
+/** For `got` of an error: `ENOSPC, 0 bytes free`. */
 export async function describeDiskFailure(code: string, folder: string): Promise<string> {
   const space = await diskSpace(folder);
   return space === undefined ? code : `${code}, ${space.free} bytes free`;
 }
 
 /**
- * A fault of the disk that was thrown while files were made in a folder, as `disk.unavailable`; so is the loss of the folder,
- * whose disk was taken away. Anything else is returned as it is.
+ * A disk failure while writing to a folder, as `disk.unavailable`; so is a missing folder, whose disk was unmounted. Anything
+ * else is returned as it is.
  */
 export async function toDiskError(thrown: unknown, folder: string): Promise<unknown> {
   if (thrown instanceof DocketError && thrown.code !== 'disk.unavailable') return thrown;
   if (thrown instanceof DocketError && thrown.where !== undefined) return thrown;
-  const fault = findDiskFailure(thrown) ?? (await findMissingFolder(thrown, folder));
-  if (fault === undefined) return thrown;
-  return new DocketError('disk.unavailable', `Files cannot be written: ${fault.description}.`, {
+  const failure = findDiskFailure(thrown) ?? (await findMissingFolder(thrown, folder));
+  if (failure === undefined) return thrown;
+  return new DocketError('disk.unavailable', `Files cannot be written: ${failure.description}.`, {
     where: folder,
-    expected: 'a folder that can be written, with room for the files',
-    got: await describeDiskFailure(fault.code, folder),
-    next: 'Free space on the disk of the folder, or mount it again for writing.',
+    expected: 'a writable folder with enough free space',
+    got: await describeDiskFailure(failure.code, folder),
+    next: 'Free space on the disk of the folder, or remount it for writing.',
     cause: thrown,
   });
 }
 
 async function findMissingFolder(thrown: unknown, folder: string) {
-  const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
-  if (!missing || (await stat(folder).catch(() => undefined)) !== undefined) return undefined;
-  return { code: 'ENOENT', description: 'the folder is gone' };
+  if (!isErrno(thrown, 'ENOENT') || (await stat(folder).catch(() => undefined)) !== undefined) return undefined;
+  return { code: 'ENOENT', description: 'the folder does not exist' };
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { isErrno } from '../errno.ts';
 
-/** Makes what was written so far survive a power cut: a file's bytes, or the names in a folder. */
+/** Syncs a file's bytes, or the names in a folder, to the disk. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -30,11 +31,9 @@ export async function writeSynced(path: string, bytes: string | Uint8Array): Pro
   }
 }
 
-const errnoCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
-
 /**
- * Writes a file where none is yet, whole and durable; false when one is there. Of many who do so at once one succeeds. A file
- * system without hard links (FAT, some network shares) creates it in place: there a crash amid it may leave half a file.
+ * Creates a file atomically and durably; false when it exists. Of concurrent callers one succeeds. On file systems without
+ * hard links (FAT, some network shares) the file is created in place, where a crash may leave it incomplete.
  */
 export async function createFile(path: string, bytes: string | Uint8Array): Promise<boolean> {
   const temporary = join(dirname(path), `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`);
@@ -42,12 +41,11 @@ export async function createFile(path: string, bytes: string | Uint8Array): Prom
     await writeSynced(temporary, bytes);
     await link(temporary, path);
   } catch (error) {
-    const code = errnoCode(error);
-    if (code === 'EEXIST') return false;
-    if (typeof code !== 'string' || !['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code)) throw error;
+    if (isErrno(error, 'EEXIST')) return false;
+    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error;
     const written = await writeSynced(path, bytes).then(
       () => true,
-      (thrown: unknown) => (errnoCode(thrown) === 'EEXIST' ? false : Promise.reject(thrown)),
+      (thrown: unknown) => (isErrno(thrown, 'EEXIST') ? false : Promise.reject(thrown)),
     );
     if (!written) return false;
   } finally {
@@ -57,12 +55,12 @@ export async function createFile(path: string, bytes: string | Uint8Array): Prom
   return true;
 }
 
-/** Replaces a file in one step: a reader sees the old one or the whole new one, and so does a power cut. */
+/** Replaces a file atomically and durably. */
 export const replaceFile = (path: string, bytes: string | Uint8Array): Promise<void> => replaceFiles([{ path, bytes }]);
 
 /**
- * Replaces files of one folder, each in one step, in this order: whoever finds one finds those before it. Written side by
- * side, which costs a disk little more than one; a power cut meanwhile may leave any of them as it was.
+ * Replaces files of one folder, each atomically, in this order: a reader that sees one sees those before it. They are written
+ * concurrently. After a power cut, any of them may still be the old one.
  */
 export async function replaceFiles(
   files: readonly { readonly path: string; readonly bytes: string | Uint8Array }[],

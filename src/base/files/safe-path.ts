@@ -3,20 +3,20 @@ import { stripInvisible } from '../text/bidi.ts';
 import { renderTemplate, type TemplateVariables } from '../text/template.ts';
 
 const MAX_CHARACTERS = 120;
-/** File systems count bytes (255), and a temporary name and a second ending have to fit too. */
+/** File systems allow 255 bytes; a temporary name and a second extension need some. */
 const MAX_NAME_BYTES = 200;
-/** Object stores take keys of 1,024 bytes; a bucket's or a server's own prefix may come in front. */
+/** Object stores allow keys of 1,024 bytes; a prefix of the bucket or server may be added. */
 const MAX_PATH_BYTES = 900;
 
-/** Names that Windows keeps for devices, with any ending. */
+/** Device names of Windows, with any extension. */
 const RESERVED_NAMES = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 
-/** Control characters, halves of characters, and the invisible ones that turn the reading direction of an ending around. */
+/** Control characters, lone surrogates, and direction controls, which can disguise an extension. */
 const INVISIBLE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matched on purpose
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]|[\ud800-\udfff]/gu;
 
-/** A text of data without what no name may hold: separators, what Windows forbids, what nobody sees. */
+/** Removes what a name must not contain: separators, characters that Windows forbids, invisible characters. */
 const sanitizeSegment = (text: string): string =>
   stripInvisible(text)
     .normalize('NFC')
@@ -25,27 +25,27 @@ const sanitizeSegment = (text: string): string =>
     .replace(/\s+/g, ' ');
 
 const truncateStem = (stem: string, extension: string): string => {
-  const room = MAX_CHARACTERS - extension.length;
-  const bytes = MAX_NAME_BYTES - Buffer.byteLength(extension);
-  let kept = '';
+  const maxCharacters = MAX_CHARACTERS - extension.length;
+  const maxBytes = MAX_NAME_BYTES - Buffer.byteLength(extension);
+  let result = '';
   let length = 0;
   for (const { segment } of new Intl.Segmenter().segment(stem)) {
-    if (length + [...segment].length > room || Buffer.byteLength(kept + segment) > bytes) break;
+    if (length + [...segment].length > maxCharacters || Buffer.byteLength(result + segment) > maxBytes) break;
     length += [...segment].length;
-    kept += segment;
+    result += segment;
   }
-  return kept;
+  return result;
 };
 
-/** A stem of any text → a file name that Windows, macOS and Linux, mail clients and archives all take. */
+/** A file name from any text that is valid on Windows, macOS and Linux, in mail clients and archives. */
 export function safeFileName(stem: string, extension: string): string {
   const plain = sanitizeSegment(stem).replace(/^[. ]+/, '');
   const short = truncateStem(plain, extension).replace(/[. ]+$/, '');
-  const stemOrWord = short === '' ? 'report' : short;
-  return `${RESERVED_NAMES.test(stemOrWord) ? `_${stemOrWord}` : stemOrWord}${extension}`;
+  const name = short === '' ? 'report' : short;
+  return `${RESERVED_NAMES.test(name) ? `_${name}` : name}${extension}`;
 }
 
-/** Values as they may stand inside a path: no value adds a folder to it, leaves one, or hides in it. */
+/** Values for a path: none can add or leave a folder, or contain invisible characters. */
 function sanitizeVariables(variables: TemplateVariables): TemplateVariables {
   const safe = (value: unknown): unknown => {
     if (typeof value === 'string') return sanitizeSegment(value);
@@ -58,7 +58,7 @@ function sanitizeVariables(variables: TemplateVariables): TemplateVariables {
 export const PATH_RULES =
   'folders and names between "/", none of them empty, "..", ".", reserved or too long, without "\\" and control characters';
 
-/** What no system takes, or takes for something else, in a path; undefined when there is nothing of it. */
+/** The part of a path that is invalid or ambiguous on some system; undefined for a valid path. */
 export function findPathError(path: string): string | undefined {
   if (path.trim() === '') return 'nothing';
   if (path.match(INVISIBLE) !== null) return 'a character that cannot be seen';
@@ -76,14 +76,13 @@ export function findPathError(path: string): string | undefined {
 }
 
 /**
- * Refuses a path that `pathFault` finds fault with: what came from data could otherwise climb out of its folder.
- * Throws `deliver.target_refused`.
+ * Returns a valid path; throws `deliver.target_refused` for an invalid one, which could leave its folder.
  * @param where the field of the definition, e.g. `deliveries[].s3.key`
  */
 export function assertSafePath(path: string, where: string): string {
-  const fault = findPathError(path);
-  if (fault === undefined) return path;
-  throw new DocketError('deliver.target_refused', `The path of ${where} cannot be used: it has ${fault}.`, {
+  const error = findPathError(path);
+  if (error === undefined) return path;
+  throw new DocketError('deliver.target_refused', `The path of ${where} is invalid: it contains ${error}.`, {
     expected: PATH_RULES,
     got: JSON.stringify(path),
     next: `Correct ${where} in the report definition.`,
@@ -91,8 +90,8 @@ export function assertSafePath(path: string, where: string): string {
 }
 
 /**
- * A folder or key from its template, the same way for every target. Values are made safe, what they make together is
- * refused when it is no path. Throws `deliver.target_refused`, `template.invalid`.
+ * Renders the template of a folder or key. Values are sanitized, then the result is validated. Throws
+ * `deliver.target_refused`, `template.invalid`.
  */
 export const renderPath = (template: string, variables: TemplateVariables, where: string): string =>
   assertSafePath(renderTemplate(template, sanitizeVariables(variables), where), where);

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * IANA's special-purpose registries (RFC 6890 and what was added since): this machine, private networks, the link, the
- * address that clouds serve credentials from, and what carries such an IPv4 address inside an IPv6 one.
+ * IANA's special-purpose registries (RFC 6890 and later additions): loopback, private networks, link-local, cloud metadata,
+ * and IPv6 ranges that embed such IPv4 addresses.
  */
 const PRIVATE_V4 = [
   ['0.0.0.0', 8],
@@ -38,8 +38,8 @@ const PRIVATE_V6 = [
 ] as const;
 
 /**
- * Where clouds answer any process of a machine with its credentials or settings: the link, which holds the addresses of
- * most clouds, and those of Alibaba Cloud, Azure, Oracle, AWS (IPv6), Google (IPv6) and Scaleway (IPv6).
+ * Cloud metadata services, which serve credentials to any process of a machine: link-local (most clouds), and the addresses
+ * of Alibaba Cloud, Azure, Oracle, AWS (IPv6), Google (IPv6) and Scaleway (IPv6).
  */
 const METADATA_V4 = [
   ['169.254.0.0', 16],
@@ -68,7 +68,7 @@ const METADATA = Object.freeze(blockListOf(METADATA_V4, METADATA_V6));
 
 const stripZoneId = (address: string): string => address.replace(/%.*$/, '');
 
-/** Whether an address is not one of the public internet. What is no address counts as private: nothing is known of it. */
+/** Whether an address is not public. Invalid addresses count as private. */
 export function isPrivateAddress(address: string): boolean {
   const plain = stripZoneId(address);
   const family = isIP(plain);
@@ -76,7 +76,7 @@ export function isPrivateAddress(address: string): boolean {
   return PRIVATE.check(plain, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Whether a cloud's metadata service answers there, also when an IPv6 address only carries that address. */
+/** Whether it is the address of a cloud metadata service, or an IPv6 address that embeds one. */
 export function isMetadataAddress(address: string): boolean {
   const plain = stripZoneId(address);
   const family = isIP(plain);
@@ -86,7 +86,7 @@ export function isMetadataAddress(address: string): boolean {
 }
 
 /**
- * The IPv4 addresses that an IPv6 one carries: mapped and compatible (::/96, ::ffff:0:0/96), NAT64 (64:ff9b::/96, and
+ * The IPv4 addresses embedded in an IPv6 one: mapped and compatible (::/96, ::ffff:0:0/96), NAT64 (64:ff9b::/96, and
  * 64:ff9b:1::/48 with each length of RFC 6052 that fits it), 6to4 (2002::/16), Teredo (2001::/32).
  */
 function embeddedIpv4(address: string): readonly string[] {
@@ -124,7 +124,7 @@ const METADATA_NAMES: ReadonlySet<string> = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Whether a host is by its name or address a metadata service; what another name leads to is known when it is looked up. */
+/** Whether a host is a metadata service by its name or address. Other names are checked after DNS lookup. */
 export const isMetadataHost = (host: string): boolean => METADATA_NAMES.has(host) || isMetadataAddress(host);
 
 /** Whether a host is private by its name or address alone. */
@@ -132,7 +132,7 @@ export const isPrivateHost = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && isPrivateAddress(host));
 
 /**
- * One spelling for each host: lower case, Punycode, no dot at the end, no brackets, addresses as the URL parser writes
+ * Canonical form of a host: lower case, Punycode, no dot at the end, no brackets, addresses as the URL parser writes
  * them (`0x7f.1` is 127.0.0.1).
  */
 export function normalizeHost(host: string): string {

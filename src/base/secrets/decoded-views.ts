@@ -1,11 +1,11 @@
-/** A text with its escapes decoded. Character `i` of it stands at `starts[i]` to `ends[i]` of the original. */
+/** A text with its escapes decoded. Its character `i` is at `starts[i]` to `ends[i]` of the original. */
 export interface DecodedView {
   readonly text: string;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
 }
 
-/** How one encoding is undone. What is decoded is never longer than its escape. */
+/** Decoder of one encoding. Decoded text is never longer than its escape. */
 interface Decoder {
   readonly escapes: RegExp;
   readonly decode: (found: string) => string;
@@ -39,8 +39,8 @@ const QUOTED_PRINTABLE: Decoder = {
   decode: (found) => (found.endsWith('\n') ? '' : bytesAsText(found)),
 };
 /**
- * Line ends with what a folded header or the next line of an SMTP reply begins with, and characters that nobody sees: the
- * zero bytes of UTF-16 among them.
+ * Line ends with the prefix of a folded header or of the next line of an SMTP reply, and invisible characters, including the
+ * zero bytes of UTF-16.
  */
 const LINE_FOLDS: Decoder = {
   escapes: /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+(?:\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?)?[ \t]*/gu,
@@ -48,10 +48,10 @@ const LINE_FOLDS: Decoder = {
 };
 const DECODERS: readonly Decoder[] = [JSON_TEXT, PERCENT, HTML, QUOTED_PRINTABLE, LINE_FOLDS];
 
-/** Escapes of escapes are undone as often, e.g. a URL in JSON in HTML. */
+/** Levels of nested escapes, e.g. a URL in JSON in HTML. */
 const MAX_NESTING = 2;
 
-/** What the text says when each encoding is undone by itself, and all of them one after the other. Not the text itself. */
+/** The text with each encoding decoded alone, and with all of them decoded in turn; without the text itself. */
 export function decodedViews(text: string): DecodedView[] {
   if (!/[\\%&=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)) return [];
   const views = DECODERS.flatMap((decoder) => decodeView({ text }, decoder) ?? []);
@@ -70,26 +70,26 @@ function decodeView(view: Pick<DecodedView, 'text'> & Partial<DecodedView>, { es
   const { text } = view;
   let starts: Int32Array | undefined;
   let ends: Int32Array | undefined;
-  let said = '';
+  let decoded = '';
   let read = 0;
   for (const match of text.matchAll(escapes)) {
     starts ??= new Int32Array(text.length);
     ends ??= new Int32Array(text.length);
     const [found] = match;
-    mapPositions(view, starts, ends, said.length, read, match.index);
-    said += text.slice(read, match.index);
+    mapPositions(view, starts, ends, decoded.length, read, match.index);
+    decoded += text.slice(read, match.index);
     read = match.index + found.length;
     const value = decode(found);
-    starts.fill(view.starts?.[match.index] ?? match.index, said.length, said.length + value.length);
-    ends.fill(view.ends?.[read - 1] ?? read, said.length, said.length + value.length);
-    said += value;
+    starts.fill(view.starts?.[match.index] ?? match.index, decoded.length, decoded.length + value.length);
+    ends.fill(view.ends?.[read - 1] ?? read, decoded.length, decoded.length + value.length);
+    decoded += value;
   }
   if (starts === undefined || ends === undefined) return undefined;
-  mapPositions(view, starts, ends, said.length, read, text.length);
-  return { text: said + text.slice(read), starts, ends };
+  mapPositions(view, starts, ends, decoded.length, read, text.length);
+  return { text: decoded + text.slice(read), starts, ends };
 }
 
-/** Notes where the characters `from` to `to`, which are no escape, stand in the original. */
+/** Maps the unescaped characters `from` to `to` to their positions in the original. */
 function mapPositions(
   view: Partial<DecodedView>,
   starts: Int32Array,

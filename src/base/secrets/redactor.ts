@@ -4,21 +4,21 @@ import { type Range, type SecretIndex, secretIndex } from './secret-index.ts';
 
 export { extractPasswords as passwordsIn } from './secret-forms.ts';
 
-/** Takes what this process knows to be secret out of a text. */
+/** Replaces known secrets in a text by `[secret]`. */
 export type Redact = (text: string) => string;
 
-/** Knows the secrets that this process has in hand, and takes them out of any text. */
+/** Holds the secrets that this process has read, and removes them from texts. */
 export interface Redactor {
   /**
-   * Takes this value out from now on, also when another has taken its place. One of fewer than six characters is not told
-   * from a word, and stays.
+   * Redacts this value from now on, also after its rotation. Values of fewer than six characters are ignored: they cannot be
+   * distinguished from words.
    *
-   * @param kind `token`: one of very many that expire; only the newest are remembered
+   * @param kind `token`: short-lived and numerous; only the newest are kept
    */
   readonly registerSecret: (secret: string, kind?: 'token') => void;
   /**
-   * In every encoding that `secretForms` and `decodedViews` know, cut off or folded. To be called where a text of
-   * somebody else enters, before it is cut or its line breaks are lost.
+   * Redacts in every encoding of `secretForms` and `decodedViews`, also truncated or folded. To be called on untrusted text
+   * before it is truncated or its line breaks are removed.
    */
   readonly redact: Redact;
 }
@@ -26,13 +26,13 @@ export interface Redactor {
 const MAX_TOKENS = 200;
 
 interface RedactorOptions {
-  /** False: takes out only what it was told, e.g. of data, which may well look like a credential. */
+  /** False: redacts registered secrets only, e.g. in data, which may look like a credential. */
   readonly shapes?: boolean;
-  /** False: takes out only whole secrets, e.g. of data, where a word may well be the beginning of one. */
+  /** False: redacts whole secrets only, e.g. in data, where a word may be the beginning of one. */
   readonly partial?: boolean;
 }
 
-/** One for a process, made where it is composed: whoever reads secrets tells it, and whoever reads a foreign text asks it. */
+/** One per process: readers of secrets register them, readers of untrusted text redact it. */
 export function createRedactor({ shapes = true, partial = true }: RedactorOptions = {}): Redactor {
   const known = new Map<string, readonly SecretForm[]>();
   const tokens = new Set<string>();
@@ -52,27 +52,27 @@ export function createRedactor({ shapes = true, partial = true }: RedactorOption
       known.delete(oldest);
     },
     redact: (text) => {
-      const told = hideRanges(text, findSecrets(text, index.find));
-      return shapes ? redactCredentialShapes(told) : told;
+      const redacted = hideRanges(text, findSecrets(text, index.find));
+      return shapes ? redactCredentialShapes(redacted) : redacted;
     },
   };
 }
 
-/** Nobody reads on: what is shown of a foreign text is far shorter. */
+/** Far more than is shown of an untrusted text. */
 const MAX_UNTRUSTED_CHARACTERS = 8 * 1024;
-/** Read beyond it, so that a secret at the cut is whole or its piece is: longer than any piece of one, escaped twice. */
+/** Read in addition, so that secrets at the end are found; longer than any piece of one, escaped twice. */
 const OVERLAP_CHARACTERS = 2 * 1024;
 
 /**
- * What a peer said, without our secrets: the one way in which its text becomes a part of an error, a record, a row, a file or
- * a mail. Bounded, and to be cut further only afterwards.
+ * Redacts and truncates a peer's text. All such text passes here before it becomes part of an error, a record, a ledger row,
+ * a file or a mail. Truncate further only afterwards.
  */
 export function redactUntrusted(text: string, redact: Redact): string {
   if (text.length <= MAX_UNTRUSTED_CHARACTERS + OVERLAP_CHARACTERS) return redact(text);
   return redact(text.slice(0, MAX_UNTRUSTED_CHARACTERS + OVERLAP_CHARACTERS)).slice(0, -OVERLAP_CHARACTERS);
 }
 
-/** The redactor of a process, or one that knows only what it is told from now on where there is none. */
+/** The redactor of the process, or a new one. */
 export const ensureRedactor = ({ registerSecret, redact }: Partial<Redactor>): Redactor =>
   registerSecret === undefined || redact === undefined ? createRedactor() : { registerSecret, redact };
 
@@ -84,26 +84,26 @@ function findSecrets(text: string, find: SecretIndex['find']): Range[] {
 }
 
 function hideRanges(text: string, ranges: readonly Range[]): string {
-  let said = '';
+  let shown = '';
   let read = 0;
   for (const [start, end] of ranges) {
     if (end <= read) continue;
-    if (start > read || read === 0) said += `${text.slice(read, start)}[secret]`;
+    if (start > read || read === 0) shown += `${text.slice(read, start)}[secret]`;
     read = end;
   }
-  return said + text.slice(read);
+  return shown + text.slice(read);
 }
 
 /**
- * Credentials that are known by their form alone: those that are made for one request, and are worth nothing to remember.
- * Each pattern takes linear time, whatever the text is.
+ * Credentials recognised by their form, such as those made for one request, which are not registered. Each pattern takes
+ * linear time for any text.
  */
-const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, instead: string])[] = [
+const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, replacement: string])[] = [
   [
     /\b(X-Amz-(?:Signature|Security-Token|Credential)|Signature|access_token|refresh_token|id_token)(=|%3D|["']?: ?["']?)[\w%.~+/=-]{16,}/gi,
     '$1$2[secret]',
   ],
-  // A digit, or "Basic authentication…" would be one.
+  // With a digit, so that "Basic authentication…" does not match.
   [/\b(Bearer|Basic|Api-Key|Negotiate)([ \t]{1,4})(?=\S*\d)[\w+/.~=-]{16,}/gi, '$1$2[secret]'],
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, '[secret]'],
   [/\b((?:Set-)?Cookie:)[^\r\n]+/gi, '$1 [secret]'],
@@ -113,4 +113,4 @@ const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, instead: string])[] 
 ];
 
 export const redactCredentialShapes = (text: string): string =>
-  CREDENTIAL_SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), text);
+  CREDENTIAL_SHAPES.reduce((redacted, [shape, replacement]) => redacted.replace(shape, replacement), text);

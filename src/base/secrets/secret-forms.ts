@@ -1,25 +1,25 @@
-/** A text that must not be repeated. */
+/** A text to redact. */
 export interface SecretForm {
   readonly text: string;
-  /** Its first characters alone tell something of the secret; not so the scheme and the host of a URL. */
+  /** Whether its first characters alone reveal part of the secret; the scheme and host of a URL do not. */
   readonly partial: boolean;
-  /** In base64, and so perhaps amid a login: what stands beside it without a gap goes with it. */
+  /** In base64, maybe within an encoded login: adjacent base64 digits are redacted as well. */
   readonly base64: boolean;
 }
 
 type Part = Pick<SecretForm, 'text' | 'partial'>;
 
-/** Shorter ones would take words apart, and tell by that what they are. */
+/** Redacting shorter secrets would damage words, and reveal the secret by that. */
 export const MIN_SECRET_LENGTH = 6;
-/** Long forms are looked for piece by piece, so that comparing takes bounded time and a part of one is found as well. */
+/** Long forms are split, so that comparing takes bounded time and parts are found as well. */
 const PIECE_LENGTH = 48;
 /** The half of an API key (`prefix.secret`) that is secret by itself. */
 const MIN_KEY_SECRET_LENGTH = 16;
 
 /**
- * What is looked for of a secret: itself and its parts that are secrets too, each as text, in hexadecimal digits and in
- * base64 as it comes out at any place of a longer text, which is how `AUTH PLAIN`, `AUTH LOGIN`, `Basic` and XOAUTH2 carry it.
- * Not base64 of UTF-16: nothing that Docket speaks carries it.
+ * The forms of a secret to search for: the secret and its secret parts, each as text, in hexadecimal, and in base64 at any
+ * offset of a longer text, as in `AUTH PLAIN`, `AUTH LOGIN`, `Basic` and XOAUTH2. Without base64 of UTF-16, which no
+ * protocol of Docket uses.
  */
 export function secretForms(secret: string): SecretForm[] {
   return partsOf(secret)
@@ -36,7 +36,7 @@ function partsOf(secret: string): Part[] {
   const partial = [
     ...extractPasswords(secret),
     ...(url === null && lines.length === 1 ? [secret] : [url?.[1] ?? '']),
-    // The body of a key in PEM form, whatever its lines are.
+    // The body of a PEM key, for any line length.
     ...(lines.length === 1 ? [] : [lines.filter((line) => !line.startsWith('-----')).join('')]),
     ...(half.length >= MIN_KEY_SECRET_LENGTH ? [half] : []),
     ...(secret.startsWith('whsec_') ? [secret.slice('whsec_'.length)] : []),
@@ -47,7 +47,7 @@ function partsOf(secret: string): Part[] {
   ];
 }
 
-/** As it is, as a form posts it, and as it looks where its UTF-8 is read as Latin-1, e.g. in a header. */
+/** As it is, form-encoded, and as UTF-8 read as Latin-1, e.g. in a header. */
 const spellings = (text: string): string[] => [
   ...new Set([text, text.replaceAll(' ', '+'), Buffer.from(text, 'utf8').toString('latin1')]),
 ];
@@ -57,7 +57,7 @@ function encodings(text: string): Omit<SecretForm, 'partial'>[] {
   const hex = bytes.toString('hex');
   const base64 = [0, 1, 2].map((before) => {
     const all = Buffer.concat([Buffer.alloc(before), bytes]);
-    // Only digits that are wholly of the secret: the ones at both ends depend on what stands beside it.
+    // Only digits that depend on the secret alone; those at both ends depend on the adjacent text.
     return all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
   });
   const urlSafe = base64.map((digits) => digits.replaceAll('+', '-').replaceAll('/', '_'));
@@ -74,7 +74,7 @@ function pieces(text: string): string[] {
   );
 }
 
-/** The passwords that a URL carries, as they stand in it and decoded: in front of its host, or a Redis Sentinel's. */
+/** The passwords in a URL, raw and decoded: of the authority, and of Redis Sentinel. */
 export function extractPasswords(url: string): string[] {
   const login = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@:]*:([^\s/?#]*)@/i.exec(url)?.[1];
   const option = /[?&]sentinel_password=([^\s&#]*)/.exec(url)?.[1];

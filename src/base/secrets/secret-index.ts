@@ -1,23 +1,23 @@
 import { MIN_SECRET_LENGTH, type SecretForm } from './secret-forms.ts';
 
-/** From one character to another, the last not included. */
+/** Character offsets; `end` is exclusive. */
 export type Range = readonly [start: number, end: number];
 
-/** How much work it was: characters that were compared or looked at again. */
+/** Counts characters that are compared or read again. */
 export interface WorkCounter {
   steps: number;
 }
 
-/** Many texts to be found. Adding and removing take time by their own number, not by that of the others. */
+/** Finds many texts at once. Adding and removing take time independent of the other entries. */
 export interface SecretIndex {
   add(forms: readonly SecretForm[]): void;
-  /** Of forms that were added; what was added twice stays until it was removed twice. */
+  /** A form added twice stays until it is removed twice. */
   remove(forms: readonly SecretForm[]): void;
-  /** Where any of them, or what is left of one that was cut off, stands: in order, apart from each other. */
+  /** Ranges of the forms, also truncated ones; in order, not overlapping. */
   find(text: string, work?: WorkCounter): Range[];
 }
 
-/** So many first characters of a secret are a leak where the rest was cut off, and so many anywhere. */
+/** First characters of a secret that are redacted before a truncation mark, and anywhere. */
 const MIN_CUT_PREFIX = 8;
 const MIN_PREFIX = 16;
 const TRUNCATION_MARKS = ['…', '...', '***'];
@@ -31,29 +31,28 @@ const hashAt = (text: string, at: number): number =>
 /** Forms with the same first characters. */
 interface Bucket {
   readonly counts: Map<string, { readonly form: SecretForm; count: number }>;
-  /** Made when first asked for after a change. */
+  /** Computed on the first search after a change. */
   sorted: { readonly whole: SortedForms; readonly partial: SortedForms } | undefined;
 }
 
-/** Forms in the order of their texts. `parents[i]` is the place of the longest one that form `i` begins with; -1 without. */
+/** Forms sorted by text. `parents[i]`: index of the longest form that is a prefix of form `i`; -1 without. */
 interface SortedForms {
   readonly forms: readonly SecretForm[];
   readonly parents: readonly number[];
 }
 
-/** So many characters are the same, and whether they are of base64. */
 interface PrefixMatch {
   readonly length: number;
   readonly base64: boolean;
 }
 
 /**
- * Takes one look at each character of the text, and where the first characters agree a binary search among the forms that
- * begin so: neither many secrets nor a text that is made for it takes long.
+ * Reads each character of the text once, and does a binary search among the forms with the same first characters. The time is
+ * bounded for many secrets and for adversarial texts.
  */
 export function secretIndex(): SecretIndex {
   const buckets = new Map<string, Bucket>();
-  /** In how many buckets the first three characters are. */
+  /** By hash of three characters: number of buckets that start with them. */
   const filter = new Uint16Array(1 << FILTER_BITS);
   const change = (form: SecretForm, by: 1 | -1): void => {
     const head = form.text.slice(0, MIN_SECRET_LENGTH);
@@ -95,7 +94,7 @@ export function secretIndex(): SecretIndex {
         if (hit === undefined) continue;
         const [start, end] = hit.base64 ? run(at, at + hit.length) : [at, at + hit.length];
         const last = found.at(-1);
-        // The next secret may begin within this one: what is found goes on from character to character all the same.
+        // The next secret may overlap this one: the search continues at the next character.
         if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
         else found.push([start, end]);
       }
@@ -132,7 +131,7 @@ const longerMatch = (one: PrefixMatch | undefined, other: PrefixMatch | undefine
   return one.length > other.length ? one : other;
 };
 
-/** The longest of these forms that the text goes on with here, or the longest part of one that was cut off. */
+/** The longest of these forms, or truncated forms, at this position of the text. */
 function matchAt(
   text: string,
   at: number,
@@ -140,7 +139,7 @@ function matchAt(
   partial: boolean,
   work: WorkCounter,
 ): PrefixMatch | undefined {
-  // Between the form before the text in the order and the one after it; each shares as many first characters with the text.
+  // Sorted neighbours of the text, and the lengths of the prefixes that they share with it.
   let [before, after] = [-1, forms.length];
   let [sameBefore, sameAfter] = [MIN_SECRET_LENGTH, MIN_SECRET_LENGTH];
   while (after - before > 1) {
@@ -165,27 +164,27 @@ function matchAt(
   return longerMatch(best, longerMatch(cut(before, sameBefore), cut(after, sameAfter)));
 }
 
-/** Whether so many first characters of a secret tell of it, though others follow than its own. */
+/** Whether a prefix of a secret of this length is redacted although other characters follow. */
 function isTruncatedSecret(text: string, at: number, same: number): boolean {
   if (same < MIN_CUT_PREFIX) return false;
   const end = at + same;
   if (same >= MIN_PREFIX || end === text.length) return true;
-  // A secret may go on with a dot, as the mark begins.
+  // The secret may continue with a dot, as the mark begins.
   return TRUNCATION_MARKS.some((mark) =>
     [0, 1, 2].some((back) => same - back >= MIN_CUT_PREFIX && text.startsWith(mark, end - back)),
   );
 }
 
-/** As far as a login in base64 may reach beyond the secret in it. */
+/** Base64 digits of a login around the secret in it. */
 const MAX_RUN = 200;
 const BASE64_DIGIT = /[\w+/-]/;
 
 /**
- * The digits of base64 around the ones asked for, with the padding behind them. To be asked from the front to the back:
- * no character is looked at twice.
+ * Extends a range by the adjacent base64 digits and their padding. To be called with ascending ranges: no character is read
+ * twice.
  */
 function base64RunFinder(text: string, work: WorkCounter): (start: number, end: number) => Range {
-  /** What was looked at so far; `open`: up to here they are digits of a run that goes on. */
+  /** End of the text read so far; `open`: a run of digits continues beyond it. */
   let read = 0;
   let open = false;
   const isDigit = (at: number): boolean => {
@@ -195,7 +194,7 @@ function base64RunFinder(text: string, work: WorkCounter): (start: number, end: 
   return (start, end) => {
     let from = start;
     while (from > read && start - from < MAX_RUN && isDigit(from - 1)) from -= 1;
-    // Within a run that has ended there is nothing more to find behind it.
+    // Within a run whose end is known.
     if (end <= read && !open) return [from, read];
     let to = Math.max(end, read);
     while (to < text.length && to - end < MAX_RUN && isDigit(to)) to += 1;

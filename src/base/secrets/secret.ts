@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { DocketError } from '../error.ts';
 import { ensureRedactor, type Redactor } from './redactor.ts';
 
-/** Where a secret is, never what it is: the only form in which definitions, jobs and records may carry one. */
+/** A reference to a secret: the only form in which definitions, jobs and records contain one. */
 export const secretRefSchema = z
   .union(
     [
@@ -18,7 +18,15 @@ export const secretRefSchema = z
   .describe('A reference to a secret: { env: NAME } or { file: PATH }. Never the secret itself.');
 export type SecretRef = z.infer<typeof secretRefSchema>;
 
-/** A secret's value, which prints as `[secret]` wherever it may be logged, serialised or inspected by accident. */
+/** Parses `env:NAME` and `file:PATH`; undefined for anything else. */
+export function parseSecretRef(text: string): SecretRef | undefined {
+  const [, kind, where = ''] = /^(env|file):(.+)$/.exec(text) ?? [];
+  return kind === undefined
+    ? undefined
+    : secretRefSchema.safeParse(kind === 'env' ? { env: where } : { file: where }).data;
+}
+
+/** A secret's value; logged, serialised or inspected, it prints as `[secret]`. */
 export class Secret {
   readonly #value: string;
 
@@ -26,12 +34,12 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Call it at the last moment, where it goes onto the wire. */
+  /** The value. To be called only where it is sent. */
   reveal(): string {
     return this.#value;
   }
 
-  /** Names the secret without telling it: 16 hex digits of SHA-256. The budget's lines are keyed by this. */
+  /** Identifies the secret without revealing it: 16 hex digits of SHA-256. Key of the rate limiter's queues. */
   fingerprint(): string {
     return createHash('sha256').update(`docket:${this.#value}`).digest('hex').slice(0, 16);
   }
@@ -50,16 +58,16 @@ export class Secret {
 }
 
 export interface SecretSource {
-  /** Looks a reference up. Throws `config.secret_missing` naming the reference, never a value. */
+  /** Resolves a reference. Throws `config.secret_missing` with the reference, never a value. */
   (ref: SecretRef): Promise<Secret>;
-  /** Knows every value that was looked up: whoever shows one to a peer takes it out of what the peer says. */
+  /** Knows every resolved value, to remove it from the texts of peers. */
   readonly redactor: Redactor;
 }
 
-/** Bytes. No key, certificate or service account comes near, and every form of a secret is looked for in every text. */
+/** Larger than any key, certificate or service account. All forms of a secret are searched for in every text. */
 const MAX_SECRET_BYTES = 64 * 1024;
 
-/** @param known the redactor of the process: it learns each value before anybody has it. One of its own when absent */
+/** @param known the redactor of the process, which registers each value before it is returned. Default: a new one. */
 export function secretSource(
   env: Readonly<Record<string, string | undefined>>,
   known: Partial<Redactor> = {},
@@ -69,7 +77,7 @@ export function secretSource(
     redactor.registerSecret(value);
     return new Secret(value);
   };
-  const look = async (ref: SecretRef): Promise<Secret> => {
+  const resolve = async (ref: SecretRef): Promise<Secret> => {
     if ('env' in ref) {
       const text = env[ref.env] ?? '';
       if (Buffer.byteLength(text) > MAX_SECRET_BYTES) throw tooLong(`environment variable ${ref.env}`, ref.env);
@@ -89,7 +97,7 @@ export function secretSource(
       next: 'Write the secret into the file.',
     });
   };
-  return Object.assign(look, { redactor });
+  return Object.assign(resolve, { redactor });
 }
 
 const tooLong = (what: string, where: string): DocketError =>
@@ -97,17 +105,17 @@ const tooLong = (what: string, where: string): DocketError =>
     where,
     expected: `at most ${MAX_SECRET_BYTES} bytes`,
     got: 'more',
-    next: 'Point the reference to what holds the secret alone.',
+    next: 'Use a reference to a file or variable with the secret alone.',
   });
 
-/** Ends whatever the path names: a report may name any, also a device that never ends or a pipe that nobody writes to. */
+/** Reads a bounded part of a regular file: a report may name any path, including devices and pipes. */
 async function readSecretFile(path: string): Promise<string> {
   try {
-    // Of a pipe, opening it would wait for a writer.
+    // Non-blocking: opening a pipe would wait for a writer.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       if (!(await file.stat()).isFile()) throw notRegular(path);
-      // The size that it tells is not asked: it may grow, and some file systems say 0.
+      // Not by its reported size: it may grow, and some file systems report 0.
       const bytes = Buffer.alloc(MAX_SECRET_BYTES + 1);
       let length = 0;
       for (let read = -1; read !== 0 && length < bytes.length; length += read) {
@@ -130,9 +138,9 @@ async function readSecretFile(path: string): Promise<string> {
 }
 
 const notRegular = (path: string): DocketError =>
-  new DocketError('config.secret_missing', `The secret file ${path} is no regular file.`, {
+  new DocketError('config.secret_missing', `The secret file ${path} is not a regular file.`, {
     where: path,
     expected: 'a regular file that holds the secret',
     got: 'a folder, a pipe or a device',
-    next: 'Write the secret into a file, and point the reference to it.',
+    next: 'Write the secret into a file, and set the reference to it.',
   });

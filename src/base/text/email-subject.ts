@@ -2,13 +2,13 @@ import { DocketError } from '../error.ts';
 import { stripInvisible, toSingleLine } from './bidi.ts';
 import { renderTemplate, type TemplateVariables } from './template.ts';
 
-/** A text as a header shows it: one line, whose order nothing in it turns around, and nothing that nobody sees. */
+/** Text for a mail header: a single line without direction controls and invisible characters. */
 export const headerText = (text: string): string => stripInvisible(toSingleLine(text)).trim();
 
-/** A character that leaves a mark or room on the screen; the blank of Braille (U+2800) is no space to Unicode. */
+/** Visible characters. Unicode does not count the Braille blank (U+2800) as white space. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
 
-/** The subject of an e-mail from its template, or nothing where it has no visible character. Throws `template.invalid`. */
+/** The subject from its template; undefined where it has no visible character. Throws `template.invalid`. */
 function renderVisibleSubject(template: string, variables: TemplateVariables, where: string): string | undefined {
   const subject = headerText(renderTemplate(template, variables, where));
   return VISIBLE.test(subject) ? subject : undefined;
@@ -17,8 +17,8 @@ function renderVisibleSubject(template: string, variables: TemplateVariables, wh
 const DEFAULT_SUBJECT = '{{ title }} {{ period.label }}';
 
 /**
- * The subject of an e-mail; the title and the period without a template, or where this period's is empty: what was
- * checked for another period must not keep the mail back. Throws `template.invalid`.
+ * The subject of an e-mail. Title and period without a template, and where the template gives an empty subject for this
+ * period, which must not prevent the mail. Throws `template.invalid`.
  * @param where the field of the definition, e.g. `deliveries[].email.subject`
  */
 export function renderSubject(template: string | undefined, variables: TemplateVariables, where: string): string {
@@ -26,14 +26,14 @@ export function renderSubject(template: string | undefined, variables: TemplateV
   return subject ?? headerText(renderTemplate(DEFAULT_SUBJECT, variables, where));
 }
 
-/** As `fillSubject`, but an empty subject, as one of comments or spaces alone makes, throws `template.invalid`. */
+/** As `renderSubject`, but throws `template.invalid` for an empty subject, e.g. of comments or spaces alone. */
 export function renderNonEmptySubject(template: string, variables: TemplateVariables, where: string): string {
   const subject = renderVisibleSubject(template, variables, where);
   if (subject !== undefined) return subject;
-  throw new DocketError('template.invalid', `The template of ${where} makes an empty subject.`, {
-    expected: 'a template that makes at least one visible character',
+  throw new DocketError('template.invalid', `The template of ${where} gives an empty subject.`, {
+    expected: 'a template that gives at least one visible character',
     got: `"${template}"`,
     where,
-    next: 'Correct the template in the report definition, or leave it out for the title and the period.',
+    next: 'Correct the template in the report definition, or remove it to use the title and the period.',
   });
 }

@@ -1,18 +1,18 @@
 import { Context, type Emitter, type FilterImplOptions, Liquid, LiquidError, type Template } from 'liquidjs';
-import { DocketError } from '../error.ts';
+import { DocketError, errorMessage } from '../error.ts';
 
 /**
- * What filling one template may cost, in characters made and entries looked at: some milliseconds. It is counted, not
- * timed: the same template over the same values is filled or refused on every machine, however busy it is.
+ * Cost limit of one rendering, in characters produced and entries read: some milliseconds. Counted, not timed, so that the
+ * result is the same on every machine under any load.
  */
 export const MAX_TEMPLATE_COST = 20_000;
-/** Of each part that is rendered, each turn of a loop and each filter. */
+/** Of each rendered part, loop iteration and filter. */
 const PART_COST = 10;
 
 /**
- * LiquidJS for names, subjects and paths: no files, nothing inherited, nothing unknown, and never more than the cost
- * above. LiquidJS itself limits the time of loops and the memory of most filters; the rest is counted here, against the
- * same limit. Returns how to fill a template; throws LiquidJS's errors.
+ * LiquidJS for names, subjects and paths: without files, inherited properties, and unknown variables or filters, and within
+ * the cost limit. LiquidJS limits the memory of most filters; the rest is counted here, against the same limit. The returned
+ * function renders a template; it throws LiquidJS's errors.
  */
 export function createTemplateEngine(): (template: string, variables: object) => string {
   const engine = new Liquid({
@@ -33,14 +33,14 @@ export function createTemplateEngine(): (template: string, variables: object) =>
 
 type Limit = Context['memoryLimit'];
 
-/** Charges the entries of a list, and of the lists in it: whoever reads it may look at each. */
+/** Charges the entries of a list, including nested lists. */
 function chargeEntries(limit: Limit, value: unknown): void {
   if (!Array.isArray(value)) return;
   limit.use(value.length);
   for (const entry of value) chargeEntries(limit, entry);
 }
 
-/** Loops, comparisons and prints take their lists from variables. */
+/** Charges lists when a variable is read. */
 class CountedContext extends Context {
   override *_get(paths: Parameters<Context['_get']>[0]): IterableIterator<unknown> {
     const value: unknown = yield super._get(paths);
@@ -49,19 +49,19 @@ class CountedContext extends Context {
   }
 }
 
-/** Loops may turn without reading anything, and `capture` collects text without counting it. */
+/** Charges rendered parts and text: loops may iterate without reading a variable, and `capture` is not counted by LiquidJS. */
 function countRenderedParts({ renderer }: Liquid): void {
   const render = renderer.renderTemplates.bind(renderer);
   renderer.renderTemplates = function* (templates: Template[], context: Context, emitter?: Emitter) {
     context.memoryLimit.use(PART_COST * (1 + templates.length));
     const made: unknown = yield render(templates, context, emitter);
-    // With an emitter the text is part of another one, which is counted when it is whole.
+    // With an emitter, the text is part of an outer text, which is charged as a whole.
     if (emitter === undefined) context.memoryLimit.use(String(made).length);
     return made;
   };
 }
 
-/** Filters of lists look at each entry, some by an expression (`where_exp`), and not all of them count that. */
+/** Charges filters, which read each entry of a list, some by an expression (`where_exp`). */
 function countedFilter(filter: FilterImplOptions): FilterImplOptions {
   const { handler, raw = false } = typeof filter === 'function' ? { handler: filter } : filter;
   return {
@@ -78,33 +78,30 @@ function countedFilter(filter: FilterImplOptions): FilterImplOptions {
   };
 }
 
-/** What a name, a subject or a path may be made of. Plain data: values are printed, never called. */
+/** Plain data: values are printed, never called. */
 export type TemplateVariables = Readonly<Record<string, unknown>>;
 
-// Made once, since making it costs more than filling a template; it keeps nothing of what it fills.
+// Shared: creating an engine costs more than a rendering. It keeps no state.
 const renderLiquid = createTemplateEngine();
 
-/** How LiquidJS says that a limit of memory, which is ours of cost, is reached. */
+/** LiquidJS's message for its memory limit, which is our cost limit. */
 const COST_LIMIT_MESSAGE = /^memory alloc limit exceeded/;
 
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
 /**
- * Fills a LiquidJS template. An unknown variable or filter is an error, because an empty place in a file name would
- * let two runs overwrite each other. Templates can read no files and no inherited properties, and what they may cost is
- * counted (`MAX_TEMPLATE_COST`). Throws `template.invalid`.
- * @param where what the template is of, for the error: e.g. `subject`
+ * Renders a LiquidJS template. Unknown variables and filters are errors: an empty part of a file name would let two runs
+ * overwrite each other. Throws `template.invalid`.
+ * @param where the template's field, for the error, e.g. `subject`
  */
 export function renderTemplate(template: string, variables: TemplateVariables, where: string): string {
   try {
     return renderLiquid(template, variables);
   } catch (cause) {
-    const why = LiquidError.is(cause) ? (cause.originalError?.message ?? cause.message) : messageOf(cause);
+    const why = LiquidError.is(cause) ? (cause.originalError?.message ?? cause.message) : errorMessage(cause);
     const costly = COST_LIMIT_MESSAGE.test(why);
     const reason = costly ? 'it loops or repeats too much' : why;
-    throw new DocketError('template.invalid', `The template of ${where} cannot be filled: ${reason}.`, {
+    throw new DocketError('template.invalid', `The template of ${where} cannot be rendered: ${reason}.`, {
       expected: costly
-        ? `a template that costs at most ${MAX_TEMPLATE_COST}: a character or entry costs 1, a turn of a loop about 20`
+        ? `a template that costs at most ${MAX_TEMPLATE_COST}: a character or entry costs 1, a loop iteration about 20`
         : `a LiquidJS template over ${Object.keys(variables).join(', ')}`,
       got: `"${template}"`,
       where,

@@ -112,8 +112,8 @@ export function startValidationThread({
       const [known, unchecked] = typeof catalog === 'string' ? [undefined, catalog] : [catalog, null];
       const task = { kind: 'posted', ...submitted, catalog: known, now: clock.now() } as const;
       const outcome = await thread.run(name.org, task, VALIDATION_TIMEOUT_MS);
-      if (outcome.kind === 'full' || outcome.kind === 'late') throw busyError(outcome.kind);
-      if (outcome.kind === 'over')
+      if (outcome.kind === 'queue_full' || outcome.kind === 'timeout') throw busyError(outcome.kind);
+      if (outcome.kind === 'exceeded')
         return { faults: [overLimitDiagnostic(file, describeLimit(VALIDATION_TIMEOUT_MS))], unchecked: null };
       const faults = outcome.answer.kind === 'posted' ? outcome.answer.faults : [];
       return { faults, unchecked: faults.length > 0 ? null : unchecked };
@@ -124,10 +124,10 @@ export function startValidationThread({
 
 const NO_SETTINGS = 'The organization’s org.yaml is invalid: recipients and calendar were not checked either.';
 
-const busyError = (why: 'full' | 'late') =>
+const busyError = (why: 'queue_full' | 'timeout') =>
   new DocketError('definition.busy', 'Too many definitions are being validated.', {
     expected:
-      why === 'full'
+      why === 'queue_full'
         ? `at most ${MAX_WAITING.owner} of an organization at a time`
         : `an answer within ${VALIDATION_ANSWER_TIMEOUT_MS / 1000} s`,
     next: 'Try again in a few seconds.',

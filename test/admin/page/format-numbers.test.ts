@@ -42,7 +42,7 @@ it.each([
   expect(formatByteCount(size)).toBe(text);
 });
 
-it('separates thousands and tells one from many', () => {
+it('separates thousands and distinguishes singular and plural', () => {
   expect([
     formatInteger(1_234_567),
     formatCounted(1, 'call'),
@@ -51,7 +51,7 @@ it('separates thousands and tells one from many', () => {
   ]).toEqual(['1,234,567', '1 call', '1,200 calls', '2 deliveries']);
 });
 
-it('finds words for every span', () => {
+it('formats every duration', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (ms) => {
       expect(formatElapsed(ms)).toMatch(/^[\d,.]+ (ms|s|min|h|d)( \d+ (s|min|h))?$/);

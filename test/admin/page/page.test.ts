@@ -62,7 +62,7 @@ describe('the page', () => {
   });
   afterAll(() => redis.quit());
 
-  it('shows nobody anything before the sign-in, and goes on to what was wanted after it', async () => {
+  it('requires a session, and redirects to the requested page after the sign-in', async () => {
     const browser = cookieClient(house);
     for (const path of PAGES) {
       const answer = await browser.send('GET', path);
@@ -78,7 +78,7 @@ describe('the page', () => {
     expect((await browser.send('GET', '/runs')).status).toBe(200);
   });
 
-  it('tells a refused token why, and keeps neither it nor its way', async () => {
+  it('rejects an invalid token, and does not repeat it', async () => {
     const browser = cookieClient(house);
     const answer = await browser.send('POST', '/sign-in', { body: { token: 'docket_wrong', to: '/slots' } });
     const text = await answer.text();
@@ -95,7 +95,7 @@ describe('the page', () => {
     'https://evil.example/',
     '/sign-out',
     '/\t/evil.example',
-  ])('does not send anybody on to %j', async (to) => {
+  ])('does not redirect to %j', async (to) => {
     const browser = cookieClient(house);
     const answer = await browser.send('POST', '/sign-in', { body: { token: anna.token, to } });
     expect(answer.headers.get('location')).toBe('/');
@@ -149,7 +149,7 @@ describe('the page', () => {
     }
   });
 
-  it('asks for a run of the chosen days, once however often the form is sent, and again for other days', async () => {
+  it('triggers a run for the chosen days, once however often the form is sent, and again for other days', async () => {
     asked = [];
     const { post } = await house.visit(anna.token);
     const form = { trigger: 't1', period: 'last_30_days', from: '', to: '', deliver: 'no' };
@@ -177,7 +177,7 @@ describe('the page', () => {
     [{ from: '2026-11-15', to: '2026-11-01', deliver: 'no' }, 'usage.invalid', 'name="to" value="2026-11-01"'],
     [{ period: 'next_week', deliver: 'no' }, 'usage.invalid', '<details class="action" open'],
     [{ period: 'previous_week' }, 'usage.invalid', '<option value="previous_week" selected'],
-  ])('says on the form itself what is wrong with %j, and keeps what was filled in', async (fields, code, kept) => {
+  ])('shows on the form that %j is invalid, and keeps the values', async (fields, code, kept) => {
     asked = [];
     const { post } = await house.visit(anna.token);
     const answer = await post(RUN, { trigger: 't', ...fields });
@@ -189,7 +189,7 @@ describe('the page', () => {
     expect(asked).toEqual([]);
   });
 
-  it('shows what was delivered already, and sends it again for whoever ticks the box', async () => {
+  it('rejects a period that was delivered, and delivers it again on request', async () => {
     const message = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
     const requests: RunRequest[] = [];
     const own = openPage({ redis, prefix: randomPrefix() }, [anna.entry], () => ({
@@ -220,7 +220,7 @@ describe('the page', () => {
     expect(requests[3]?.idempotencyKey).toBe(requests[2]?.idempotencyKey);
   });
 
-  it('pauses, resumes, cancels, retries and resolves with a reason, and goes back to where that was asked for', async () => {
+  it('pauses, resumes, cancels, retries and resolves with a reason, and redirects to the page of the form', async () => {
     did = [];
     const { post } = await house.visit(anna.token);
     const to = async (path: string, fields: Readonly<Record<string, string>>) =>
@@ -242,7 +242,7 @@ describe('the page', () => {
     ]);
   });
 
-  it('does nothing without a reason, and shows a refusal where it was asked for with the reason kept', async () => {
+  it('does nothing without a reason, and shows a rejection on the form with the reason kept', async () => {
     did = [];
     const { post } = await house.visit(anna.token);
     const without = await post(`/runs/${failed.id}/retry`, { reason: ' ' });
@@ -277,7 +277,7 @@ describe('the page', () => {
     expect(did).toEqual([]);
   });
 
-  it('shows what is not there, and what failed, as a page', async () => {
+  it('shows a missing resource, and a failure, as a page', async () => {
     const away = openPage({ redis, prefix }, [anna.entry], () => ({
       run: () => Promise.reject(new DocketError('request.not_found', 'There is nothing here.')),
       pauses: () => Promise.reject(new DocketError('redis.unreachable', 'Redis does not answer.')),
@@ -294,7 +294,7 @@ describe('the page', () => {
     expect((await send('GET', '/pauses')).status).toBe(200);
   });
 
-  it('says first what waits for somebody, however many runs came after it', async () => {
+  it('shows everything that needs a decision first, however many runs came later', async () => {
     const refused = { org: 'acme', report: null, who: 'docket', why: '401', since: NOW, key: 'k_1', run: null };
     const own = openPage({ redis, prefix }, [anna.entry], () => ({
       runs: async ({ states, since }) =>
@@ -314,7 +314,7 @@ describe('the page', () => {
     expect(html).not.toContain('class="all-clear"');
   });
 
-  it('says so where nothing waits for anybody', async () => {
+  it('says that nothing needs attention', async () => {
     const own = openPage({ redis, prefix }, [anna.entry], () => ({
       runs: async () => ({ runs: [], next: null }),
       deliveries: async () => ({ deliveries: [], next: null }),
@@ -333,7 +333,7 @@ describe('the page', () => {
     expect(html).toContain('in days of Europe/Zurich');
   });
 
-  it('narrows the runs as the form says, and goes on from its cursor', async () => {
+  it('filters the runs as the form says, and continues from its cursor', async () => {
     const filters: unknown[] = [];
     const own = openPage({ redis, prefix }, [anna.entry], () => ({
       runs: async (filter) => {
@@ -362,7 +362,7 @@ describe('the page', () => {
     expect(filters).toEqual([{ limit: 50 }]);
   });
 
-  it('needs no more than 60 KB for the first paint, of files that a browser keeps for ever', async () => {
+  it('needs at most 60 KB for the first paint, with assets that browsers cache forever', async () => {
     const { send } = await house.visit(anna.token);
     const html = await (await send('GET', '/')).text();
     let bytes = Buffer.byteLength(html);

@@ -70,7 +70,7 @@ describe('the page of a run', () => {
     expect(part.includes(`action="/runs/${held.id}/release"`)).toBe(form);
   });
 
-  it('that is held says so when the archive or the definition does not tell', async () => {
+  it('that is held shows an unavailable archive or definition', async () => {
     const error = new DocketError('archive.unreachable', 'The archive does not answer.').toJSON();
     const away = await html(`/runs/${held.id}`, {
       heldRun: async () => ({ missing: null, recipients: null, error }),
@@ -88,7 +88,7 @@ describe('the page of a run', () => {
     expect(await html(`/runs/${failed.id}`, { files: async () => [] })).not.toContain('/files/');
   });
 
-  it('that failed names no cause for files that are not there but the one that is known', async () => {
+  it('that failed gives the known reason for missing files', async () => {
     const none = { files: async () => [] };
     const before = await html(`/runs/${failed.id}`, none);
     const after = runOf('gone', 'failed', { files: [], timings: { seal: 1, deliver: 2 } });
@@ -124,7 +124,7 @@ describe('the page of a run', () => {
     expect(acts).toContain(`href="/deliveries/${row('unknown').id}"`);
   });
 
-  it('offers both where both do something', async () => {
+  it('offers both where both have an effect', async () => {
     const page = await ended('partly_delivered', [row('refused'), row('unknown')]);
     expect(page).toMatch(RETRY);
     expect(page.slice(page.indexOf('id="actions"'), page.indexOf('id="files"'))).toContain(
@@ -132,7 +132,7 @@ describe('the page of a run', () => {
     );
   });
 
-  it('shows a refusal of what is not offered (any more)', async () => {
+  it('shows the rejection of an action that is not offered', async () => {
     const { post } = await open({
       decide: async () => {
         throw new DocketError('run.conflict', 'There is nothing to retry.');
@@ -142,11 +142,11 @@ describe('the page of a run', () => {
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('There is nothing to retry.')]);
   });
 
-  describe('after a delivery was told to be sent again', () => {
+  describe('after a delivery was resent', () => {
     const states = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
     const notice = (page: string) => /<p class="notice" role="status">(.*?)<\/p>/.exec(page)?.[1] ?? '';
 
-    it('says what became of it by now, on whatever page', async () => {
+    it('shows its current state, on every page', async () => {
       const said = new Map<string, string>();
       for (const state of states) {
         const delivery = async () => row(state);
@@ -158,14 +158,14 @@ describe('the page of a run', () => {
       expect(new Set(said.values()).size).toBe(states.length);
     });
 
-    it('says no more than is known where the delivery is not named or not there', async () => {
+    it('shows a general notice where the delivery is not named or unknown', async () => {
       const general = notice(await html('/deliveries?did=resend'));
       expect(general).not.toBe('');
       const delivery = () => Promise.reject(new DocketError('request.not_found', 'There is nothing here.'));
       expect(notice(await html(`/deliveries?did=resend&delivery=${'a'.repeat(32)}`, { delivery }))).toBe(general);
     });
 
-    it('goes back with the delivery in the address', async () => {
+    it('redirects with the delivery in the address', async () => {
       const { post } = await open({ resolve: async () => row('pending') });
       const answer = await post(`/deliveries/${unknown.id}/resolve`, {
         as: 'resend',
@@ -177,7 +177,7 @@ describe('the page of a run', () => {
   });
 
   describe('by a short id', () => {
-    it('leads to the address with all of it', async () => {
+    it('redirects to the full id', async () => {
       const { send } = await open({ run: async () => held, delivery: async () => unknown });
       const run = await send('GET', `/runs/${held.id.slice(0, 8)}?did=retry`);
       expect([run.status, run.headers.get('location')]).toEqual([302, `/runs/${held.id}?did=retry`]);
@@ -194,7 +194,7 @@ describe('the page of a run', () => {
       expect((await send('GET', '/runs?run=')).status).toBe(200);
     });
 
-    it('that several have lists them as links', async () => {
+    it('of several runs lists them as links', async () => {
       const ids = ['abcdef01'.padEnd(32, '0'), 'abcdef01'.padEnd(32, '1')];
       const { send } = await open({
         run: () =>
@@ -208,7 +208,7 @@ describe('the page of a run', () => {
       for (const id of ids) expect(text).toContain(`href="/runs/${id}"`);
     });
 
-    it('names deliveries with all that tells them apart', async () => {
+    it('lists ambiguous deliveries with recipient and state', async () => {
       const ids = ['1', '2'].map((digit) => `abcdef01${digit.repeat(24)}`);
       const got = ids.map((id) => `${id} (board@acme.example, unknown)`).join(', ');
       const { send } = await open({

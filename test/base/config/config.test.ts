@@ -53,7 +53,7 @@ test.each([
   ['file:', 'a folder of this machine'],
   ['file:///var/lib/a%00b', 'a folder of this machine'],
   ['s3://a/b', 'the name of a bucket'],
-  ['s3://minio.example:9000/reports', 'the store itself in endpoint='],
+  ['s3://minio.example:9000/reports', 'the server in endpoint='],
   ['s3://reports/../other?endpoint=x', 'endpoint=https://'],
   ['s3://reports/a//b', 'a prefix of letters'],
   ['s3://reports/.hidden', 'a prefix of letters'],
@@ -62,7 +62,7 @@ test.each([
   ['s3://reports?path_style=yes', 'path_style=true or path_style=false'],
   ['s3://reports?sse=rot13', 'sse=AES256 or sse=aws:kms:'],
   ['s3://reports?access_key_id=env:ID', 'access_key_id and secret_access_key together'],
-  ['s3://reports?session_token=env:ID', 'session_token beside access_key_id'],
+  ['s3://reports?session_token=env:ID', 'session_token with access_key_id'],
   ['s3://reports?staging=tmp', 'staging=/an/absolute/path'],
 ])('%s is refused: %s', (url, expected) => {
   expect(faultsOf({ DOCKET_ARCHIVE: url })).toContain(expected);
@@ -86,7 +86,7 @@ test('every fault is said at once, of the archive and of the others', () => {
     DOCKET_ADMIN_PORT: 'many',
     LOG_LEVEL: 'loud',
   });
-  expect(faults).toMatch(/^The environment has 6 faults:/);
+  expect(faults.split('\n')).toHaveLength(7);
   for (const part of ['the name of a bucket', 'path_style', 'sse=', '"color"', 'DOCKET_ADMIN_PORT', 'LOG_LEVEL']) {
     expect(faults).toContain(part);
   }

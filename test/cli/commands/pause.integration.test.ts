@@ -141,7 +141,7 @@ deliveries:
     const before = sandbox.requests().length;
     await missed('first', 'second');
     const refused = start();
-    await refused.logged(({ msg }) => msg === 'Run sleeps');
+    await refused.logged(({ msg }) => msg === 'Run snoozed');
     await refused.logged(({ msg }) => msg === 'Run failed permanently');
     await refused.stop();
     expect(

@@ -72,7 +72,7 @@ describe('the picture of a chart', () => {
     expect(png.length).toBeLessThan(MOST_BYTES);
   });
 
-  it('of the same figures has the same bytes, of others other ones', async () => {
+  it('has the same bytes for the same figures', async () => {
     const hash = async (chart: Chart) =>
       createHash('sha256')
         .update((await loadRasterizer())(chart, 'en-GB'))
@@ -85,12 +85,12 @@ describe('the picture of a chart', () => {
     expect(await hash(other)).not.toBe(await hash(chart));
   });
 
-  it('can be made of names that XML cannot hold', async () => {
+  it('can be drawn with names that XML cannot contain', async () => {
     const groups = drawn(buildChart(nastyDataset().tables.find(({ id }) => id === 'groups')!));
     expect(readPng((await loadRasterizer())(groups, 'en-GB')).has('IDAT')).toBe(true);
   });
 
-  it('is only made of names that its font can write', () => {
+  it('is drawn only with names that its font can show', () => {
     const named = (name: string) => {
       const rows = [row({ 'profile.group': name, 'profiles.created': 1 })];
       return isRasterizable(
@@ -102,8 +102,8 @@ describe('the picture of a chart', () => {
   });
 });
 
-describe('what a picture shows, in words', () => {
-  it('tells first, last, highest and lowest of each series over time', () => {
+describe('the alternative text of a chart', () => {
+  it('has first, last, highest and lowest of each series over time', () => {
     expect(chartAltText(drawn(buildChart({ ...onboarding, columns: [bucketColumn, ratioColumn] })), 'en-GB')).toBe(
       'Line chart by Day. Approval rate: from 81.0% (9 Nov) to 86.2% (13 Nov), highest 86.2% (13 Nov), ' +
         'lowest 81.0% (9 Nov). Previous period: from 83.0% (9 Nov) to 83.0% (13 Nov), highest 83.0% (9 Nov), ' +
@@ -116,7 +116,7 @@ describe('what a picture shows, in words', () => {
     expect(text).toMatch(/^Bar chart by Group\. Profiles created: .* 0 0, .* 1 1, .* 2 8, .* and 9 more\.$/);
   });
 
-  it('says so where there is no figure at all, and never shows a zero for it', () => {
+  it('says that there is no figure, and never shows a zero instead', () => {
     const rows = [row({ bucket: '2026-11-09', 'profiles.time_to_decision_p50': null })];
     const chart = buildChart(
       table({ id: 'a', granularity: 'day', chart: 'line', columns: [bucketColumn, durationColumn], rows }),

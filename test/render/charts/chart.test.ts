@@ -39,7 +39,7 @@ describe('the chart of a section', () => {
     expect(rates?.series[0]?.values.slice(4)).toEqual([expect.closeTo(0.862), null, null]);
   });
 
-  it('draws the previous period beside a metric that stands alone', () => {
+  it('draws the previous period beside a single metric', () => {
     const { totals: _, ...rest } = onboarding;
     const chart = buildChart({ ...rest, columns: [bucketColumn, countColumn] });
     expect(chart?.axes[0]?.series.map(({ name, previous }) => [name, previous])).toEqual([
@@ -92,7 +92,7 @@ describe('the chart of a section', () => {
     expect(once?.categories).toEqual(['Team [a]', 'Team [b]', 'C']);
   });
 
-  it('tells metrics of one label apart, and names those that are not drawn though another of their label is', () => {
+  it('distinguishes metrics of one label, and names those that are not drawn', () => {
     const again = { ...countColumn, name: 'profiles.again' };
     const rate = { ...ratioColumn, label: countColumn.label };
     const rows = [
@@ -115,7 +115,7 @@ describe('the chart of a section', () => {
       expect(quantity).toEqual({ kind: 'duration', scale: 'days' });
   });
 
-  it('has one axis when its bars lie, and at most eight groups', () => {
+  it('has one axis for horizontal bars, and at most eight series', () => {
     const rows = [row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.approval_rate': 0.5 })];
     const bar = buildChart(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, ratioColumn], rows }));
     expect(bar?.axes).toHaveLength(1);
@@ -156,7 +156,7 @@ describe('the chart of a section', () => {
     expect(chart?.omitted).toEqual(['Time to decision (median) is not drawn']);
   });
 
-  it('has a small line for each metric, with the previous period behind it', () => {
+  it('has a sparkline for each metric, with the previous period', () => {
     const chart = buildChart({ ...onboarding, chart: 'sparkline' });
     expect(chart?.axes.map(({ series }) => series.map(({ metric, previous }) => [metric, previous]))).toEqual(
       ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'].map((metric) => [
@@ -220,7 +220,7 @@ describe('the chart of a section', () => {
     ]);
   });
 
-  it('is none where none is asked for or there is nothing to draw along', () => {
+  it('is undefined where none is requested or there is no category axis', () => {
     const { chart: _, ...without } = onboarding;
     expect(buildChart(without)).toBeUndefined();
     expect(buildChart({ ...workload, chart: 'line' })).toBeUndefined();
@@ -228,7 +228,7 @@ describe('the chart of a section', () => {
   });
 });
 
-describe('the charts of a pack', () => {
+describe('the charts of a workbook', () => {
   const pack = async (data = nastyDataset()) => {
     const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx');
     expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
@@ -246,7 +246,7 @@ describe('the charts of a pack', () => {
     );
   });
 
-  it('have nothing at one height on both axes where figures are negative', async () => {
+  it('have zero at the same height on both axes where figures are negative', async () => {
     const rows = [-40, 90].map((exposure, at) =>
       row({ bucket: `2026-11-0${at + 1}`, 'risk.exposure': exposure, 'profiles.created': 7 }),
     );
@@ -289,7 +289,7 @@ describe('the charts of a pack', () => {
     expect(compared).toBeGreaterThan(50);
   });
 
-  it('are small lines side by side where that is asked for, the last figure beside each', async () => {
+  it('are sparklines side by side, each with its last figure', async () => {
     const data = dataset([{ ...onboarding, chart: { kind: 'sparkline', series: ['profiles.created'] } }]);
     const parts = readParts(await pack(data));
     const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
@@ -309,7 +309,7 @@ describe('the charts of a pack', () => {
     expect([...parts.keys()].filter((name) => name.startsWith('xl/charts/'))).toHaveLength(6);
   });
 
-  it('are said to be none where there is nothing to draw', async () => {
+  it('are replaced by a note where there is nothing to draw', async () => {
     const book = readWorkbook(await pack(dataset([{ ...workload, chart: 'line' }])));
     const texts = cellsOf(book, 'Charts')
       .flat()
@@ -317,7 +317,7 @@ describe('the charts of a pack', () => {
     expect(texts).toContain('No chart: there is nothing to draw along, no time and no group.');
   });
 
-  it('take no sheet where no section asks for one', async () => {
+  it('have no sheet where no section has a chart', async () => {
     const book = readWorkbook(await pack(dataset([workload])));
     expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Open workload', 'Definitions', 'Run']);
   });

@@ -22,8 +22,8 @@ const days = (values: readonly Row['values'][]) =>
   values.map((each, index) => row({ bucket: `2026-11-0${index + 1}`, ...each }));
 const byDay = { granularity: 'day' } as const;
 
-describe('the scales of a picture', () => {
-  it('of small lines begin at nothing, as in the workbook, unless there are negative figures', () => {
+describe('the axis scales of an image', () => {
+  it('of sparklines start at zero, as in the workbook, unless there are negative figures', () => {
     const rows = days([
       { [countColumn.name]: 1000, [strangeColumn.name]: -5, [ratioColumn.name]: null },
       { [countColumn.name]: 1001, [strangeColumn.name]: 5, [ratioColumn.name]: 0.5 },
@@ -35,7 +35,7 @@ describe('the scales of a picture', () => {
     expect(yAxis).not.toMatchObject([{ scale: true }]);
   });
 
-  it('of two axes have nothing at the same height where figures are negative, and lines at the same heights', () => {
+  it('of two axes have zero and grid lines at the same heights where figures are negative', () => {
     const rows = days([
       { [strangeColumn.name]: -40, [durationColumn.name]: 7200 },
       { [strangeColumn.name]: 90, [durationColumn.name]: 36_000 },
@@ -49,7 +49,7 @@ describe('the scales of a picture', () => {
     ]);
   });
 
-  it('of stacked columns have room for all that stands on each other', () => {
+  it('of stacked columns cover the whole stack', () => {
     const more = { ...strangeColumn, name: 'more' };
     const rows = days([{ [strangeColumn.name]: -40, more: -40, [countColumn.name]: 3 }]);
     const columns = [bucketColumn, strangeColumn, more, countColumn];
@@ -68,10 +68,10 @@ describe('the scales of a picture', () => {
   });
 });
 
-describe('the names in a picture', () => {
+describe('the names in an image', () => {
   const start = 'Profiles of natural persons who were asked again';
 
-  it('are told apart by their ends where they begin alike', () => {
+  it('stay distinguishable by their ends', () => {
     const metric = (name: string) => ({ ...countColumn, name, label: `${start} ${name}` });
     const rows = days([{ once: 1, twice: 2, other: 3 }]);
     const columns = [bucketColumn, metric('once'), metric('twice'), { ...countColumn, name: 'other', label: 'Other' }];

@@ -27,7 +27,7 @@ const FILE: Artifact = { name: 'KPIs.xlsx', format: 'xlsx', mediaType: '', path:
 const mail = (data: Dataset, change: Partial<EmailOptions> = {}) => renderEmail(data, [], { ...about, ...change });
 
 describe('the mail of a report', () => {
-  it('leads with the service’s totals and current counts, their change in words with an arrow', async () => {
+  it('starts with the service’s totals and current counts, and their changes with an arrow', async () => {
     const { text } = await mail(dataset([onboarding, workload]));
     const scope = '(Risk is High or Severe; so far)';
     expect(text).toContain(`Profiles created ${scope}: 6,390 (▲ up 1.6% from 6,290)`);
@@ -51,7 +51,7 @@ describe('the mail of a report', () => {
     (/HEADLINE\n([\s\S]*?)\n\n/.exec(text)?.[1] ?? '').split('\n').map((line) => line.trim());
   const preheaderOf = (html: string) => /<div style="display:none[^>]*>([\s\S]*?)<\/div>/.exec(html)?.[1]?.trim();
 
-  it('leads with figures of everything, and says of each other one what it is of: in tiles and in the preheader', async () => {
+  it('starts with unfiltered figures, and names the scope of the others in tiles and preheader', async () => {
     const { html, text } = await mail(
       dataset([
         totalled('Severe', 204, severe),
@@ -87,7 +87,7 @@ describe('the mail of a report', () => {
     ]);
   });
 
-  it('says of a filter of many values how many there are', async () => {
+  it('shows the number of values of a long filter', async () => {
     const values = Array.from({ length: 40 }, (_, index) => `G${index}`);
     const filters = [
       { label: 'Group', is: values },
@@ -116,7 +116,7 @@ describe('the mail of a report', () => {
     expect(current.text.match(/Current counts, as of/g)).toHaveLength(2);
   });
 
-  it('lets no name make a row or a cell of the text part, or turn around what follows it', async () => {
+  it('escapes names that would add a row or a cell to the text part, or change the direction of the text after', async () => {
     const names = [
       'North\r\n  Total | 999',
       'South | 999',
@@ -209,7 +209,7 @@ describe('the mail of a report', () => {
     expect(html).toContain('Its last figures are of a time that is still running.');
   });
 
-  it('leads with a figure once, and names the section where two of one name differ', async () => {
+  it('shows a headline figure once, and names the section where two of one name differ', async () => {
     const again = { ...onboarding, id: 'again', title: 'Again' };
     const once = await mail(dataset([onboarding, again]));
     expect(once.text.match(/ {2}Profiles created \(Risk is High or Severe; so far\): 6,390/g)).toHaveLength(1);
@@ -223,7 +223,7 @@ describe('the mail of a report', () => {
   const alerts = (id: string, value: number, more: Partial<Table> = {}) =>
     table({ id, title: `${id} alerts`, columns: [open], rows: [row({ 'alerts.open': value })], ...more });
 
-  it('tells figures apart that happen to be equal: those of other filters, days or compared days', async () => {
+  it('does not merge equal figures of other filters, days or compared days', async () => {
     const { text } = await mail(
       dataset([
         alerts('Sanctions', 0, { filters: [{ label: 'Kind', is: ['Sanctions'] }] }),
@@ -281,7 +281,7 @@ describe('the mail of a report', () => {
     expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 4 } })).toHaveLength(2);
   });
 
-  it('says of headline figures without a tile where they are: below only those that are', async () => {
+  it('says where headline figures without a tile are', async () => {
     const columns = Array.from({ length: 14 }, (_, index) => ({
       ...open,
       name: `m${index}`,
@@ -301,7 +301,7 @@ describe('the mail of a report', () => {
     expect((await mail(dataset([wide]))).text).toContain('  6 more headline figures are left out here.\n');
   });
 
-  it('makes up no headline where the service gave no total', async () => {
+  it('has no headline where the service gave no total', async () => {
     const { totals: _, ...without } = onboarding;
     const { text } = await mail(dataset([without]));
     expect(text).not.toContain('HEADLINE');
@@ -317,7 +317,7 @@ describe('the mail of a report', () => {
     expect((await mail(dataset([onboarding]))).html).not.toContain('Incomplete');
   });
 
-  it('says once what most sections cover', async () => {
+  it('states the shared coverage once', async () => {
     const { text } = await mail(dataset([onboarding, { ...onboarding, id: 'again', title: 'Again' }]));
     expect(text.match(/compared with/g)).toHaveLength(1);
     expect(text.indexOf('compared with')).toBeLessThan(text.indexOf('HEADLINE'));
@@ -338,7 +338,7 @@ describe('the mail of a report', () => {
     expect(text.replace(/\s+/g, ' ')).toContain(sentence);
   });
 
-  it('tells period, zone, why the reader gets it and whom to ask', async () => {
+  it('has period, time zone, the reason for the e-mail and the owner', async () => {
     const schedules = [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }];
     const { html, text } = await mail(dataset([onboarding]), { schedules, onDemand: true });
     for (const body of [html, text]) {
@@ -351,13 +351,13 @@ describe('the mail of a report', () => {
     }
   });
 
-  it('escapes whatever comes from the service', async () => {
+  it('escapes texts of the service', async () => {
     const { html } = await mail(nastyDataset());
     expect(html).not.toContain('<script>alert(1)');
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
   });
 
-  it('asks for nothing from outside', async () => {
+  it('loads no third-party assets', async () => {
     const { html } = await mail(nastyDataset());
     expect(html).not.toMatch(/<(link|script|iframe)|url\(|@import|src="(?!cid:)/i);
     expect([...html.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)).toEqual(['mailto:ops@acme.example']);
@@ -411,7 +411,7 @@ describe('the mail of a report', () => {
       notes: [{ code: 'truncated', message: { id: 'cut', of: { rows: 40 } }, incomplete: true }],
     });
 
-  it('stays under the size at which mail programs cut, by showing fewer rows', async () => {
+  it('stays below the size limit by showing fewer rows', async () => {
     const { html, text } = await mail(dataset(Array.from({ length: 20 }, (_, id) => wide(id))));
     expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
     expect(text).toMatch(/The first [357] of 40 rows/);
@@ -434,7 +434,7 @@ describe('the mail of a report', () => {
     expect(text).not.toContain('KPIs.xlsx');
   });
 
-  it('shows a picture of the first three sections that ask for a chart, each told in words, and sends no other', async () => {
+  it('has an image with alternative text for the first three sections with a chart, and no other', async () => {
     const charted = ['a', 'b', 'c', 'd'].map((id) => ({ ...onboarding, id }));
     const { html, pictures } = await mail(dataset([workload, ...charted]));
     const shown = [...html.matchAll(/<img alt="([^"]*)"[^>]* src="cid:([^"]*)"/g)];
@@ -445,19 +445,19 @@ describe('the mail of a report', () => {
     expect(await mail(dataset([workload, ...charted]))).toEqual({ html, text: expect.anything(), pictures });
   });
 
-  it('says where a picture is missing because its font lacks the letters', async () => {
+  it('notes a missing image whose names the font cannot show', async () => {
     const { text, pictures } = await mail(nastyDataset());
     expect(text.match(/The chart is not drawn here/g)).toHaveLength(1);
     expect(pictures.map(({ name }) => name)).toEqual(['mail-onboarding.png', 'mail-weekly.png']);
   });
 
-  it('is laid out in tables for Outlook, with nothing that it does not know', async () => {
+  it('is laid out in tables for Outlook', async () => {
     const { html } = await mail(nastyDataset());
     expect(html).toContain('<!--[if mso | IE]><table');
     expect(html).not.toMatch(/display:\s*(flex|grid)|position:\s*(absolute|fixed)|<(form|svg|video)/i);
   });
 
-  it('lists the files that are attached and counts the others; none is said to be attached that is not', async () => {
+  it('lists the attached files and counts the others', async () => {
     const artifacts = await render(dataset([workload]), [{ format: 'xlsx' }, { format: 'csv' }]);
     const attached = await renderEmail(dataset([workload]), artifacts, { ...about, attached: ['xlsx'] });
     expect(attached.text).toMatch(
@@ -469,7 +469,7 @@ describe('the mail of a report', () => {
   });
 });
 
-describe('a template of one’s own', () => {
+describe('a custom template', () => {
   const withTemplate = async (html: string): Promise<string> => {
     const templates = await folder();
     await mkdir(join(templates, 'email'));
@@ -480,7 +480,7 @@ describe('a template of one’s own', () => {
   const page = (text: string) =>
     `<mjml><mj-body><mj-section><mj-column><mj-text>\n${text}\n</mj-text></mj-column></mj-section></mj-body></mjml>`;
 
-  it('takes the place of ours, and the other one stays ours', async () => {
+  it('replaces one of the built-in templates', async () => {
     const templates = await withTemplate(page('{{ title }}{% for tile in tiles %} {{ tile.value }}{% endfor %}'));
     const { html, text, pictures } = await mail(dataset([workload, onboarding], { title: 'A & B' }), { templates });
     expect(html).toContain('A &amp; B 37 0 6,390 83.6% 5 h 17 min');
@@ -501,7 +501,7 @@ describe('a template of one’s own', () => {
     ['<p>{{ title }}</p>', 1, '<mjml>'],
     ['<mjml><mj-body>\n<mj-include path="/etc/passwd" /></mj-body></mjml>', 2, '<mj-include>'],
     [page("{% render '../../secret' %}"), 2, 'secret'],
-  ])('that fails is told with file and line: %j', async (template, line, named) => {
+  ])('that fails is reported with file and line: %j', async (template, line, named) => {
     const templates = await withTemplate(template);
     await expect(mail(dataset([workload]), { templates })).rejects.toMatchObject({
       code: 'template.invalid',

@@ -42,7 +42,7 @@ async function documented(): Promise<string[]> {
 }
 
 describe('the variables of templates', () => {
-  it('are all there that the documentation lists, and it lists all that are there', async () => {
+  it('are those that the documentation lists', async () => {
     const there = new Set(sampleTemplateData().flatMap((data) => namesIn(data)));
     // `tile_rows` holds the tiles once more.
     const listed = (await documented()).filter((name) => !name.startsWith('tile_rows[]'));
@@ -61,7 +61,7 @@ describe('the variables of templates', () => {
 });
 
 describe('docket check of templates', () => {
-  it('finds nothing wrong with copies of ours, or with a folder that changes one of them', async () => {
+  it('accepts copies of the built-in templates, and a folder with one of them', async () => {
     const own = Object.fromEntries(
       await Promise.all(
         (['html', 'text'] as const).map(
@@ -87,18 +87,18 @@ describe('docket check of templates', () => {
     [{ 'report.mjml': '' }, /mjml:1:1: .*<mjml>/],
     [{ 'report.txt.liquid': 'a\nb {{ owner.name.first }}' }, /txt\.liquid:2:6: .*owner\.name/],
     [{ 'report.html.liquid': '<p>' }, /report\.html\.liquid:1:1: expected report\.mjml or report\.txt\.liquid/],
-  ])('tells what is wrong with its line: %j', async (files, fault) => {
+  ])('reports an error with its line: %j', async (files, fault) => {
     const faults = await checked(files);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(fault);
   });
 
-  it('lets an attribute hold a comparison', async () => {
+  it('accepts a comparison in an attribute', async () => {
     const image = '</mj-text><mj-image alt="{% if 5 > 3 %}x{% endif %}" src="cid:a" /><mj-text>';
     expect(await checked({ 'report.mjml': page(image) })).toEqual([]);
   });
 
-  it('tells that the folder is not there', async () => {
+  it('reports a missing folder', async () => {
     const home = join(await folder(), 'nowhere');
     expect(checkEmailTemplates(home)).toMatchObject([{ file: join(home, 'email'), got: 'nothing' }]);
   });

@@ -14,11 +14,11 @@ describe('a change', () => {
     expect(changeOf('seconds', 30, 60)).toEqual({ kind: 'relative', value: -0.5, direction: 'down' });
   });
 
-  it('of a unit that we do not know is a difference', () => {
+  it('of an unknown unit is a difference', () => {
     expect(changeOf('chf', 10, -2)).toEqual({ kind: 'difference', value: 12, direction: 'up' });
   });
 
-  it('from nothing has a direction but no size; from nothing to nothing is none', () => {
+  it('from zero has a direction but no size; from zero to zero is none', () => {
     expect(changeOf('count', 5, 0)).toEqual({ kind: 'relative', value: null, direction: 'up' });
     expect(changeOf('count', 0, 0)).toEqual({ kind: 'relative', value: 0, direction: 'same' });
   });

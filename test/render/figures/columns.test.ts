@@ -20,7 +20,7 @@ const { name: count } = countColumn;
 const { name: duration } = durationColumn;
 const { name: strange } = strangeColumn;
 
-it('learns all that there is to know of all columns in one reading of the rows', () => {
+it('scans the rows once for all columns', () => {
   const { rows, readings } = counted([
     row({ bucket: '2026-11-09', [count]: 0, [duration]: 5, [strange]: 1.25 }),
     row({ bucket: '2026-11-10', [count]: 0, [duration]: null, [strange]: -2 }),
@@ -62,7 +62,7 @@ it('counts the previous period and the totals among the values of a metric', () 
   expect(of({ rows: [row({ [duration]: 5 }, { compare: { [duration]: 90 } })] })[0]).toEqual(clock);
 });
 
-it('a change that is undefined although both figures are known is told of', () => {
+it('a change that is undefined although both figures are known is marked', () => {
   const grown = table({
     id: 'a',
     columns: [countColumn],

@@ -103,7 +103,7 @@ describe('a date', () => {
     expect(formatIsoWeek(at('2024-12-30'))).toBe('2025-W01');
   });
 
-  it('is not taken from a text that only looks like one', () => {
+  it('is not parsed from an invalid text', () => {
     expect(parseCivilDate('2026-02-29')).toBeUndefined();
     expect(parseCivilDate('2028-02-29')).toEqual(at('2028-02-29'));
     expect(parseIsoInstant('2026-03-01T10:20:30')).toBeUndefined();
@@ -115,7 +115,7 @@ describe('a date', () => {
     expect(formatBucket(at('2026-11-01'), 'month')).toBe('Nov 2026');
   });
 
-  it('and an instant and a range are told in words', () => {
+  it('and an instant and a range are formatted', () => {
     expect(formatZonedInstant(new Date('2026-11-16T07:00:00Z'), 'Europe/Zurich')).toBe(
       '16 November 2026, 08:00 (Europe/Zurich)',
     );
@@ -124,7 +124,7 @@ describe('a date', () => {
   });
 });
 
-it('decimals are as many as every value needs, at most six', () => {
+it('decimals show a value in full, with at most six', () => {
   expect(decimalsNeeded(1)).toBe(0);
   expect(decimalsNeeded(1_234_567.891)).toBe(3);
   expect(decimalsNeeded(1 / 3)).toBe(6);

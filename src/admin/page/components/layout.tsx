@@ -76,7 +76,7 @@ interface PageProps {
   readonly notice?: string | undefined;
 }
 
-/** A page of somebody who is signed in. */
+/** The layout of a page for a signed-in user. */
 export const PageLayout = ({ layout, title, current, notice, children }: PropsWithChildren<PageProps>) => (
   <Document title={title} assets={layout.assets}>
     <a class="skip" href="#main">

@@ -101,12 +101,12 @@ describe('a CSV file', () => {
     expect(read(await textOf(evil))[1]).toEqual(["x;'=cmd|' /C calc'!A0;y", "a\n '+1", 'well-known; 5 - 3']);
   });
 
-  it('is written at once however many line breaks a text has', async () => {
+  it('is written quickly however many line breaks a text has', async () => {
     const breaks = '\n'.repeat(300_000);
     expect(read(await textOf(list([[`${breaks}=1`]], 1)))[1]).toEqual([`'${breaks}'=1`]);
   });
 
-  it('shows formatted values as a reader reads them, with their units and without them in the header', async () => {
+  it('has formatted values with their units, and no units in the header', async () => {
     const [head, first, , , , , , last] = read(await textOf(onboarding, { values: 'formatted' }));
     expect(head).toEqual([
       'Bucket',
@@ -137,7 +137,7 @@ describe('a CSV file', () => {
     expect(read(await textOf(below, { values: 'formatted' }))[1]).toEqual(['–', '−12.5 chf', 'no']);
   });
 
-  it('marks a running period where rows have no bucket, and in the totals, whatever the day it is made', async () => {
+  it('marks a running period where rows have no bucket, and in the totals', async () => {
     const folded = (partial: boolean) =>
       table({
         id: 'folded',
@@ -235,7 +235,7 @@ describe('the schema beside a CSV file', () => {
     },
   );
 
-  it('tells types, units and what an empty field means', async () => {
+  it('describes types, units and the meaning of an empty field', async () => {
     const { fields, missingValues } = await schemaOf({ ...onboarding, compared: false });
     expect(fields.map(({ name, type, unit }) => [name, type, unit])).toEqual([
       ['Bucket', 'date', undefined],
@@ -252,7 +252,7 @@ describe('the schema beside a CSV file', () => {
     );
   });
 
-  it('is beside the totals as well', async () => {
+  it('exists for the totals too', async () => {
     const { fields } = await schemaOf(onboarding, {}, '.totals.schema.json');
     expect(fields.map(({ type }) => type)).toEqual([
       'integer',
@@ -265,12 +265,12 @@ describe('the schema beside a CSV file', () => {
     ]);
   });
 
-  it('says that the rows are not all there', async () => {
+  it('says that rows are missing', async () => {
     const { description } = await schemaOf(nastyDataset().tables.find(({ id }) => id === 'groups')!);
     expect(description).toContain('Incomplete: The service cut the table after 5,000 rows');
   });
 
-  it('calls a count that is not whole a number, and a bucket that is no date a text', async () => {
+  it('types a fractional count as number, and a bucket that is no date as string', async () => {
     const odd = table({
       id: 'odd',
       granularity: 'day',

@@ -50,19 +50,19 @@ describe('the zip of the CSV files', () => {
     expect(await hash('Europe/Zurich', MADE_AT + 86_400_000)).not.toBe(here);
   });
 
-  it('is made by a machine whose clock is not set, too', async () => {
+  it('is created on a machine whose clock is not set, too', async () => {
     expect(artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt: 0 }), '.zip').bytes).toBeGreaterThan(
       0,
     );
   });
 
-  it('is made only where an e-mail needs it, and not of a single CSV file', async () => {
+  it('is created only for an e-mail, and not for a single CSV file', async () => {
     const formats = async (...made: Parameters<typeof render>) => (await render(...made)).map(({ format }) => format);
     expect(await formats(both, OUTPUTS)).not.toContain('zip');
     expect(await formats(dataset([workload]), OUTPUTS, { bundled: ['csv'] })).not.toContain('zip');
   });
 
-  it('takes the place of the single files in an e-mail, and never joins them in a folder', async () => {
+  it('replaces the single files in an e-mail, and is not delivered to a folder', async () => {
     const several = await render(both, OUTPUTS, { bundled: ['csv'] });
     const names = (files: readonly { name: string }[]) => files.map(({ name }) => name);
     expect(mailAttachments(several, ['csv']).map(({ format }) => format)).toEqual(['zip']);

@@ -12,8 +12,8 @@ import { artifactNamed, useRenderFolder } from '../../../support/render-folder.t
 const { folder, render } = useRenderFolder();
 const OUTPUT = [{ format: 'xlsx' }] as const;
 
-describe('what an organization gives its workbook', () => {
-  it('is a logo on the cover, small enough for it and told to those who cannot see it', async () => {
+describe('the branding of a workbook', () => {
+  it('has a logo on the cover, scaled down, with an alternative text', async () => {
     const look = { logo: 'jobs/demo/logo.png' };
     const { path } = artifactNamed(await render(dataset([onboarding]), OUTPUT, look), '.xlsx');
     expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
@@ -25,7 +25,7 @@ describe('what an organization gives its workbook', () => {
     expect(drawing?.[1]).toContain(`<xdr:ext cx="${320 * 9525}" cy="${Math.round((320 * 160 * 9525) / 560)}"/>`);
   });
 
-  it('is no workbook at all when the logo has gone since it was checked', async () => {
+  it('fails when the logo has been removed since the check', async () => {
     await expect(render(dataset([onboarding]), OUTPUT, { logo: 'jobs/demo/gone.png' })).rejects.toMatchObject({
       code: 'render.failed',
       where: 'jobs/demo/gone.png',
@@ -33,7 +33,7 @@ describe('what an organization gives its workbook', () => {
     });
   });
 
-  it('is who may read it, on the cover and on each printed page, however long the other texts are', async () => {
+  it('has the classification on the cover and on each printed page, however long the other texts are', async () => {
     const classification = 'Streng vertraulich & nur für den Vorstand';
     const data = dataset([onboarding], { organization: 'Ä'.repeat(200), title: 'T'.repeat(200) });
     const { path } = artifactNamed(await render(data, OUTPUT, { classification }), '.xlsx');
@@ -54,7 +54,7 @@ describe('what an organization gives its workbook', () => {
 });
 
 describe('a workbook with a password', () => {
-  it('opens with it and no other way, to the very bytes of the open one', async () => {
+  it('opens with the password only, and contains the bytes of the plain workbook', async () => {
     const open = artifactNamed(await render(dataset([onboarding]), OUTPUT), '.xlsx');
     const locked = artifactNamed(
       await render(dataset([onboarding]), OUTPUT, { secrets: { xlsx: { password: 'Bücher & 日本' } } }),
@@ -68,7 +68,7 @@ describe('a workbook with a password', () => {
     expect(await readdir(dirname(locked.path))).toEqual([locked.name]);
   });
 
-  it('is refused where Excel would not take the password, and leaves nothing readable behind', async () => {
+  it('is rejected when the password is too long for Excel, and leaves no readable file', async () => {
     const into = await folder();
     const secrets = { xlsx: { password: 'p'.repeat(256) } };
     await expect(render(dataset([onboarding]), OUTPUT, { folder: into, secrets })).rejects.toMatchObject({

@@ -24,8 +24,8 @@ async function marked(data: Dataset) {
 
 const { chart: _, ...section } = onboarding;
 
-describe('the marks of a section', () => {
-  it('are bars behind counts and durations, from nothing on, and only where figures stand', async () => {
+describe('the conditional formats of a section', () => {
+  it('are data bars for counts and durations, from zero, on rows only', async () => {
     const { marks, xml } = await marked(dataset([section]));
     const bars = marks.filter(({ rules }) => rules.includes('dataBar'));
     // Counts and medians of seven days; neither the rate, nor the previous period, nor the totals.
@@ -36,7 +36,7 @@ describe('the marks of a section', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('are colours of a change that a colour-blind reader can tell, of numbers alone, totals included', async () => {
+  it('are colours of changes with enough contrast, on numbers only, totals included', async () => {
     const { marks, styles, path } = await marked(dataset([section]));
     const changes = marks.filter(({ rules }) => rules.includes('expression'));
     expect(changes.map(({ range }) => range)).toEqual(['D7:D15', 'G7:G15', 'J7:J15']);

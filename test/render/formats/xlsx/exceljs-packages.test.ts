@@ -57,7 +57,7 @@ test.each([
   expect(await read(await write())).toEqual(ROWS);
 });
 
-test('no package of the lock file is one that leaks or that nobody maintains', async () => {
+test('the lock file has no package that leaks memory or is unmaintained', async () => {
   const lock = z.object({ packages: z.record(z.string(), z.looseObject({ version: z.string().optional() })) });
   const { packages } = lock.parse(JSON.parse(await readFile('package-lock.json', 'utf8')));
   const versions = (name: string) =>

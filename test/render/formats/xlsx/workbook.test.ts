@@ -67,7 +67,7 @@ describe('a board pack', () => {
     ]);
   });
 
-  it('says on its cover whose it is, of when, whom to ask and what is incomplete', async () => {
+  it('has organization, period, owner and what is incomplete on its cover', async () => {
     const { book } = await workbook(nastyDataset());
     const cover = texts(cellsOf(book, 'Cover'));
     expect(cover).toEqual(
@@ -129,7 +129,7 @@ describe('a board pack', () => {
     );
   });
 
-  it('says of a call which run asked, where that was another one', async () => {
+  it('names the run that made a call, where it was another one', async () => {
     const asked = dataset([onboarding]);
     const shared = { run: 'fedcba9876543210fedcba9876543210', at: '2026-11-16T06:59:31.000Z' };
     const calls = asked.calls.map((call) => ({ ...call, saved: true, shared }));
@@ -169,7 +169,7 @@ describe('a section of the pack', () => {
     ]);
   });
 
-  it('shows what is undefined as a dash that is no number, and a zero as a zero', async () => {
+  it('shows an undefined value as a dash, and a zero as a zero', async () => {
     const { book } = await workbook(dataset([onboarding]));
     const { rows } = below(cellsOf(book, 'Onboarding'), 'Day');
     const saturday = rows[5]!;
@@ -327,7 +327,7 @@ describe('a section of the pack', () => {
     ]);
   });
 
-  it('turns a single bucket too, and says in the heading which it is', async () => {
+  it('transposes a single bucket too, with the bucket in the heading', async () => {
     const month = table({
       id: 'month',
       granularity: 'month',
@@ -339,7 +339,7 @@ describe('a section of the pack', () => {
     expect(rows.slice(0, 2).map((line) => line[1]?.v)).toEqual([3, '–']);
   });
 
-  it('keeps its header in sight, unless what stands above it would leave no room for the figures', async () => {
+  it('freezes its header, unless the rows above it are too high', async () => {
     const { description: _, ...bare } = onboarding;
     const paneOf = async (description: string) => {
       const { path } = await workbook(dataset([{ ...bare, title: 'Onboarding', description }]));
@@ -358,7 +358,7 @@ describe('a section of the pack', () => {
     expect(tablesOf(path)).toEqual([]);
   });
 
-  it('turns single figures into a row per metric', async () => {
+  it('transposes single figures into a row per metric', async () => {
     const { book } = await workbook(dataset([workload]));
     const { rows } = below(cellsOf(book, 'Open workload'), 'Metric');
     expect(rows.slice(0, 2).map((line) => line.slice(0, 2).map((cell) => cell?.v))).toEqual([
@@ -377,7 +377,7 @@ describe('a section of the pack', () => {
     );
   });
 
-  it('clips are told: the first and last bucket count only days inside the period', async () => {
+  it('notes clipped buckets: the first and last one count only days inside the period', async () => {
     const clipped = table({
       id: 'clipped',
       granularity: 'month',
