@@ -85,7 +85,7 @@ test('requests a token with the secrets in files, when needed', async () => {
 
 test.each<[string, Record<string, string | undefined>, string[]]>([
   [
-    'a login that is told by half, and a signature',
+    'an incomplete login and signature',
     {
       SMTP_URL: undefined,
       SMTP_OAUTH2_USER: undefined,
@@ -93,23 +93,23 @@ test.each<[string, Record<string, string | undefined>, string[]]>([
       SMTP_DKIM_SELECTOR: '',
     },
     [
-      'SMTP_URL: expected a value beside SMTP_OAUTH2_TOKEN_URL, got nothing',
-      'SMTP_OAUTH2_USER: expected a value',
-      'SMTP_OAUTH2_CLIENT_SECRET_FILE or SMTP_OAUTH2_REFRESH_TOKEN_FILE: expected a value',
-      'SMTP_DKIM_SELECTOR: expected a value beside SMTP_DKIM_DOMAIN',
+      'SMTP_URL',
+      'SMTP_OAUTH2_USER',
+      'SMTP_OAUTH2_CLIENT_SECRET_FILE or SMTP_OAUTH2_REFRESH_TOKEN_FILE',
+      'SMTP_DKIM_SELECTOR',
     ],
   ],
   [
-    'values that are not any, beside others',
+    'invalid values, also of other variables',
     { SMTP_OAUTH2_TOKEN_URL: 'http://login.example.com', SMTP_DKIM_DOMAIN: 'Docket.example', DOCKET_ADMIN_PORT: 'x' },
-    ['SMTP_OAUTH2_TOKEN_URL: expected a URL, https://', 'SMTP_DKIM_DOMAIN: expected a domain', 'DOCKET_ADMIN_PORT:'],
+    ['SMTP_OAUTH2_TOKEN_URL', 'SMTP_DKIM_DOMAIN', 'DOCKET_ADMIN_PORT'],
   ],
   [
-    'a signature that does not speak for the sender',
+    'a signature of another domain than that of the sender',
     { MAIL_FROM: 'reports@other.example' },
-    ['SMTP_DKIM_DOMAIN: expected the domain of MAIL_FROM or one above it, got "docket.example"'],
+    ['SMTP_DKIM_DOMAIN'],
   ],
-])('reports all invalid variables at once: %s', async (_, change, faults) => {
+])('reports all invalid variables at once: %s', async (_, change, variables) => {
   const { env } = await deployment(change);
   expect(() => readConfig(env)).toThrow(expect.objectContaining({ code: 'config.invalid' }));
   let message = '';
@@ -118,7 +118,9 @@ test.each<[string, Record<string, string | undefined>, string[]]>([
   } catch (error) {
     message = String(error);
   }
-  for (const fault of faults) expect(message).toContain(fault);
+  const reported = message.split('\n').flatMap((line) => /^ {2}([^:]+): expected /.exec(line)?.[1] ?? []);
+  // A variable may have more than one error.
+  expect([...new Set(reported)].sort()).toEqual([...variables].sort());
 });
 
 test('reports all invalid secret files at start without their content', async () => {

@@ -315,16 +315,14 @@ test('a file that changed in the archive is not sent, whatever its size', async 
   }
 });
 
-test.each([
-  ['same-for-all', /a key of its own/],
-  ['../{{ file.name }}', /cannot be used/],
-  ['/{{ file.name }}', /without "\/" in front/],
-  ['a//{{ file.name }}', /without a name/],
-])('the key %j is refused before anything leaves', async (key, detail) => {
-  const { server, once } = await caseOf({ key });
-  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringMatching(detail) });
-  expect(server.requests).toEqual([]);
-});
+test.each(['same-for-all', '../{{ file.name }}', '/{{ file.name }}', 'a//{{ file.name }}'])(
+  'the key %j is refused before the first request',
+  async (key) => {
+    const { server, once } = await caseOf({ key });
+    expect(await once()).toMatchObject({ state: 'refused' });
+    expect(server.requests).toEqual([]);
+  },
+);
 
 test('a probe proves that we may write and leaves nothing', async () => {
   const server = await s3Server();
