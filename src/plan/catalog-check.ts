@@ -15,7 +15,7 @@ export interface PlanDiagnostic {
 
 type Path = PlanDiagnostic['path'];
 
-const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
+export const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
 /** At most `max` of the words, and how many more there are. */
 const quoteSome = (words: readonly string[], max = 12): string =>
