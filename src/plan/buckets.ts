@@ -19,6 +19,10 @@ const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a < b ? b : a);
 
+/** The first instant (epoch ms) after a day in its zone, which may have 23 or 25 hours. */
+export const endOfDay = (day: string, zone = 'UTC'): number =>
+  DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+
 /** Days of a range, both ends included. */
 export const dayCount = ({ from, to }: DateRange): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;

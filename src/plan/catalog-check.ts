@@ -1,21 +1,16 @@
 import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
+import type { DiagnosticText } from '../definitions/diagnostics/diagnostic.ts';
 import { didYouMean } from '../definitions/diagnostics/suggest.ts';
 import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
+import type { ValuePath } from '../definitions/yaml/source-file.ts';
 
 /** A request error that the service would return, found before a token is spent. */
-export interface PlanDiagnostic {
-  /** Path in the definition, e.g. `['sections', 2, 'metrics', 1]`, which `locate` converts to line and column. */
-  readonly path: readonly (string | number)[];
-  /** The expected value, as a phrase. */
-  readonly expected: string;
-  readonly got: string;
-  /** What to do, as an imperative sentence. */
-  readonly next: string;
+export interface PlanDiagnostic extends Omit<DiagnosticText, 'message'> {
+  /** ValuePath in the definition, e.g. `['sections', 2, 'metrics', 1]`, which `locate` converts to line and column. */
+  readonly path: ValuePath;
 }
 
-type Path = PlanDiagnostic['path'];
-
-const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
+export const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
 /** At most `max` of the words, and how many more there are. */
 const quoteSome = (words: readonly string[], max = 12): string =>
@@ -58,7 +53,7 @@ interface CatalogIndex {
   readonly dimensions: ReadonlyMap<string, Dimension>;
 }
 
-function* checkSection(section: MetricsSection, at: Path, known: CatalogIndex): Generator<PlanDiagnostic> {
+function* checkSection(section: MetricsSection, at: ValuePath, known: CatalogIndex): Generator<PlanDiagnostic> {
   const requested = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
   yield* checkMetrics(section, at, known);
   yield* checkTime(section, at, requested);
@@ -69,7 +64,7 @@ function* checkSection(section: MetricsSection, at: Path, known: CatalogIndex): 
 
 function* checkMetrics(
   section: MetricsSection,
-  at: Path,
+  at: ValuePath,
   { metrics, catalog }: CatalogIndex,
 ): Generator<PlanDiagnostic> {
   for (const [index, id] of section.metrics.entries()) {
@@ -85,7 +80,7 @@ function* checkMetrics(
   }
 }
 
-function checkTime(section: MetricsSection, at: Path, requested: readonly Metric[]): PlanDiagnostic[] {
+function checkTime(section: MetricsSection, at: ValuePath, requested: readonly Metric[]): PlanDiagnostic[] {
   const current = requested.filter(isCurrentCount);
   const [first] = current;
   const diagnostics: PlanDiagnostic[] = [];
@@ -126,7 +121,12 @@ function acceptedDimensions(requested: readonly Metric[], known: CatalogIndex): 
     .filter((id) => requested.every((metric) => metric.dimensions.includes(id)));
 }
 
-function checkDimension(id: string, path: Path, known: CatalogIndex, requested: readonly Metric[]): PlanDiagnostic[] {
+function checkDimension(
+  id: string,
+  path: ValuePath,
+  known: CatalogIndex,
+  requested: readonly Metric[],
+): PlanDiagnostic[] {
   if (!known.dimensions.has(id)) {
     return [
       {
@@ -157,7 +157,7 @@ function checkDimension(id: string, path: Path, known: CatalogIndex, requested: 
 
 function checkDimensions(
   section: Section,
-  at: Path,
+  at: ValuePath,
   known: CatalogIndex,
   requested: readonly Metric[],
 ): PlanDiagnostic[] {
@@ -179,12 +179,12 @@ function checkDimensions(
 
 function* checkFilters(
   section: Section,
-  at: Path,
+  at: ValuePath,
   known: CatalogIndex,
   requested: readonly Metric[],
 ): Generator<PlanDiagnostic> {
   for (const [index, filter] of (section.filters ?? []).entries()) {
-    const path: Path = [...at, 'filters', index];
+    const path: ValuePath = [...at, 'filters', index];
     yield* checkDimension(filter.dimension, [...path, 'dimension'], known, requested);
     const dimension = known.dimensions.get(filter.dimension);
     if (dimension === undefined) continue;
@@ -207,7 +207,7 @@ function* checkFilters(
   }
 }
 
-function checkLimit(section: Section, at: Path, { catalog }: CatalogIndex): PlanDiagnostic[] {
+function checkLimit(section: Section, at: ValuePath, { catalog }: CatalogIndex): PlanDiagnostic[] {
   const { max_rows } = catalog.limits;
   if (section.limit === undefined || section.limit <= max_rows) return [];
   return [

@@ -4,7 +4,7 @@ import type { Definition, Section } from '../definitions/schema/report-definitio
 import { dayCount } from './buckets.ts';
 import { type MetricsRequest, splitMetrics } from './build-calls.ts';
 import { type CallLimits, callLimits } from './call.ts';
-import { findCatalogDiagnostics, type PlanDiagnostic } from './catalog-check.ts';
+import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
 import { MAX_CALLS_PER_TABLE } from './partition.ts';
 import { sectionRequests } from './section-requests.ts';
 import { type SplitRefusal, splitRequest } from './split-request.ts';
@@ -39,8 +39,6 @@ export function checkPlan({ definition, period, catalog, limits }: CheckPlanInpu
   // Within a section they are in order already.
   return diagnostics.sort((a, b) => Number(a.path[1]) - Number(b.path[1])).slice(0, MAX_PLAN_DIAGNOSTICS);
 }
-
-const quoteAll = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
 /** Checks that a section beyond the limits of one call can be split. */
 export function checkSplit(
@@ -83,14 +81,14 @@ function splitDiagnostic(
       return {
         path: [...at, 'metrics', (section.metrics ?? []).indexOf(refused.metrics[0] ?? '')],
         expected: `a "granularity", or metrics that may be added up: one value over more than ${limits.max_range_days} days exceeds a call`,
-        got: `${quoteAll(refused.metrics)} over ${from} to ${to}, which is ${days} days`,
+        got: `${quoted(refused.metrics)} over ${from} to ${to}, which is ${days} days`,
         next: 'Add a granularity, shorten the period, or move these metrics into a report of their own.',
       };
     case 'filter':
       return {
         path: [...at, ...filterPath(section, refused.dimension, limits.max_filter_values)],
         expected: `at most ${limits.max_filter_values} values: more are requested in several calls, whose values add up for counts only`,
-        got: `${quoteAll(refused.metrics)} with more values of "${refused.dimension}"`,
+        got: `${quoted(refused.metrics)} with more values of "${refused.dimension}"`,
         next: `Group by "${refused.dimension}" as well, name fewer values, exclude the others by "not_in", or move these metrics into a section of their own.`,
       };
     case 'bucket':

@@ -187,7 +187,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
 
   // Each peer was asked, and what it said is told, without the secret.
   const all = sinks.map(([, text]) => text).join('\n');
-  for (const told of ['It says: You sent', '5.1.1 Nobody of', '2.0.0 Queued for', 'HTTP 400', 'sftp://']) {
+  for (const told of ['Service message: You sent', '5.1.1 Nobody of', '2.0.0 Queued for', 'HTTP 400', 'sftp://']) {
     expect(all).toContain(told);
   }
   const leaks = sinks.flatMap(([name, text]) =>

@@ -230,7 +230,7 @@ describe('a filter of more values than a call takes', () => {
 
   test('is parted without groups for counts alone', () => {
     const [section] = compile([filtered('in', 60, { metrics: ['profiles.created'] })]).sections;
-    expect(section?.join).toMatchObject({ sums: true, pieces: [{}, {}] });
+    expect(section?.join).toMatchObject({ sums: true, parts: [{}, {}] });
     const leftOut = { dimension: 'branch', op: 'not_in' as const, values: BRANCHES.slice(0, 90) };
     expect(faults(filtered('in', 119, { filters: [leftOut, ...filtered('in', 119).filters!] }))).toMatchObject([
       {
@@ -292,7 +292,7 @@ describe('more rows than a call gives', () => {
     expect(faults({ ...wide, granularity: 'week' }, { catalog })).toEqual([
       {
         path: ['sections', 0, 'dimensions'],
-        expected: 'at most 3 rows a call, however the groups are parted',
+        expected: 'at most 3 rows per call, however the groups are split',
         got: 'up to 605 rows',
         next: 'Group by one dimension less, filter it, or set a "limit".',
       },

@@ -1,5 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
+import type { DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { errnoText } from './files.ts';
 
 /** A logo is part of every workbook and its e-mail. */
@@ -18,11 +19,7 @@ export interface Logo extends ImageInfo {
 }
 
 /** Why a file cannot be a logo, as text for a diagnostic. */
-export interface InvalidLogo {
-  readonly expected: string;
-  readonly got: string;
-  readonly next: string;
-}
+export type InvalidLogo = Omit<DiagnosticText, 'message'>;
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 

@@ -1,7 +1,8 @@
-import { DateTime } from 'luxon';
 import type { Catalog } from '../../contract/catalog.ts';
 import { type ReportResponse, type ReportRow, reportResponseSchema } from '../../contract/report.ts';
+import { endOfDay } from '../../plan/buckets.ts';
 import type { Join, JoinPart } from '../../plan/plan.ts';
+import { numberOf } from '../answer-checks/value-types.ts';
 import { joinTotals } from './join-totals.ts';
 import { compareRows } from './row-order.ts';
 
@@ -10,7 +11,7 @@ interface PartAnswer {
   readonly response: ReportResponse;
 }
 
-type Cell = number | null | undefined;
+type Cell = ReturnType<typeof numberOf>;
 
 /** A part with its rows indexed by bucket of the whole range, and by group. */
 interface IndexedPart {
@@ -63,7 +64,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
     const matched = index < (previous?.buckets.length ?? 0);
     const known = [...new Set([...current.values()].flat())];
     const truncated = known.some(({ response }) => response.meta.truncated);
-    const partial = isRunning(index, known, endOf(bucket.to, time?.timezone) > asOf);
+    const partial = isRunning(index, known, bucket.to !== '' && endOfDay(bucket.to, time?.timezone) > asOf);
     return groups.flatMap((group, rank) => {
       const key = cellKey(index, group.name);
       const cellValue = (id: string, sources: readonly IndexedPart[], pick: (row: ReportRow) => Cell): Cell =>
@@ -180,8 +181,6 @@ function groupsOf(
   return { groups, ranks: new Map(ranks) };
 }
 
-const numberOf = (value: unknown): Cell => (typeof value === 'number' || value === null ? value : undefined);
-
 /** The value of a cell: of the only part that has it, or the sum over additive parts. Undefined if one of them lacks it. */
 function sumOf(
   key: string,
@@ -214,10 +213,6 @@ const present = (values: readonly (readonly [string, Cell])[]): Record<string, n
 
 /** When a response was computed; one without `as_of` counts as the oldest. */
 const instantOf = ({ as_of }: { readonly as_of: string | null }): number => Date.parse(as_of ?? '') || 0;
-
-/** The first instant after a day, in its zone. */
-const endOf = (day: string, zone = 'UTC'): number =>
-  day === '' ? 0 : DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
 /** The combined meta of the parts; of differing values the worst wins. */
 function metaOf(

@@ -1,12 +1,13 @@
-import { DateTime } from 'luxon';
 import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { FilterDescription, MissingData } from '../../i18n/note.ts';
+import { endOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
+import { numberOf } from '../answer-checks/value-types.ts';
 import type { Column, Row, Table, Value } from '../dataset.ts';
 import { withoutComparisonBeforeData } from './comparison-range.ts';
 import { collectTableNotes } from './table-notes.ts';
@@ -105,7 +106,7 @@ export function reportTable(input: ReportTableInput): Table {
         ],
         cells,
       },
-      periodEnd: endOf(period.to, period.timezone),
+      periodEnd: endOfDay(period.to, period.timezone),
       current,
       running,
     }),
@@ -149,15 +150,8 @@ function missingMetrics(
 
 const requestsCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
 
-const numberOf = (value: unknown): number | null | undefined =>
-  typeof value === 'number' || value === null ? value : undefined;
-
 const scalarOf = (value: unknown): Value | undefined =>
   typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
-
-/** The first instant after a day in its zone, which may have 23 or 25 hours. */
-const endOf = (day: string, zone: string): number =>
-  DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
 /**
  * Whether the range had not ended when the values were computed: by any partial row, and by date, because `limit` may
@@ -173,7 +167,7 @@ function isRunning({ request, response, period, at, parts = [] }: ReportTableInp
   const computed = Math.min(
     ...answers.map((answer) => Math.min(Date.parse(answer.response.meta.as_of ?? '') || answer.at, answer.at)),
   );
-  return rows.some(({ partial }) => partial === true) || endOf(last, period.timezone) > computed;
+  return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;
 }
 
 /** Without an order the service sorts rows by time, then by group. */
