@@ -13,13 +13,13 @@ const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }
  * `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
-  around: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
+  context: Pick<AppContext, 'config' | 'env' | 'learn' | 'redact' | 'clock'>,
   flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
 ): Promise<VerifyInput> {
-  const { config, env, clock } = around;
+  const { config, env, clock } = context;
   const ref = config.DOCKET_SIGNING_KEY;
   const own = async (): Promise<PublicKeys | undefined> =>
-    ref && parseSigningKey(await secretSource(env, around)(ref), 'DOCKET_SIGNING_KEY').trusted;
+    ref && parseSigningKey(await secretSource(env, context)(ref), 'DOCKET_SIGNING_KEY').trusted;
   const keys =
     flags.publicKey === undefined
       ? await own()

@@ -6,7 +6,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
-import { docket } from '../support/docket.ts';
+import { runCommand } from '../support/run-command.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
 
 const ORG = `org: current
@@ -42,7 +42,7 @@ test('what is done from the command line is on the audit log with who did it and
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
   const env = { REDIS_URL: redis.url, DOCKET_JOBS: folder, ACME_KEY: 'sbx_key', LOG_LEVEL: 'info' };
   const say = async (...args: string[]) => {
-    const ended = await docket(args, { env });
+    const ended = await runCommand(args, { env });
     expect(ended.code, ended.stderr).toBe(0);
     return ended.stdout;
   };
@@ -57,7 +57,7 @@ test('what is done from the command line is on the audit log with who did it and
   await say('backfill', 'acme/weekly', ...range, '--by', 'cat', '--json');
   await say('backfill', 'acme/weekly', ...range, '--by', 'dan', '--json');
   await say('runs', 'list', '--json');
-  const refused = await docket(['runs', 'cancel', '0'.repeat(32), '--reason', 'no such run', '--by', 'eve'], { env });
+  const refused = await runCommand(['runs', 'cancel', '0'.repeat(32), '--reason', 'no such run', '--by', 'eve'], { env });
   expect(refused.code).not.toBe(0);
 
   const audit = redisAuditLog(client, {

@@ -7,7 +7,7 @@ import { helpTextOf } from '../../src/cli/help-text.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf } from '../../src/cli/reference.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { docket } from '../support/docket.ts';
+import { runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
 const leaves = leavesOf(createProgram());
@@ -70,7 +70,7 @@ describe('--json', () => {
     ['budget'],
     ['tokens'],
   ])('docket %s puts one document on stdout and nothing else', async (line) => {
-    const { code, stdout, stderr } = await docket([...line.split(' '), '--json'], { env });
+    const { code, stdout, stderr } = await runCommand([...line.split(' '), '--json'], { env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(JSON.parse(stdout)).toBeTypeOf('object');
   });
@@ -82,7 +82,7 @@ describe('--json', () => {
       [['runs', 'shw', 'x', '--json'], 'show'],
       [['explain', 'demo/weekly-kpis', '--json'], 'demo/weekly-kpi'],
     ] as const) {
-      const { code, stdout, stderr } = await docket(args, { env });
+      const { code, stdout, stderr } = await runCommand(args, { env });
       expect(code).toBe(2);
       expect(errorSchema.parse(JSON.parse(stdout)).error.expected).toContain(near);
       expect(stderr).toMatch(/^docket: .+\n {2}expected: .+\n/);
@@ -97,7 +97,7 @@ describe('--json', () => {
     async (_, command) => {
       const [example = ''] = helpTextOf(command).examples;
       const args = shellWords(example).slice(1);
-      const { code, stdout, stderr } = await docket([...args, ...(args.includes('--json') ? [] : ['--json'])], {
+      const { code, stdout, stderr } = await runCommand([...args, ...(args.includes('--json') ? [] : ['--json'])], {
         env: { ...env, LOG_LEVEL: 'loud' },
       });
       expect(code).toBe(2);

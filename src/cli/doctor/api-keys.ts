@@ -86,16 +86,16 @@ export interface KeyOptions {
 /** Every organization's key: found, accepted, whose it is, its catalog and its budget. */
 export async function checkApiKeys(
   jobs: Definitions,
-  around: AppContext,
+  context: AppContext,
   { askCatalogs, known = new Map(), redis, signal }: KeyOptions,
 ): Promise<{ readonly findings: Finding[]; readonly catalogs: ReadonlyMap<string, Catalog> }> {
   const catalogs = new Map(known);
   const findings: Finding[] = [];
-  const opened = await composeCatalogs(around, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
+  const opened = await composeCatalogs(context, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
   if (opened instanceof DocketError) return { findings: [{ what: 'API keys', ...resultOfError(opened) }], catalogs };
   const { portsOf, catalogOf, scope } = opened;
   try {
-    const owners = await organizationsByKey(jobs, around);
+    const owners = await organizationsByKey(jobs, context);
     for (const settings of jobs.orgs.values()) {
       const { id } = settings;
       const ports = await portsOf(settings).catch(toDocketError);
@@ -126,7 +126,7 @@ export async function checkApiKeys(
         }),
       );
     }
-    if (redis !== undefined) findings.push(...(await checkBudgets(redis, jobs, around)));
+    if (redis !== undefined) findings.push(...(await checkBudgets(redis, jobs, context)));
     return { findings, catalogs };
   } finally {
     await scope.close();
@@ -176,9 +176,9 @@ async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock 
 /** A finding for each API key whose organizations set different budgets for it; nothing is asked but the keys themselves. */
 export async function checkBudgetSettings(
   { orgs }: Pick<Definitions, 'orgs'>,
-  around: Pick<AppContext, 'env' | 'learn' | 'redact'>,
+  context: Pick<AppContext, 'env' | 'learn' | 'redact'>,
 ): Promise<readonly Finding[]> {
-  const conflicts = await budgetConflicts(orgs.values(), secretSource(around.env, around));
+  const conflicts = await budgetConflicts(orgs.values(), secretSource(context.env, context));
   return conflicts.map(({ organizations, message }) => ({
     what: `Budget settings of ${organizations.join(', ')}`,
     ...fail(message, `${BUDGET_CONFLICT_HINT.charAt(0).toUpperCase()}${BUDGET_CONFLICT_HINT.slice(1)}.`),

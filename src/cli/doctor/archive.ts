@@ -30,11 +30,11 @@ export const evaluateArchiveProbe = ({
 }): CheckResult =>
   keeps ? ok(detail) : warn(detail, 'Let nothing take runs out but `docket` itself (docs/archive.md).');
 
-export async function checkArchive(around: AppContext): Promise<Finding[]> {
-  const place = around.config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
+export async function checkArchive(context: AppContext): Promise<Finding[]> {
+  const place = context.config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const folder = place.kind === 'directory' ? place.folder : place.staging;
   const tried = await runCheck('Archive', () =>
-    withArchive(around, async ({ archive, storage, signing }) => {
+    withArchive(context, async ({ archive, storage, signing }) => {
       await signing?.ready();
       // Where files are made may be another place than where they are kept.
       await archive.discard(await archive.stage('doctor'));

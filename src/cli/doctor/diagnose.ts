@@ -29,13 +29,13 @@ export interface DiagnoseOptions {
  */
 export async function diagnose(
   jobs: Definitions,
-  around: AppContext,
+  context: AppContext,
   options: DiagnoseOptions,
 ): Promise<readonly Finding[]> {
-  const { config, env, clock } = around;
+  const { config, env, clock } = context;
   const now = clock.now();
   const zones = [...jobs.orgs.values()].map(({ timezone }) => timezone);
-  const { findings: ofRedis, redis } = await checkRedis(around);
+  const { findings: ofRedis, redis } = await checkRedis(context);
   try {
     const named = Boolean(env.REDIS_URL?.trim());
     const url = config.COMPLIANCE_API_URL;
@@ -43,21 +43,21 @@ export async function diagnose(
     // Whoever cannot be reached is not asked again for each key.
     const reached = url !== undefined && api.every(({ state, what }) => what !== 'API' || state !== 'fail');
     const { findings: ofKeys, catalogs } = reached
-      ? await checkApiKeys(jobs, around, { ...options, redis: named ? redis : undefined })
+      ? await checkApiKeys(jobs, context, { ...options, redis: named ? redis : undefined })
       : { findings: [], catalogs: options.known ?? new Map<string, Catalog>() };
     const { DOCKET_TEMPLATES: templates, DOCKET_ADMIN_TOKENS: tokens } = config;
     const findings = [...checkRuntime(zones, now), ...ofRedis, checkDefinitions(jobs, catalogs, now)];
-    findings.push(...(await checkBudgetSettings(jobs, around)));
-    findings.push(...(await checkReportScope(jobs, around)));
+    findings.push(...(await checkBudgetSettings(jobs, context)));
+    findings.push(...(await checkReportScope(jobs, context)));
     if (templates !== undefined) findings.push(await checkTemplateFolder(templates));
     findings.push(...api, ...ofKeys);
     const rest: readonly (() => Promise<readonly Finding[]>)[] = [
-      () => checkMailServers(jobs, around),
-      () => checkTargets(jobs, around),
+      () => checkMailServers(jobs, context),
+      () => checkTargets(jobs, context),
       async () => {
-        const identity = await checkDeploymentIdentity(around, redis);
+        const identity = await checkDeploymentIdentity(context, redis);
         // Not even a trial is written into what may be a bare mount point.
-        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(around))];
+        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),

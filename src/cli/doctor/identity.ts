@@ -28,9 +28,9 @@ export function evaluateIdentity(known: Identity | 'away' | undefined, marker: A
 }
 
 /** Whether Redis and the archive belong to one deployment. Changes nothing. */
-export const checkDeploymentIdentity = (around: AppContext, redis: RedisClient | undefined): Promise<Finding> =>
+export const checkDeploymentIdentity = (context: AppContext, redis: RedisClient | undefined): Promise<Finding> =>
   runCheck('Deployment', () =>
-    withArchive(around, async ({ storage }) => {
+    withArchive(context, async ({ storage }) => {
       const [marker, known] = await Promise.all([
         readMarker(storage),
         redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_KEY_PREFIX),

@@ -70,15 +70,15 @@ export async function lookUpDomain(domain: string): Promise<DomainLookup> {
 }
 
 /** Every mail server that a delivery would use, once; the senders and the keys that sign. */
-export async function checkMailServers(jobs: Definitions, around: AppContext): Promise<Finding[]> {
-  const { config, env } = around;
+export async function checkMailServers(jobs: Definitions, context: AppContext): Promise<Finding[]> {
+  const { config, env } = context;
   const mailing = new Set(
     [...jobs.reports.values()].filter(({ deliveries }) => deliveries.some(({ email }) => email)).map(({ org }) => org),
   );
   const orgs = [...jobs.orgs.values()];
   const own = orgs.filter(({ id, smtp }) => mailing.has(id) && smtp?.url !== undefined);
   const handshake = async (settings: Parameters<typeof resolveMailServer>[0]): Promise<CheckResult> => {
-    const server = await resolveMailServer(settings, around);
+    const server = await resolveMailServer(settings, context);
     if (server === undefined) {
       return fail(
         'SMTP_URL is not set',

@@ -42,8 +42,8 @@ export function evaluateScope({ faults, warnings }: Pick<ReportScopeFacts, 'faul
   return ok('every report stays within its organization');
 }
 
-export async function checkReportScope(jobs: Definitions, around: AppContext): Promise<Finding[]> {
-  const policy = readScopePolicy(around);
+export async function checkReportScope(jobs: Definitions, context: AppContext): Promise<Finding[]> {
+  const policy = readScopePolicy(context);
   const { errors, warnings } = await checkAllowLists(jobs, policy);
   const seen: ReportScopeFacts = {
     folders: policy.secrets.allowedFolders.length,

@@ -7,9 +7,9 @@ import { createReportScope } from '../../services/definitions/report-scope.ts';
 import { type Finding, ok, runCheck } from './finding.ts';
 
 /** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */
-export async function checkTargets(jobs: Definitions, around: AppContext): Promise<Finding[]> {
-  const { clock, workingDirectory = process.cwd() } = around;
-  const scope = createReportScope(around, () => jobs.orgs);
+export async function checkTargets(jobs: Definitions, context: AppContext): Promise<Finding[]> {
+  const { clock, workingDirectory = process.cwd() } = context;
+  const scope = createReportScope(context, () => jobs.orgs);
   const findings: Finding[] = [];
   const tried = new Set<string>();
   for (const definition of jobs.reports.values()) {

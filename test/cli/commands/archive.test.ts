@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { deliverRun, RUNS, sealRun, signedOver } from '../../support/signed-archive.ts';
 
 const madeSchema = z.object({ key: z.string(), public_key: z.string(), rotated: z.boolean() });
@@ -20,7 +20,7 @@ const verifiedSchema = z.object({
 
 let folder = '';
 let env: Record<string, string> = {};
-const command = (...args: string[]) => docket(args, { env, cwd: folder });
+const command = (...args: string[]) => runCommand(args, { env, cwd: folder });
 const verify = async (...args: string[]) => {
   const { code, stdout } = await command('archive', 'verify', '--json', ...args);
   return { code, ...verifiedSchema.parse(JSON.parse(stdout)) };
@@ -95,7 +95,7 @@ test('a signed archive, from its key to a fault', async () => {
   });
   // It agrees with itself: without the key it is handed out, with the key it is not.
   const get = (out: string, more: Record<string, string>) =>
-    docket(['runs', 'get', RUNS.a, '--out', out], { env: { ...env, ...more }, cwd: folder });
+    runCommand(['runs', 'get', RUNS.a, '--out', out], { env: { ...env, ...more }, cwd: folder });
   expect(await get('without', {})).toMatchObject({ code: 0 });
   expect(await get('with', { DOCKET_SIGNING_KEY: `file:${key}` })).toMatchObject({
     code: 1,
@@ -119,7 +119,7 @@ test('a reference that is none, and files that hold no key or checkpoint, are re
     [{}, ['--public-key', join(folder, 'not-there')]],
     [{}, ['--checkpoint', file]],
   ] as const) {
-    const { code, stdout, stderr } = await docket(['archive', 'verify', ...args], {
+    const { code, stdout, stderr } = await runCommand(['archive', 'verify', ...args], {
       env: { ...env, ...given },
       cwd: folder,
     });

@@ -9,7 +9,7 @@ import type { BudgetLimits } from '../../../src/fetch/rate-limit/budget.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { type BudgetKind, sharedBudgets } from '../../../src/services/budgets/budgets.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
 const stateSchema = z.strictObject({
@@ -60,7 +60,7 @@ const ask = (id: string, key = fingerprint(ACME)) =>
 
 describe('docket budget', () => {
   const show = async (files: Record<string, string>, env: Record<string, string>, json = true) =>
-    docket(['budget', ...(json ? ['--json'] : [])], {
+    runCommand(['budget', ...(json ? ['--json'] : [])], {
       env: { REDIS_URL: redis.url, DOCKET_JOBS: await jobsFolder(files), ...env },
     });
 
@@ -172,7 +172,7 @@ describe('docket explain', () => {
       'acme/org.yaml': ORG.replace('org: 7', 'org: current'),
       'acme/weekly.yaml': REPORT,
     });
-    const ended = await docket(['explain', 'acme/weekly', '--json'], {
+    const ended = await runCommand(['explain', 'acme/weekly', '--json'], {
       env: { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key, DOCKET_JOBS: folder, ...env },
     });
     return { ...ended, ...documentSchema.parse(JSON.parse(ended.stdout)) };

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { freePort } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { hostileServer, json } from '../../support/hostile-server.ts';
 import { variantService } from '../../support/variant-service.ts';
 
@@ -46,7 +46,7 @@ const examine = async (change: Record<string, string> = {}, flags: readonly stri
     DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
     ...change,
   };
-  const { code, stdout } = await docket(['doctor', '--json', ...flags], { env });
+  const { code, stdout } = await runCommand(['doctor', '--json', ...flags], { env });
   return { code, ...findingsSchema.parse(JSON.parse(stdout)) };
 };
 

@@ -11,7 +11,7 @@ import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-r
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
 import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
 
 describe('short ids on the command line', () => {
@@ -41,7 +41,7 @@ describe('short ids on the command line', () => {
     const mail = { subject: '', html: '<p>1</p>', text: '1', pictures: [] };
     await archive.publish(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
   };
-  const call = (...args: string[]) => docket(args, { env, cwd: folder });
+  const call = (...args: string[]) => runCommand(args, { env, cwd: folder });
 
   it('are enough for every command about a run, and the command goes by all of the id', async () => {
     const { id, deliveries } = await desk.ended('partly_delivered', ['refused', 'unknown']);

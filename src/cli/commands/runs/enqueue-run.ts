@@ -1,54 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { createScope } from '../../../base/scope.ts';
+import { assertMailConfigured } from '../../../compose/run-ports.ts';
+import { openVerifiedStore } from '../../../compose/store.ts';
+import { loadDefinitions, requireReport } from '../../../definitions/load/load-definitions.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
+import { openAuditLog } from '../../audit-log.ts';
+import { createContext } from '../../context.ts';
+import type { CommandIo } from '../../io.ts';
+import { readActorName } from '../../options/actor.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { withRepeatConfirmation } from './confirm-repeat.ts';
+import { followRun, printRunResult } from './follow-run.ts';
 
-/** Opens one run in the line of the workers, as the admin route does, and says which; or follows it to its end. */
+export interface EnqueueRequest {
+  readonly period: PeriodSpec | undefined;
+  readonly deliver: boolean;
+  /** Also if it was delivered for this period before. */
+  readonly again: boolean;
+  /** Follows the run to its end. */
+  readonly wait: boolean;
+  readonly json: boolean;
+}
+
+/** Enqueues one run for the workers, as the HTTP API does. */
 export async function enqueueRun(
   report: string,
-  {
-    period,
-    deliver,
-    again,
-    wait,
-    json,
-  }: {
-    readonly period: PeriodSpec | undefined;
-    readonly deliver: boolean;
-    /** Also when it was delivered for this period already. */
-    readonly again: boolean;
-    readonly wait: boolean;
-    readonly json: boolean;
-  },
+  { period, deliver, again, wait, json }: EnqueueRequest,
+  io: CommandIo,
 ): Promise<void> {
-  const [
-    { randomUUID },
-    { createContext },
-    { createScope },
-    { assertMailConfigured },
-    { openVerifiedStore },
-    { loadDefinitions, requireReport },
-    { readActorName },
-    { openAuditLog },
-    { withRepeatConfirmation },
-    print,
-  ] = await Promise.all([
-    import('node:crypto'),
-    import('../../context.ts'),
-    import('../../../base/scope.ts'),
-    import('../../../compose/run-ports.ts'),
-    import('../../../compose/store.ts'),
-    import('../../../definitions/load/load-definitions.ts'),
-    import('../../options/actor.ts'),
-    import('../../context.ts'),
-    import('./confirm-repeat.ts'),
-    import('../../terminal/print.ts'),
-  ]);
-  const around = createContext();
-  const { definition, settings } = requireReport(await loadDefinitions(around.config.DOCKET_JOBS), report);
-  if (deliver) assertMailConfigured(definition, settings, around.config, '--no-deliver makes the files alone');
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
+  if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = await readActorName();
   const scope = createScope();
   try {
-    const { trigger, redis } = await openVerifiedStore(around, scope);
-    const { record } = await withRepeatConfirmation({ again, json }, (insisting) =>
+    const { trigger, redis } = await openVerifiedStore(context, scope);
+    const { record } = await withRepeatConfirmation({ again, json }, io, (force) =>
       trigger({
         definition,
         settings,
@@ -57,27 +45,18 @@ export async function enqueueRun(
         priority: 'on_demand',
         ...(period === undefined ? {} : { period }),
         deliver,
-        again: insisting,
+        again: force,
         by,
       }),
     );
-    const { org, id } = record;
-    await (await openAuditLog(redis, around)).record({
-      event: 'run.triggered',
-      who: by,
-      org,
-      report: record.report,
-      run: id,
-    });
+    const { org, report: name, id } = record;
+    await openAuditLog(redis, context).record({ event: 'run.triggered', who: by, org, report: name, run: id });
     if (wait) {
-      const { followRun, printRunResult } = await import('./follow-run.ts');
-      print.printStatus(`${report} ${record.period.label} is in line: run ${record.id}`);
-      return printRunResult(await followRun(record.id, around, undefined), json);
+      print.printStatus(`${report} ${record.period.label} is queued as run ${id}`);
+      return printRunResult(await followRun(id, context, undefined, io), json, io);
     }
     if (json) return print.printJson(record);
-    print.printLine(
-      `${report} ${record.period.label} is in line; \`docket runs show ${record.id}\` tells how it ends.`,
-    );
+    print.printLine(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
   } finally {
     await scope.close();
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 const org = (key: string, budget: string) => `${ORG.replace('ACME_KEY', key)}${budget}`;
@@ -20,7 +20,7 @@ const MESSAGE = 'Conflicting `budget` settings for one API key: acme says 30, ac
 const KEYS = { ACME_KEY: 'one.s3cr3t', EU_KEY: 'one.s3cr3t', OTHER_KEY: 'another.s3cr3t' };
 
 const check = async (folder: string, env: Record<string, string>, ...paths: string[]) => {
-  const { code, stdout } = await docket(['check', '--offline', '--json', ...paths], {
+  const { code, stdout } = await runCommand(['check', '--offline', '--json', ...paths], {
     env: { DOCKET_JOBS: folder, ...env },
   });
   expect(stdout).not.toContain('s3cr3t');
@@ -48,7 +48,7 @@ test('check finds it without the keys where both refer to the same one', async (
 });
 
 test('doctor finds it as well, also while nothing else can be reached', async () => {
-  const { stdout } = await docket(['doctor', '--json'], {
+  const { stdout } = await runCommand(['doctor', '--json'], {
     env: { DOCKET_JOBS: await folderOf('EU_KEY'), REDIS_URL: inject('redisUrl'), ...KEYS },
   });
   const { findings } = JSON.parse(stdout);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 const SFTP = `  - sftp: { host: sftp.bank.example, user: acme, password: { env: GLOBEX_KEY }, host_key: "SHA256:${'A'.repeat(43)}", path: in }\n`;
@@ -11,7 +11,7 @@ async function check(...env: [string, string][]) {
     'globex/org.yaml': ORG.replace('ACME_KEY', 'GLOBEX_KEY'),
   });
   const args = ['check', '--offline', '--json'];
-  const { code, stdout } = await docket(args, { env: { DOCKET_JOBS: folder, ...Object.fromEntries(env) } });
+  const { code, stdout } = await runCommand(args, { env: { DOCKET_JOBS: folder, ...Object.fromEntries(env) } });
   return { code, said: JSON.parse(stdout) };
 }
 

@@ -11,7 +11,7 @@ import { definitionStore } from '../../../../src/queue/definitions/definition-st
 import { openRedis } from '../../../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 let redis: LocalRedis;
@@ -54,7 +54,7 @@ test('diff shows what would change of schedules, recipients, targets and calls, 
   });
   const env = { REDIS_URL: redis.url, DOCKET_JOBS: folder, COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key };
   await putInForce(folder);
-  const same = await docket(['diff'], { env });
+  const same = await runCommand(['diff'], { env });
   expect(same).toMatchObject({ code: 0, stdout: 'Nothing changes.\n' });
 
   await rm(join(folder, 'acme/gone.yaml'));
@@ -68,7 +68,7 @@ test('diff shows what would change of schedules, recipients, targets and calls, 
       .replace('  - id: roster', '  - id: alerts\n    metrics: [alerts.created]\n    granularity: day\n  - id: roster'),
   );
   await writeFile(join(folder, 'acme/new.yaml'), plain.replace(/schedule:.*\n/, ''));
-  const { code, stdout } = await docket(['diff', '--json'], { env });
+  const { code, stdout } = await runCommand(['diff', '--json'], { env });
   expect(code).toBe(1);
   const document = JSON.parse(stdout);
   expect(document).toMatchObject({ kept: ['acme/broken'], calls_unknown: [], faults: [{ line: 5 }] });
@@ -96,10 +96,10 @@ test('diff shows what would change of schedules, recipients, targets and calls, 
   expect(weekly.slots.before).toHaveLength(3);
   expect(weekly.slots.after).not.toEqual(weekly.slots.before);
 
-  const schedule = await docket(['schedule'], { env });
+  const schedule = await runCommand(['schedule'], { env });
   expect(schedule.stderr).toContain('acme/broken goes on as it was put in force at ');
 
-  const text = await docket(['diff'], { env });
+  const text = await runCommand(['diff'], { env });
   expect(text.stdout).toContain('~ acme/weekly changed');
   expect(text.stdout).toContain('recipients +boss@acme.example -lead@acme.example');
   expect(text.stderr).toContain('broken.yaml:5:');

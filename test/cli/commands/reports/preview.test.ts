@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const documentSchema = z.object({
   state: z.literal('done'),
@@ -22,7 +22,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 describe('docket preview', () => {
   test('makes the mail and the files of a sample with neither key nor service, and says that it is one', async () => {
     const out = join(folder, 'out');
-    const ended = await docket([
+    const ended = await runCommand([
       'preview',
       'demo/weekly-kpi',
       '--sample',
@@ -51,23 +51,23 @@ describe('docket preview', () => {
     await mkdir(join(templates, 'email'), { recursive: true });
     await writeFile(join(templates, 'email', 'report.txt.liquid'), 'Hello\n{{ titel }}');
     const env = { DOCKET_TEMPLATES: templates };
-    const ended = await docket(['preview', 'demo/weekly-kpi', '--sample', '--out', out], { env });
+    const ended = await runCommand(['preview', 'demo/weekly-kpi', '--sample', '--out', out], { env });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain('report.txt.liquid:2:4: ');
     expect(await readdir(out)).toEqual([]);
 
-    const checked = await docket(['check', '--offline'], { env });
+    const checked = await runCommand(['check', '--offline'], { env });
     expect(checked.code).toBe(1);
     expect(checked.stdout).toContain('report.txt.liquid:2:4: ');
 
     await writeFile(join(templates, 'email', 'report.txt.liquid'), 'Hello {{ title }}');
-    expect((await docket(['check', '--offline'], { env })).code).toBe(0);
-    expect((await docket(['preview', 'demo/weekly-kpi', '--sample', '--out', out], { env })).code).toBe(0);
+    expect((await runCommand(['check', '--offline'], { env })).code).toBe(0);
+    expect((await runCommand(['preview', 'demo/weekly-kpi', '--sample', '--out', out], { env })).code).toBe(0);
     expect(await readFile(join(out, 'mail.txt'), 'utf8')).toBe('Hello Weekly compliance KPIs');
   });
 
   test('needs the service without --sample', async () => {
-    const ended = await docket(['preview', 'demo/weekly-kpi', '--out', folder]);
+    const ended = await runCommand(['preview', 'demo/weekly-kpi', '--out', folder]);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('COMPLIANCE_API_URL');
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { jitterMs } from '../../../../src/definitions/schedules/slots.ts';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 /** In a year that is far enough: these are the next slots whenever the test runs. */
@@ -16,7 +16,7 @@ test('lists the slots of all schedules with both clocks, the rule and when each 
       `[{ cron: "0 8 * * SAT", ${YEAR}, shift: next_business_day, jitter: 10m }, { cron: "30 2 * * *", timezone: UTC, ${YEAR}, on: { business_day: 2 }, catch_up: all, catch_up_window: 7d }]`,
     ),
   });
-  const { code, stdout } = await docket(['schedule', 'acme/weekly', '--json'], { env: jobs });
+  const { code, stdout } = await runCommand(['schedule', 'acme/weekly', '--json'], { env: jobs });
   expect(code).toBe(0);
   const monday = '2060-01-05T07:00:00.000Z';
   const begins = Date.parse(monday) + jitterMs('acme', 'weekly', Date.parse(monday), { jitter: 600 });
@@ -42,7 +42,7 @@ test('lists the slots of all schedules with both clocks, the rule and when each 
     ],
     paused: null,
   });
-  const table = (await docket(['schedule'], { env: jobs })).stdout;
+  const table = (await runCommand(['schedule'], { env: jobs })).stdout;
   expect(table).toMatch(/^UTC +LOCAL +ZONE +REPORT +BEGINS +SCHEDULE\n/);
   expect(table).toContain('Mon 2060-01-05 02:30 UTC+00:00  UTC            acme/weekly  at once');
   expect(table).toContain(new Date(begins).toISOString());
@@ -53,7 +53,7 @@ test('says which report has no slot any more, and that one on demand has none is
     'acme/over.yaml': report('{ cron: "0 8 * * *", end: 2020-01-01 }'),
     'acme/manual.yaml': REPORT.replace(/^schedule: .*\n/m, ''),
   });
-  const { code, stdout, stderr } = await docket(['schedule'], { env: jobs });
+  const { code, stdout, stderr } = await runCommand(['schedule'], { env: jobs });
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'No slots.\n' });
   expect(stderr).toBe('acme/over has no slot any more: its schedules have ended, or no day fits them\n');
 });
@@ -63,7 +63,7 @@ test('a calendar that nobody knows is a fault with its place, and its reports ar
     'acme/org.yaml': `${ORG}calendar: { country: Swizerland }\n`,
     'acme/weekly.yaml': REPORT,
   });
-  const { code, stdout } = await docket(['check', '--offline'], { env: { DOCKET_JOBS: jobs } });
+  const { code, stdout } = await runCommand(['check', '--offline'], { env: { DOCKET_JOBS: jobs } });
   expect(code).toBe(1);
   expect(stdout).toMatch(/org\.yaml:9:\d+: expected a country .*did you mean CH \(Switzerland\)/);
 });

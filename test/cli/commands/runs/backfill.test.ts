@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { openSandbox } from '../../../support/fetch-harness.ts';
 
 const filledSchema = z.object({
@@ -58,7 +58,7 @@ deliveries:
     await rm(folder, { recursive: true, force: true });
   });
 
-  const command = (...args: string[]) => docket(args, { env, cwd: folder });
+  const command = (...args: string[]) => runCommand(args, { env, cwd: folder });
   const fill = async (...args: string[]) => {
     const { stdout } = await command(
       'backfill',
@@ -138,7 +138,7 @@ deliveries:
     const queue = { section: 'queue', metrics: ['alerts.open'] };
     const counted = async (more: Record<string, string>) => {
       const args = ['backfill', 'acme/mixed', '--from', '2026-02', '--to', '2026-02', '--json'];
-      const { stdout, stderr } = await docket(args, { env: { ...env, ...more }, cwd: folder });
+      const { stdout, stderr } = await runCommand(args, { env: { ...env, ...more }, cwd: folder });
       expect(stderr).toContain('queue (alerts.open)');
       const { undefined_counts, runs } = countedSchema.parse(JSON.parse(stdout));
       expect(runs).toHaveLength(1);
