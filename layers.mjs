@@ -37,7 +37,7 @@ const OWNED = { bullmq: 'queue' };
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { parseSync } from 'oxc-parser';
+import { parseSync } from 'vite';
 
 const lineOf = (text, at) => text.slice(0, at).split('\n').length;
 
