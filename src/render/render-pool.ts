@@ -18,8 +18,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** A stopped task cleans up after itself; one that does not answer by then is ended with its thread. */
 const STOP_TIMEOUT_MS = 5_000;
 
-/** The thread's code, as it is built: beside `src/` and `dist/` alike. */
-const WORKER_URL = new URL('../../dist/render/render-worker.js', import.meta.url).href;
+const WORKER_URL = new URL('./render-worker.js', import.meta.url).href;
 
 export interface RenderPool {
   readonly render: Renderer;

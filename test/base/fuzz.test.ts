@@ -14,12 +14,12 @@ import { Secret, secretRefSchema } from '../../src/base/secrets/secret.ts';
 import { parseSmtpUrl } from '../../src/deliver/targets/email/smtp/smtp-url.ts';
 import { parseWebhookSecret } from '../../src/deliver/targets/webhook/webhook-message.ts';
 import {
+  cases,
   expectCleanPrototypes,
   HOSTILE_FRAGMENTS,
   hostileText,
   mutatedText,
   readOrUndefined,
-  runs,
   within,
 } from '../support/fuzz.ts';
 
@@ -113,7 +113,7 @@ describe('the environment', () => {
           const archive = config.DOCKET_ARCHIVE;
           if (archive?.kind === 'directory') expect(archive.folder).toMatch(/^\/[^\0]*$/);
         }),
-        runs(1_000),
+        cases(1_000),
       );
       expect(read).toBeGreaterThan(100);
     },
@@ -141,7 +141,7 @@ describe('the environment', () => {
             }
           },
         ),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -169,7 +169,7 @@ test(
           if (ref.success) expect(name).toMatch(/^\w+$/);
         },
       ),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),
@@ -192,7 +192,7 @@ test(
           if (isIP(list.replace(/%.*$/, '')) === 0) expect(isPrivateAddress(list)).toBe(true);
         },
       ),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),
@@ -218,7 +218,7 @@ test(
           if (wait !== undefined) expect(wait >= 0 && wait <= 3_600_000, `${after} ${date}`).toBe(true);
         },
       ),
-      runs(2_000),
+      cases(2_000),
     );
   },
   within(2),
@@ -240,7 +240,7 @@ describe('names, paths and lines of the log', () => {
             expect(safeFileName(name.slice(0, name.length - extension.length), extension)).toBe(name);
           },
         ),
-        runs(1_500),
+        cases(1_500),
       );
     },
     within(3),
@@ -265,7 +265,7 @@ describe('names, paths and lines of the log', () => {
             expectCleanPrototypes();
           },
         ),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(3),
@@ -280,7 +280,7 @@ describe('names, paths and lines of the log', () => {
           expect(shown).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202e\u2066]/u);
           expect(shown.length).toBeLessThanOrEqual(12 * text.length + 1);
         }),
-        runs(1_500),
+        cases(1_500),
       );
     },
     within(2),

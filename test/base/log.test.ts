@@ -1,6 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
@@ -195,22 +192,3 @@ test('of ten thousand log calls none lets a secret out that the process has read
     { numRuns: 10_000 },
   );
 });
-
-test.skipIf(!existsSync('/dev/full'))(
-  'a stderr that takes nothing more, as on a full disk, stops nobody who says something',
-  () => {
-    const full = openSync('/dev/full', 'w');
-    const log = JSON.stringify(fileURLToPath(new URL('../../dist/base/log.js', import.meta.url)));
-    const program = `const { stderrLog } = await import(${log});
-    for (const pretty of [undefined, { color: false }]) {
-      const log = stderrLog('info', { pretty });
-      for (let n = 0; n < 3; n += 1) log.warn('Said');
-    }
-    console.log('went on');`;
-    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: ['ignore', 'pipe', full],
-    });
-    closeSync(full);
-    expect([ended.status, ended.stdout.toString()]).toEqual([0, 'went on\n']);
-  },
-);

@@ -20,6 +20,7 @@ import { redisKeys } from '../../src/redis/keys.ts';
 import { parseRunCursor } from '../../src/run/run-page.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
 import {
+  cases,
   expectCleanPrototypes,
   hostileText,
   INHERITED,
@@ -27,7 +28,6 @@ import {
   mutatedText,
   readOrUndefined,
   resolveOrUndefined,
-  runs,
   within,
 } from '../support/fuzz.ts';
 import {
@@ -95,7 +95,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           read += 1;
           expect(runSchema.safeParse(runView(record)).success || field === 'order', text).toBe(true);
         }),
-        runs(250),
+        cases(250),
       );
       expect(read).toBeGreaterThan(30);
     },
@@ -160,7 +160,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           await redis.del(keys.notices);
           expectCleanPrototypes();
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(5),
@@ -212,7 +212,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             expectCleanPrototypes();
           },
         ),
-        runs(250),
+        cases(250),
       );
     },
     within(4),
@@ -241,7 +241,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             expectCleanPrototypes();
           },
         ),
-        runs(200),
+        cases(200),
       );
     },
     within(4),
@@ -262,7 +262,7 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           expect(await cursors.initialize(['odd', 'good'], 5)).toEqual(['odd']);
           expect(await cursors.read(['odd', 'good'])).toEqual([5, 1_790_000_000_000]);
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(3),
@@ -292,7 +292,7 @@ test(
         const read = readOrUndefined(() => parseRunCursor(text), text);
         if (read !== undefined) expect(`${read.createdAt}-${read.id}`).toMatch(/^\d+-[0-9a-f]{32}$/);
       }),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),

@@ -9,7 +9,7 @@ import { escapeFormula } from '../../src/render/formats/csv/csv-fields.ts';
 import { escapeXml } from '../../src/render/formats/xlsx/sheet-parts.ts';
 import { sheetNames } from '../../src/render/formats/xlsx/workbook.ts';
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
-import { expectCleanPrototypes, hostileText, mutatedText, resolveOrUndefined, runs, within } from '../support/fuzz.ts';
+import { cases, expectCleanPrototypes, hostileText, mutatedText, resolveOrUndefined, within } from '../support/fuzz.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -91,7 +91,7 @@ test(
           if (value !== '') expect(Number(value)).toBe((rows[index]?.[1] ?? 0) + 0);
         });
       }),
-      runs(40),
+      cases(40),
     );
   },
   within(12),
@@ -116,7 +116,7 @@ test(
           }
         },
       ),
-      runs(1_500),
+      cases(1_500),
     );
   },
   within(2),
@@ -134,7 +134,7 @@ test(
         expect(escapeFormula(safe)).toBe(safe);
         expect(safe.replaceAll("'", '')).toBe(text.replaceAll("'", ''));
       }),
-      runs(2_000),
+      cases(2_000),
     );
   },
   within(2),
@@ -192,7 +192,7 @@ test(
           expect(compileMjml(page('hello'))).toEqual(good);
         },
       ),
-      runs(400),
+      cases(400),
     );
     expect(made).toBeGreaterThan(20);
   },

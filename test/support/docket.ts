@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { builtMain } from './built-main.ts';
 import { captureStderr } from './capture-stderr.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
-
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 export interface CliResult {
   readonly code: number | null;
@@ -25,7 +23,7 @@ export async function docket(
     readonly stopAt?: Promise<unknown>;
   } = {},
 ): Promise<CliResult> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [builtMain(), ...args], {
     env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],

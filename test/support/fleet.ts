@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -14,6 +14,7 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { builtMain } from './built-main.ts';
 import { captureStderr } from './capture-stderr.ts';
 import { libfaketime } from './libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
@@ -64,7 +65,7 @@ const LOOK_MS = 100;
 
 /** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
 export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
-  const main = resolve('dist/main.js');
+  const main = builtMain();
   const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
   const preload = await libfaketime();
   const redis = await restartableRedis();

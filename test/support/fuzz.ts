@@ -1,17 +1,20 @@
 import fc from 'fast-check';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { DocketError, ERRORS } from '../../src/base/error.ts';
 
-const TIMES = Math.max(1, Number(process.env.FUZZ_RUNS ?? 1) || 1);
+const FACTOR = Math.max(1, Number(process.env.FUZZ_RUNS ?? 1) || 1);
+const SHARE = inject('fuzzShare') ?? 1;
 
-/** The same inputs every day, so that a change is judged by the change; a night looks for new ones. */
+/** The same inputs each time, so that a failure comes from the change; `FUZZ_RUNS` draws new ones. */
 const SEED = 20_261_121;
 
-/** Runs of a fuzz test: few enough for every day, `FUZZ_RUNS` times as many for a night, with other inputs each time. */
-export const runs = (each: number): { readonly numRuns: number; readonly seed?: number } =>
-  TIMES === 1 ? { numRuns: each, seed: SEED } : { numRuns: Math.ceil(each * TIMES) };
-/** Ms for a test of so many seconds on a machine with nothing else to do. */
-export const within = (seconds: number): number => seconds * 15_000 * TIMES;
+/** Cases of a property or fuzz test: a tenth in the fast tier, `FUZZ_RUNS` times as many where it is set. */
+export const cases = (count: number): { readonly numRuns: number; readonly seed?: number } => ({
+  numRuns: Math.ceil(count * FACTOR * SHARE),
+  ...(FACTOR === 1 ? { seed: SEED } : {}),
+});
+/** Time limit of a test in ms, from the seconds it takes on an idle machine. */
+export const within = (seconds: number): number => seconds * 15_000 * FACTOR;
 
 /** A sentence for a person: no stack, no name of a class of ours or the language's, no object printed by accident. */
 const NO_SENTENCE = /\n\s+at \S+ \(|\[object \w+\]|\bundefined is not|is not a function|Cannot read propert/;

@@ -1,6 +1,6 @@
 // Docket's own thread of definitions, but for a text that says it is hostile: that one never ends.
-import { serveTasks } from '../../dist/base/task-thread.js';
-import { handleTask } from '../../dist/services/definitions/definition-tasks.js';
+import { serveTasks } from '../../src/base/task-thread.ts';
+import { handleTask } from '../../src/services/definitions/definition-tasks.ts';
 
 serveTasks((task) => {
   for (; task.text.includes('# endless'); );

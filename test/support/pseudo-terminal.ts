@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+import { builtMain } from './built-main.ts';
 
 /** A byte of the keyboard: the terminal makes SIGINT of it, for whatever runs in it. */
 export const CTRL_C = '\u0003';
@@ -31,7 +29,9 @@ export async function runOnTerminal(
     readonly press?: (screen: string) => string | undefined;
   } = {},
 ): Promise<TerminalResult> {
-  const command = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  const command = [process.execPath, builtMain(), ...args]
+    .map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+    .join(' ');
   const child = spawn('script', ['-qec', `stty cols ${columns} rows 40 && exec ${command}`, '/dev/null'], {
     env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...env },
     ...(cwd === undefined ? {} : { cwd }),

@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { builtMain } from './built-main.ts';
 import { captureStderr } from './capture-stderr.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
-
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 const lineSchema = z.looseObject({
   msg: z.string(),
@@ -35,7 +33,7 @@ export function startDocket(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
   listen: (line: LoggedLine) => void = () => {},
 ): RunningProcess {
-  const child: ChildProcess = spawn(process.execPath, [MAIN, 'start', ...args], {
+  const child: ChildProcess = spawn(process.execPath, [builtMain(), 'start', ...args], {
     env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
     cwd,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -7,8 +7,7 @@ import { overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts
 import type { DefinitionParser } from '../../definitions/load/parse-definitions.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
-/** The thread's code, as it is built: beside `src/` and `dist/` alike. */
-const THREAD_ENTRY = new URL('../../../dist/services/definitions/definition-thread.js', import.meta.url);
+const THREAD_ENTRY = new URL('./definition-thread.js', import.meta.url);
 
 /** Of a thread. The largest definition that may be takes a fraction. */
 const MEMORY_MB = 256;

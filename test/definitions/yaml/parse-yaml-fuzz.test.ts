@@ -7,7 +7,7 @@ import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { reportFileSchema } from '../../../src/definitions/schema/report-definition.ts';
 import { parseYaml } from '../../../src/definitions/yaml/parse-yaml.ts';
 import { locate } from '../../../src/definitions/yaml/source-file.ts';
-import { runs, within } from '../../support/fuzz.ts';
+import { cases, within } from '../../support/fuzz.ts';
 import { ORG, REPORT } from '../../support/jobs-folder.ts';
 
 /** A value or faults, each fault inside the text and in words. */
@@ -112,7 +112,7 @@ describe('whatever is in a file, it gives a value or faults inside the file', { 
   test('any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), schemas, (text, schema) => void check(text, schema)),
-      runs(500),
+      cases(500),
     );
   });
 
@@ -120,14 +120,14 @@ describe('whatever is in a file, it gives a value or faults inside the file', { 
     const unit = fc.constantFrom(...'{}[]:,-?&*!|>%@`"\'# \n\t\r\\~<=ab1é\u2028\u202e\u2066'.split(''));
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 120 }), schemas, (text, schema) => void check(text, schema)),
-      runs(2000),
+      cases(2000),
     );
   });
 
   test('any tree of fields and values', () => {
     fc.assert(
       fc.property(tree, schemas, (value, schema) => void check(stringify(value), schema)),
-      runs(1000),
+      cases(1000),
     );
   });
 
@@ -143,7 +143,7 @@ describe('whatever is in a file, it gives a value or faults inside the file', { 
         const start = at % text.length;
         check(text.slice(0, start) + put + text.slice(start + cut), report ? reportFileSchema : orgFileSchema);
       }),
-      runs(1500),
+      cases(1500),
     );
   });
 
@@ -153,7 +153,7 @@ describe('whatever is in a file, it gives a value or faults inside the file', { 
       fc.property(fc.constantFrom(...fields), tree, (field, value) => {
         check(stringify({ ...EXAMPLE, [field]: value }), reportFileSchema);
       }),
-      runs(1000),
+      cases(1000),
     );
     expect(check(stringify(EXAMPLE), reportFileSchema)).toBe(true);
   });

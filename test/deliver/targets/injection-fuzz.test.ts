@@ -24,7 +24,7 @@ import {
   sealedRun,
   writeArtifact,
 } from '../../support/delivery-case.ts';
-import { runs } from '../../support/fuzz.ts';
+import { cases } from '../../support/fuzz.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
 const SEED = 20_261_116;
@@ -117,7 +117,7 @@ test('of 4000 addresses only plain ones of the allow-list pass, and they stay on
       expect(canonical.split('@')).toHaveLength(2);
       expect(canonicalAddress(canonical)).toBe(canonical);
     }),
-    { ...runs(4_000), seed: SEED },
+    { ...cases(4_000), seed: SEED },
   );
   expect(passed).toBeGreaterThan(20);
 });
@@ -149,7 +149,7 @@ test('of 1500 headers, names and bodies none adds a header, a recipient or a par
       expect(names.filter((key) => !ALLOWED.includes(key))).toEqual([]);
       expect(new Set(names).size).toBe(names.length);
     }),
-    { ...runs(1_500), seed: SEED },
+    { ...cases(1_500), seed: SEED },
   );
 }, 120_000);
 
@@ -185,7 +185,7 @@ test('of 2500 templates none is run as code, and each makes a text or says what 
         expect(error).toBeInstanceOf(DocketError);
       }
     }),
-    { ...runs(2_500), seed: SEED },
+    { ...cases(2_500), seed: SEED },
   );
 });
 
@@ -208,7 +208,7 @@ test('of 2000 file names and folders none leads out of the target', async () => 
         expect(error).toMatchObject({ code: 'deliver.target_refused' });
       }
     }),
-    { ...runs(2_000), seed: SEED },
+    { ...cases(2_000), seed: SEED },
   );
   const source = join(root, 'source');
   await mkdir(source);

@@ -23,12 +23,12 @@ import { sendWebhook } from '../../../src/deliver/targets/webhook/webhook-target
 import { manifestOf, SETTINGS } from '../../support/delivery-case.ts';
 import {
   assertDocketError,
+  cases,
   expectCleanPrototypes,
   hostileText,
   mutatedJson,
   mutatedText,
   resolveOrUndefined,
-  runs,
   within,
 } from '../../support/fuzz.ts';
 import { hostileServer } from '../../support/hostile-server.ts';
@@ -100,7 +100,7 @@ test(
         }
         expectCleanPrototypes();
       }),
-      runs(300),
+      cases(300),
     );
     expect(whole).toBeGreaterThan(100);
   },
@@ -146,7 +146,7 @@ test(
           expectCleanPrototypes();
         },
       ),
-      runs(200),
+      cases(200),
     );
     expect(granted).toBeGreaterThan(10);
   },
@@ -192,7 +192,7 @@ test(
           expect(ending.detail).toMatch(ONE_LINE);
         },
       ),
-      runs(150),
+      cases(150),
     );
   },
   within(4),
@@ -268,7 +268,7 @@ test(
           expectCleanPrototypes();
         },
       ),
-      runs(60),
+      cases(60),
     );
   },
   within(10),
@@ -306,7 +306,7 @@ test(
         if (consumed && verdict.kind === 'deferred') expect(code >= 400 && code < 500).toBe(true);
         expect('why' in verdict ? verdict.why : verdict.response).toMatch(ONE_LINE);
       }),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),
@@ -396,7 +396,7 @@ test(
         seen.add(result.kind);
         expect('why' in result ? result.why : result.response).toMatch(ONE_LINE);
       }),
-      runs(120),
+      cases(120),
     );
     expect([...seen].sort()).toEqual(['accepted', 'deferred', 'refused', 'unknown']);
   },

@@ -12,12 +12,12 @@ import { parseResponse } from '../../../src/fetch/client/response-body.ts';
 import { parseUntrustedJson } from '../../../src/fetch/client/untrusted-input.ts';
 import {
   assertDocketError,
+  cases,
   expectCleanPrototypes,
   hostileText,
   mutatedJson,
   readOrUndefined,
   resolveOrUndefined,
-  runs,
   within,
 } from '../../support/fuzz.ts';
 import { type HostileServer, hostileServer } from '../../support/hostile-server.ts';
@@ -167,7 +167,7 @@ describe('whatever the service answers, it is an answer of the contract or an er
           const again = await decompressJson(await compressJson(got), z.unknown());
           expect(again).toEqual(JSON.parse(JSON.stringify(got)));
         }),
-        runs(250),
+        cases(250),
       );
       expect(read).toBeGreaterThan(10);
     },
@@ -190,7 +190,7 @@ test(
         }
         expectCleanPrototypes();
       }),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(3),
@@ -209,7 +209,7 @@ test(
           (value) => value === undefined || typeof value === 'object',
         );
       }),
-      runs(300),
+      cases(300),
     );
   },
   within(3),
@@ -250,7 +250,7 @@ describe('JSON of somebody else', () => {
           else if (deep(text) > 64)
             expect(() => parseUntrustedJson(Buffer.from(text), AS_IT_IS.redact)).toThrow(SyntaxError);
         }),
-        runs(500),
+        cases(500),
       );
     },
     within(3),

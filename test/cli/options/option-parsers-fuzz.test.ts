@@ -7,7 +7,7 @@ import {
   parseRunStates,
 } from '../../../src/cli/options/option-parsers.ts';
 import { RUN_STATES } from '../../../src/run/run-record.ts';
-import { hostileText, mutatedText, readOrUndefined, runs, within } from '../../support/fuzz.ts';
+import { hostileText, mutatedText, readOrUndefined, cases, within } from '../../support/fuzz.ts';
 
 describe('an instant of a flag', () => {
   it.each([
@@ -55,7 +55,7 @@ it(
         for (const state of readOrUndefined(() => parseRunStates('--state', [given]), given) ?? [])
           expect(RUN_STATES).toContain(state);
       }),
-      runs(800),
+      cases(800),
     );
   },
   within(2),
