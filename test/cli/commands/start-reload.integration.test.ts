@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { captureStderr } from '../../support/capture-stderr.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { startDocket } from '../../support/running-docket.ts';
 
@@ -52,7 +52,7 @@ test('a running docket takes changed files, keeps the last good version of a bro
   const changed = logged(inForce);
   await put(REPORT.replace('0 8 * * MON', '0 9 * * MON'));
   await changed;
-  expect((await docket(['diff'], { env })).stdout).toBe('Nothing changes.\n');
+  expect((await runCommand(['diff'], { env })).stdout).toBe('Nothing changes.\n');
 
   const broken = ({ level, msg }: Line) => level === 'error' && msg.includes('weekly.yaml:5:');
   const said = logged(broken);
@@ -66,7 +66,7 @@ test('a running docket takes changed files, keeps the last good version of a bro
 
   // Who asks for the report by a process that has never read its good version gets the run of the schedule's version.
   const tokens = { ...env, DOCKET_ADMIN_TOKENS: join(folder, 'tokens.txt') };
-  const { stdout: token } = await docket(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env: tokens });
+  const { stdout: token } = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env: tokens });
   const deskPort = String(await freePort());
   const desk = startDocket(['--role', 'admin'], { env: { ...tokens, DOCKET_ADMIN_PORT: deskPort }, cwd: folder });
   const { url } = await desk.logged(({ msg }) => msg === 'Docket runs');
@@ -79,8 +79,8 @@ test('a running docket takes changed files, keeps the last good version of a bro
   expect(await ask('weekly')).toMatch(/^202 .*"acme"/);
   expect(await ask('none')).toMatch(/^404 /);
   // And whoever wants it to stop need not correct the file first.
-  expect(await docket(['pause', 'acme/weekly', '--reason', 'wrong figures'], { env })).toMatchObject({ code: 0 });
-  expect(await docket(['resume', 'acme/weekly', '--reason', 'right'], { env })).toMatchObject({ code: 0 });
+  expect(await runCommand(['pause', 'acme/weekly', '--reason', 'wrong figures'], { env })).toMatchObject({ code: 0 });
+  expect(await runCommand(['resume', 'acme/weekly', '--reason', 'right'], { env })).toMatchObject({ code: 0 });
   await desk.stop();
 
   const corrected = logged(inForce);

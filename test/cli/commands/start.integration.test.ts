@@ -15,7 +15,7 @@ import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catc
 import { claimIdentity } from '../../../src/redis/identity.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { captureStderr } from '../../support/capture-stderr.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { startDocket } from '../../support/running-docket.ts';
 
 const lineSchema = z.looseObject({
@@ -87,7 +87,7 @@ describe('docket start', () => {
   };
 
   test('runs what the admin route is asked for, once per Idempotency-Key, and stops on SIGTERM', async () => {
-    const made = await docket(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env });
+    const made = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env });
     const token = made.stdout.trim();
     const worker = start();
     const { url } = await worker.logged(({ msg }) => msg === 'Docket runs');
@@ -126,7 +126,7 @@ describe('docket start', () => {
     expect(metrics).toMatch(/^process_resident_memory_bytes \d+$/m);
     expect(metrics).not.toContain(env.DEMO_API_KEY);
 
-    const listed = await docket(['runs', '--json', '--org', 'demo'], { env });
+    const listed = await runCommand(['runs', '--json', '--org', 'demo'], { env });
     expect(JSON.parse(listed.stdout)).toMatchObject({ runs: [{ report: 'weekly-kpi', state: 'done' }] });
     expect(JSON.stringify(worker.lines) + listed.stdout).not.toContain(env.DEMO_API_KEY);
 
@@ -148,14 +148,14 @@ describe('docket start', () => {
   test('refuses a Redis that may evict, and one that is not there, without showing a password', async () => {
     const client = new Redis(redis.url);
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    const evicting = await docket(['start'], { env });
+    const evicting = await runCommand(['start'], { env });
     await client.config('SET', 'maxmemory-policy', 'noeviction');
     await client.quit();
     expect(evicting.code).toBe(2);
     expect(evicting.stderr).toContain('redis.unsuitable');
 
     const port = await freePort();
-    const gone = await docket(['start'], { env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` } });
+    const gone = await runCommand(['start'], { env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` } });
     expect(gone.code).toBe(1);
     expect(gone.stderr).toContain(`127.0.0.1:${port}`);
     expect(gone.stderr).toContain('redis.unreachable');
@@ -164,7 +164,7 @@ describe('docket start', () => {
 
   test('does not start without the service it is for', async () => {
     const { COMPLIANCE_API_URL: _, ...without } = env;
-    const ended = await docket(['start'], { env: without });
+    const ended = await runCommand(['start'], { env: without });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('COMPLIANCE_API_URL');
   });
@@ -189,7 +189,7 @@ describe('docket start', () => {
       ['run', 'demo/weekly-kpi', '--out', join(folder, 'out')],
       ['backfill', 'demo/weekly-kpi', '--from', '2026-10-05', '--to', '2026-10-11'],
     ]) {
-      const { code, stderr } = await docket(command, { env: other, cwd: folder });
+      const { code, stderr } = await runCommand(command, { env: other, cwd: folder });
       expect([command.join(' '), code, ...[ours, theirs].filter((id) => !stderr.includes(id))]).toEqual([
         command.join(' '),
         2,
@@ -199,7 +199,7 @@ describe('docket start', () => {
     expect(await client.zcard('{docket}:unfinished')).toBe(0);
     expect(await readdir(join(folder, 'other'))).toEqual(['docket-archive.json']);
 
-    const doctor = await docket(['doctor', '--json'], { env: other });
+    const doctor = await runCommand(['doctor', '--json'], { env: other });
     expect(JSON.parse(doctor.stdout).findings).toContainEqual(
       expect.objectContaining({ what: 'Deployment', state: 'fail', detail: expect.stringContaining(ours) }),
     );

@@ -7,8 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { redisAuditLog } from '../../../src/services/audit-log.ts';
-import { docket } from '../../support/docket.ts';
-import { type RunningProcess, startDocket } from '../../support/running-docket.ts';
+import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 
 describe('docket tokens', () => {
   let folder: string;
@@ -18,9 +17,9 @@ describe('docket tokens', () => {
     env = { DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml') };
   });
   afterAll(() => rm(folder, { recursive: true }));
-  const tokens = (...args: string[]) => docket(['tokens', ...args], { env });
+  const tokens = (...args: string[]) => runCommand(['tokens', ...args], { env });
 
-  it('lists what was created, and never a token nor its hash', async () => {
+  it('lists tokens without themselves and their hashes', async () => {
     const made = await tokens('create', '--name', 'ci', '--role', 'operator', '--org', 'acme', '--expires', '90d');
     expect(made.stdout).toMatch(/^docket_[\w-]{43}\n$/);
     await tokens('create', '--name', 'prometheus', '--expires', '2999-12-31');
@@ -42,41 +41,41 @@ describe('docket tokens', () => {
     }
   });
 
-  it.each(['2020-01-01', '0d', '2027-02-30', 'soon', '-5d'])('makes none that expires %s', async (expires) => {
+  it.each(['2020-01-01', '0d', '2027-02-30', 'soon', '-5d'])('rejects --expires %s', async (expires) => {
     const ended = await tokens('create', '--name', 'late', `--expires=${expires}`);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toContain('--expires');
   });
 
   it.each(['create', 'list', 'revoke'])(
-    'tells %s that does not know the file what to type, which then works',
+    '%s without DOCKET_ADMIN_TOKENS suggests a command that works',
     async (command) => {
       const place = await mkdtemp(join(folder, 'new-'));
       const bare = { env: {}, cwd: place };
       const given = { create: ['--name', 'first'], list: [], revoke: ['first'] }[command] ?? [];
-      const ended = await docket(['tokens', command, ...given], bare);
+      const ended = await runCommand(['tokens', command, ...given], bare);
       expect(ended).toMatchObject({ code: 2, stdout: '' });
       expect(ended.stderr).toContain('[config.invalid]');
       const [, name = '', value = '', rest = ''] = /`(\w+)=(\S+) docket ([^`]+)`/.exec(ended.stderr) ?? [];
-      const told = await docket(rest.split(' '), { env: { [name]: value }, cwd: place });
+      const told = await runCommand(rest.split(' '), { env: { [name]: value }, cwd: place });
       expect({ name, rest, code: told.code }).toEqual({
         name: 'DOCKET_ADMIN_TOKENS',
         rest: expect.stringMatching(/^tokens create /),
         code: 0,
       });
-      const listed = await docket(['tokens', 'list', '--json'], { env: { [name]: value }, cwd: place });
+      const listed = await runCommand(['tokens', 'list', '--json'], { env: { [name]: value }, cwd: place });
       expect(JSON.parse(listed.stdout).tokens).toHaveLength(1);
     },
   );
 
-  it('says that there is no token of a name', async () => {
+  it('fails to revoke an unknown token', async () => {
     const ended = await tokens('revoke', 'nobody');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(ended.stderr).toContain('There is no token "nobody"');
+    expect(ended.stderr).toContain('"nobody"');
   });
 
   describe('while an admin process runs', () => {
-    let running: RunningProcess;
+    let running: RunningCommand;
     let url: string;
     let redis: Redis;
     beforeAll(async () => {
@@ -89,7 +88,7 @@ describe('docket tokens', () => {
         DOCKET_ARCHIVE: `file://${folder}/archive`,
         DOCKET_ADMIN_PORT: '0',
       };
-      running = startDocket(['--role', 'admin'], { env, cwd: folder });
+      running = startCommand(['--role', 'admin'], { env, cwd: folder });
       url = (await running.logged(({ msg }) => msg === 'Docket runs')).url ?? '';
     });
     afterAll(async () => {
@@ -97,7 +96,7 @@ describe('docket tokens', () => {
       await redis.quit();
     });
 
-    it('accepts a new one within seconds, and refuses a revoked one and its session within seconds', async () => {
+    it('accepts a new token, and rejects a revoked one and its session, within seconds', async () => {
       const token = (await tokens('create', '--name', 'short', '--by', 'ann')).stdout.trim();
       const headers = { authorization: `Bearer ${token}` };
       const statusOf = async (given: Readonly<Record<string, string>>) =>
@@ -116,10 +115,10 @@ describe('docket tokens', () => {
       // 429 as well: while it was not accepted yet, it counted as guessing.
       await untilStatus(async () => ((await status()) === 200 ? 200 : 401), 401);
       expect(await statusOf({ cookie })).toBe(401);
-      await running.logged(({ msg, who }) => msg === 'A token is not accepted any more' && who === 'short');
+      await running.logged((line) => line.msg === 'A token is not accepted any more' && line.who === 'short');
     });
 
-    it('leaves an entry of each in the audit log', async () => {
+    it('records both in the audit log', async () => {
       const audit = redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock: systemClock, log: silentLog });
       const { entries } = await audit.list({ orgs: [], includeGlobal: true, who: 'ann', limit: 10 });
       expect(entries.map(({ event, why }) => [event, why])).toEqual([
@@ -130,7 +129,6 @@ describe('docket tokens', () => {
   });
 });
 
-/** Asks again until the answer is this one; the test's own time is the limit. */
 async function untilStatus(ask: () => Promise<number>, wanted: number): Promise<void> {
-  while ((await ask()) !== wanted) await new Promise((resolve) => setTimeout(resolve, 100));
+  await expect.poll(ask, { interval: 100 }).toBe(wanted);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseFault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { CTRL_C, runOnTerminal } from '../../support/pseudo-terminal.ts';
 
 const ESCAPE = '\u001B';
@@ -67,7 +67,7 @@ describe('docket run, while somebody looks', () => {
   });
 
   test('says lines without any control sequence in a pipe and on a dumb terminal', async () => {
-    const piped = await docket(args(), { env });
+    const piped = await runCommand(args(), { env });
     expect(piped.stderr).toMatch(/call +\d+\/\d+/);
     expect(piped.stdout + piped.stderr).not.toContain(ESCAPE);
     await rm(join(folder, 'out'), { recursive: true });

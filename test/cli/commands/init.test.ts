@@ -10,7 +10,7 @@ import { completeAnswers } from '../../../src/cli/init/draft.ts';
 import { promptOrganization, promptRemaining, promptService } from '../../../src/cli/init/prompts.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { CTRL_C, runOnTerminal } from '../../support/pseudo-terminal.ts';
 
 const initSchema = z.object({
@@ -40,7 +40,7 @@ const TO = ['--to', 'you@acme.example', '--yes'];
 
 async function init(name: string, args: readonly string[], env: Record<string, string>) {
   const cwd = await mkdtemp(join(folder, `${name}-`));
-  const ended = await docket(['init', ...args], { cwd, env });
+  const ended = await runCommand(['init', ...args], { cwd, env });
   return { ...ended, cwd, files: (await readdir(cwd, { recursive: true })).sort() };
 }
 
@@ -55,7 +55,7 @@ test('a key that may read metrics and nothing else gets sections of its catalog;
   expect(written).toContain('jobs/null/org.yaml');
   expect(findings.find(({ what }) => what === 'API key of null')?.state).toBe('ok');
   expect(findings.find(({ what }) => what === 'Definitions')?.state).toBe('ok');
-  const checked = await docket(['check'], { cwd, env });
+  const checked = await runCommand(['check'], { cwd, env });
   expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining('no faults')]);
 });
 
@@ -95,11 +95,11 @@ test('a folder of an organization that has definitions stays as it is', async ()
   const first = await init('twice', [...TO, '--org', 'acme', '--offline'], env);
   expect(first.code).toBe(0);
   await writeFile(join(first.cwd, 'jobs/acme/org.yaml'), 'mine\n');
-  const again = await docket(['init', ...TO, '--org', 'acme', '--report', 'monthly'], { cwd: first.cwd, env });
+  const again = await runCommand(['init', ...TO, '--org', 'acme', '--report', 'monthly'], { cwd: first.cwd, env });
   expect(again.code).toBe(2);
   expect(again.stderr).toContain('jobs/acme/org.yaml');
   expect((await readdir(first.cwd, { recursive: true })).sort()).toEqual(first.files);
-  const beside = await docket(['init', ...TO, '--org', 'other', '--offline', '--json'], { cwd: first.cwd, env });
+  const beside = await runCommand(['init', ...TO, '--org', 'other', '--offline', '--json'], { cwd: first.cwd, env });
   expect(initSchema.parse(JSON.parse(beside.stdout)).kept).toContain('docket.env');
 });
 
@@ -191,7 +191,7 @@ test('Ctrl-C before anything is written leaves no file, whether a question stand
     const env = { COMPLIANCE_API_URL: `http://127.0.0.1:${port}`, ACME_API_KEY: keyOf('acme') };
     // The doctor looks at definitions first, and there are none here.
     const jobs = command[0] === 'doctor' ? { DOCKET_JOBS: join(process.cwd(), 'jobs') } : {};
-    const stopped = docket(command, { cwd, env: { ...env, ...jobs }, stopAt: once(service, 'request') });
+    const stopped = runCommand(command, { cwd, env: { ...env, ...jobs }, stopAt: once(service, 'request') });
     expect(await stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('run.cancelled') });
     service.closeAllConnections();
     service.close();

@@ -1,25 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { readConfig } from '../../../../src/base/config/config.ts';
-import { silentLog } from '../../../../src/base/log.ts';
-import { composeDocket } from '../../../../src/compose/docket.ts';
-import { staticDefinitions } from '../../../../src/definitions/load/definition-source.ts';
-import { loadDefinitions } from '../../../../src/definitions/load/load-definitions.ts';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder } from '../../../support/jobs-folder.ts';
-import { runOnTerminal } from '../../../support/pseudo-terminal.ts';
 
 const runSchema = z.object({ run: z.string(), state: z.string(), files: z.array(z.looseObject({ path: z.string() })) });
 const refusalSchema = z.object({
@@ -62,7 +52,7 @@ outputs:
 deliveries:
 ${deliveries}`;
 
-describe('a report that was delivered for its period already', () => {
+describe('a report that was delivered for its period before', () => {
   let sandbox: Sandbox;
   let redis: LocalRedis;
   let client: Redis;
@@ -105,13 +95,13 @@ describe('a report that was delivered for its period already', () => {
 
   const onRedis = () => ({ ...env, REDIS_URL: redis.url });
   const run = (given: Record<string, string>, ...args: string[]) =>
-    docket(['run', 'acme/weekly', '--json', ...args], { env: given, cwd: folder });
+    runCommand(['run', 'acme/weekly', '--json', ...args], { env: given, cwd: folder });
   const made = async (given: Record<string, string>, ...args: string[]) => {
     const ended = await run(given, ...args);
     expect(ended.code, ended.stderr).toBe(0);
     return runSchema.parse(JSON.parse(ended.stdout));
   };
-  /** What it is refused with; nothing was called and nothing left. */
+  /** The details of `already_delivered`; checks that nothing was called or sent. */
   const refused = async (given: Record<string, string>, ...args: string[]) => {
     const [calls, left] = [sandbox.requests().length, mails.messages().length];
     const ended = await run(given, ...args);
@@ -127,19 +117,19 @@ describe('a report that was delivered for its period already', () => {
     return mails.messages().length - before;
   };
 
-  test('with Redis is in the ledger, the archive and the records of the workers, and refused the second time', async () => {
+  test('with Redis is in the ledger, the archive and the records, and refused the second time', async () => {
     const first = await made(onRedis(), '--out', 'out');
     expect((await readdir(join(folder, 'out'))).sort()).toEqual(
       expect.arrayContaining(['attempts', 'mail.html', 'manifest.json', 'messages', 'receipts.json']),
     );
     for (const { path } of first.files) expect(path.startsWith(join(folder, 'out'))).toBe(true);
     expect(await readdir(join(folder, 'archive', 'acme', 'weekly'))).toEqual([first.run]);
-    const verified = await docket(['archive', 'verify'], { env, cwd: folder });
+    const verified = await runCommand(['archive', 'verify'], { env, cwd: folder });
     expect(verified).toMatchObject({ code: 0 });
     const given = { env: onRedis(), cwd: folder };
-    const { runs } = listedSchema.parse(JSON.parse((await docket(['runs', '--json'], given)).stdout));
+    const { runs } = listedSchema.parse(JSON.parse((await runCommand(['runs', '--json'], given)).stdout));
     expect(runs).toMatchObject([{ id: first.run, state: 'done', trigger: 'cli' }]);
-    const listed = await docket(['deliveries', '--json'], given);
+    const listed = await runCommand(['deliveries', '--json'], given);
     expect(deliveriesSchema.parse(JSON.parse(listed.stdout)).deliveries).toMatchObject([
       { run: first.run, state: 'sent' },
       { run: first.run, state: 'sent' },
@@ -147,16 +137,16 @@ describe('a report that was delivered for its period already', () => {
     expect(await refused(onRedis())).toEqual(
       expect.objectContaining({ run: first.run, people: 2, targets: 0, uncertain: 0 }),
     );
-    // The same days by another name.
+    // Another name of the same days.
     const { period } = JSON.parse(await readFile(join(folder, 'out', 'manifest.json'), 'utf8'));
     expect(await refused(onRedis(), '--period', `${period.from}..${period.to}`)).toMatchObject({ run: first.run });
-    // A Redis that was emptied: the archive knows.
+    // Without Redis data, the archive is searched.
     await client.flushall();
     expect(await refused(onRedis())).toMatchObject({ run: first.run, people: 2 });
     expect(await refused(env)).toMatchObject({ run: first.run, people: 2 });
   });
 
-  test('is sent again with --again and DOCKET_REPEAT=allow; --no-deliver and another period are not stopped', async () => {
+  test('is sent again with --again and DOCKET_REPEAT=allow; --no-deliver and another period are allowed', async () => {
     await made(onRedis());
     expect(await sentBy(() => made(onRedis(), '--no-deliver'))).toBe(0);
     expect(await sentBy(() => made(onRedis(), '--again'))).toBe(2);
@@ -164,11 +154,11 @@ describe('a report that was delivered for its period already', () => {
     expect(await sentBy(() => made(onRedis(), '--period', '2026-W40'))).toBe(2);
   });
 
-  test('is refused by --queue as well, and opened with --again', async () => {
+  test('is refused by --queue, and queued with --again', async () => {
     const first = await made(onRedis());
     expect(await refused(onRedis(), '--queue')).toMatchObject({ run: first.run });
     const queue = (...args: string[]) =>
-      docket(['run', 'acme/weekly', '--queue', ...args], { env: onRedis(), cwd: folder });
+      runCommand(['run', 'acme/weekly', '--queue', ...args], { env: onRedis(), cwd: folder });
     expect(await queue('--no-deliver')).toMatchObject({ code: 0 });
     expect(await queue('--again')).toMatchObject({ code: 0 });
   });
@@ -183,18 +173,18 @@ describe('a report that was delivered for its period already', () => {
     expect(await sentBy(() => made({ ...env, DOCKET_REPEAT: 'allow' }))).toBe(2);
   });
 
-  test('without Redis is not begun where its ledger could not be kept', async () => {
+  test('without Redis is not started if its ledger cannot be written', async () => {
     const file = join(folder, 'no-folder');
     await writeFile(file, '');
     const archive = { ...env, DOCKET_ARCHIVE: pathToFileURL(file).href };
-    const ended = await docket(['run', 'acme/weekly', '--json', '--out', 'out'], { env: archive, cwd: folder });
+    const ended = await runCommand(['run', 'acme/weekly', '--json', '--out', 'out'], { env: archive, cwd: folder });
     expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code: 'archive.unwritable' } });
     expect(await sentBy(() => made(archive, '--no-deliver'))).toBe(0);
   });
 
-  test('with Redis remembers which figures were sent, as workers do', async () => {
+  test('with Redis stores the figures that were sent, as workers do', async () => {
     const states = async (...args: string[]) => {
-      const ended = await docket(['run', 'acme/changed', '--json', ...args], { env: onRedis(), cwd: folder });
+      const ended = await runCommand(['run', 'acme/changed', '--json', ...args], { env: onRedis(), cwd: folder });
       expect(ended.code, ended.stderr).toBe(0);
       return z
         .looseObject({ deliveries: z.array(z.looseObject({ state: z.string() })) })
@@ -206,26 +196,23 @@ describe('a report that was delivered for its period already', () => {
     expect(await states('--period', '2026-W40')).toEqual(['sent']);
   });
 
-  test('by a folder of this machine alone is not refused', async () => {
+  test('is not refused if it is only delivered to a local folder', async () => {
     for (const given of [env, onRedis(), env, onRedis()]) {
-      const ended = await docket(['run', 'acme/folder', '--json'], { env: given, cwd: folder });
+      const ended = await runCommand(['run', 'acme/folder', '--json'], { env: given, cwd: folder });
       expect(ended.code, ended.stderr).toBe(0);
     }
   });
 
-  test('on a terminal asks, and sends nothing without a yes', async () => {
+  test('prompts on a terminal, and sends nothing without a yes', async () => {
     await made(env);
     const answering = (key: string) => {
       let pressed = false;
-      return runOnTerminal(['run', 'acme/weekly'], {
-        env,
-        cwd: folder,
-        press: (screen) => {
-          if (pressed || !screen.includes('Send it again?')) return undefined;
-          pressed = true;
-          return key;
-        },
-      });
+      const press = (screen: string) => {
+        if (pressed || !screen.includes('Send it again?')) return undefined;
+        pressed = true;
+        return key;
+      };
+      return runCommand(['run', 'acme/weekly'], { env, cwd: folder, terminal: { press } });
     };
     const left = mails.messages().length;
     for (const key of ['\r', 'n', '\u0003']) {
@@ -236,10 +223,10 @@ describe('a report that was delivered for its period already', () => {
     expect(mails.messages()).toHaveLength(left + 2);
   });
 
-  test('is left out of a backfill with --deliver, which says so', async () => {
+  test('is skipped and listed by a backfill with --deliver', async () => {
     const first = await made(onRedis(), '--period', '2026-W41');
     const fill = async (...args: string[]) => {
-      const ended = await docket(
+      const ended = await runCommand(
         ['backfill', 'acme/weekly', '--from', '2026-W40', '--to', '2026-W42', '--json', ...args],
         { env: onRedis(), cwd: folder },
       );
@@ -254,108 +241,5 @@ describe('a report that was delivered for its period already', () => {
       before: [{ period: { from: weeks[1] }, delivered: { run: first.run } }],
     });
     expect(await fill('--deliver', '--again')).toEqual({ opened: weeks, before: [] });
-  });
-
-  describe('by a command that was killed while it was sending', () => {
-    /** Takes a message whole and never says so. */
-    const silentServer = async () => {
-      let taken: () => void = () => {};
-      const message = new Promise<void>((resolve) => {
-        taken = resolve;
-      });
-      const server: Server = createServer((socket) => {
-        socket.on('error', () => {});
-        socket.write('220 here\r\n');
-        let data = false;
-        let text = '';
-        socket.on('data', (bytes) => {
-          text += bytes.toString('latin1');
-          if (data) {
-            if (text.endsWith('\r\n.\r\n')) taken();
-            return;
-          }
-          for (let end = text.indexOf('\r\n'); end !== -1 && !data; end = text.indexOf('\r\n')) {
-            const line = text.slice(0, end);
-            text = text.slice(end + 2);
-            data = line.toUpperCase() === 'DATA';
-            socket.write(data ? '354 go\r\n' : '250 ok\r\n');
-          }
-        });
-      });
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('no port');
-      onTestFinished(() => void server.close());
-      return { url: `smtp://127.0.0.1:${address.port}`, message };
-    };
-    const killedAmid = async (given: Record<string, string>) => {
-      const { url, message } = await silentServer();
-      const main = new URL('../../../../dist/main.js', import.meta.url).pathname;
-      const child = spawn(process.execPath, [main, 'run', 'acme/weekly'], {
-        env: { PATH: process.env.PATH ?? '', ...given, SMTP_URL: url },
-        cwd: folder,
-        stdio: 'ignore',
-      });
-      const exited = once(child, 'exit');
-      await message;
-      child.kill('SIGKILL');
-      await exited;
-    };
-
-    test('without Redis may have been delivered', async () => {
-      await killedAmid(env);
-      expect(await refused(env)).toMatchObject({ people: 0, uncertain: 1 });
-    });
-
-    test('with Redis becomes unknown once its lease has run out, is told of, and can be decided about', async () => {
-      await killedAmid(onRedis());
-      const given = { env: onRedis(), cwd: folder };
-      const listed = async (...args: string[]) =>
-        deliveriesSchema.parse(JSON.parse((await docket(['deliveries', '--json', ...args], given)).stdout)).deliveries;
-      const rows = await listed();
-      expect(rows.map(({ state }) => state).sort()).toEqual(['pending', 'sending']);
-      const { run: id } = rows[0] ?? { run: '' };
-      expect(await refused(onRedis())).toMatchObject({ run: id, people: 0, uncertain: 1 });
-
-      // Nobody has waited for two minutes: the lease is as it is then.
-      const [lease] = await client.keys('*:inline');
-      await client.zadd(lease ?? '', 1, id);
-      const around = {
-        config: readConfig({ ...onRedis(), DOCKET_ARCHIVE: `file://${join(folder, 'archive')}` }),
-        env: onRedis(),
-        clock: systemClock,
-        log: silentLog,
-      };
-      const notices = mails.messages().length + 1;
-      const worker = await composeDocket(around, {
-        jobs: staticDefinitions(await loadDefinitions(jobs)),
-        roles: new Set(['worker', 'scheduler']),
-      });
-      onTestFinished(() => worker.close());
-      // Its owner is told, which is the first mail since.
-      await mails.waitForMessages(notices);
-      expect(mails.messages().at(-1)?.to).toEqual(['ops@acme.example']);
-      await expect.poll(async () => (await worker.store.runs.get(id))?.state).toBe('failed');
-      expect(await worker.store.runs.get(id)).toMatchObject({ error: { code: 'run.abandoned' }, trigger: 'cli' });
-
-      const [unknown, ...others] = await listed('--unknown');
-      expect(others).toEqual([]);
-      expect(unknown).toMatchObject({ run: id, state: 'unknown' });
-      expect(await refused(onRedis())).toMatchObject({ run: id, uncertain: 1 });
-      const decided = await docket(
-        ['deliveries', 'resolve', unknown?.id ?? '', '--sent', '--reason', 'she has it'],
-        given,
-      );
-      expect(decided).toMatchObject({ code: 0 });
-      expect(await refused(onRedis())).toMatchObject({ run: id, people: 1, uncertain: 0 });
-
-      // The workers do the rest, and nothing twice.
-      const before = mails.messages().length;
-      expect(await docket(['runs', 'retry', id, '--reason', 'the rest'], given)).toMatchObject({ code: 0 });
-      await mails.waitForMessages(before + 1);
-      await expect.poll(async () => (await worker.store.runs.get(id))?.state).toBe('done');
-      expect(mails.messages()).toHaveLength(before + 1);
-    });
   });
 });

@@ -16,7 +16,7 @@ const folderOf = (eu: string) =>
     'other/org.yaml': org('OTHER_KEY', 'budget: { calls: 5 }\n'),
     'other/weekly.yaml': report,
   });
-const MESSAGE = 'Conflicting `budget` settings for one API key: acme says 30, acme-eu says 60';
+const CONFLICT = /acme .*30.* acme-eu .*60/;
 const KEYS = { ACME_KEY: 'one.s3cr3t', EU_KEY: 'one.s3cr3t', OTHER_KEY: 'another.s3cr3t' };
 
 const check = async (folder: string, env: Record<string, string>, ...paths: string[]) => {
@@ -28,26 +28,26 @@ const check = async (folder: string, env: Record<string, string>, ...paths: stri
   return { code, faults };
 };
 
-test('check finds organizations that set two budgets for one key, in each file that says one', async () => {
+test('check reports two budgets for one key, in each file that sets one', async () => {
   const folder = await folderOf('EU_KEY');
   const fault = (id: string, got: string) =>
-    expect.objectContaining({ file: join(folder, id, 'org.yaml'), line: 9, column: 9, message: MESSAGE, got });
+    expect.objectContaining({ file: join(folder, id, 'org.yaml'), line: 9, column: 9, message: expect.stringMatching(CONFLICT), got });
   const both = [fault('acme', '30 calls in 60 s'), fault('acme-eu', '60 calls in 60 s')];
   expect(await check(folder, KEYS)).toEqual({ code: 1, faults: expect.arrayContaining(both) });
   expect((await check(folder, KEYS)).faults).toHaveLength(2);
   expect((await check(folder, KEYS, join(folder, 'acme-eu'))).faults).toEqual([both[1]]);
   expect(await check(folder, KEYS, join(folder, 'other'))).toEqual({ code: 0, faults: [] });
-  // Where the keys are not known, two references that differ may be two keys.
+  // Without the keys, two different references may be two keys.
   expect(await check(folder, {})).toEqual({ code: 0, faults: [] });
 });
 
-test('check finds it without the keys where both refer to the same one', async () => {
+test('check reports it without the keys if both files refer to the same key', async () => {
   const { code, faults } = await check(await folderOf('ACME_KEY'), {});
   expect(code).toBe(1);
-  expect(faults.map(({ message }: { message: string }) => message)).toEqual([MESSAGE, MESSAGE]);
+  expect(faults).toMatchObject([{ message: expect.stringMatching(CONFLICT) }, { message: expect.stringMatching(CONFLICT) }]);
 });
 
-test('doctor finds it as well, also while nothing else can be reached', async () => {
+test('doctor reports it, even if nothing else can be reached', async () => {
   const { stdout } = await runCommand(['doctor', '--json'], {
     env: { DOCKET_JOBS: await folderOf('EU_KEY'), REDIS_URL: inject('redisUrl'), ...KEYS },
   });
@@ -55,7 +55,7 @@ test('doctor finds it as well, also while nothing else can be reached', async ()
   expect(findings).toContainEqual({
     what: 'Budget settings of acme, acme-eu',
     state: 'fail',
-    detail: `${MESSAGE}.`,
+    detail: expect.stringMatching(CONFLICT),
     remedy: expect.any(String),
   });
   expect(findings.filter(({ what }: { what: string }) => what.startsWith('Budget settings'))).toHaveLength(1);

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { formatColumns } from '../../../src/cli/terminal/table.ts';
-import { docket } from '../../support/docket.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { runOnTerminal } from '../../support/pseudo-terminal.ts';
 
 const ESCAPE = '\u001B';
@@ -54,9 +54,9 @@ describe('colours', () => {
 
   test('are in no pipe, unless FORCE_COLOR is set', async () => {
     for (const args of [['schedule'], ['--help'], ['chek']]) {
-      const plain = await docket(args);
+      const plain = await runCommand(args);
       expect(plain.stdout + plain.stderr).not.toContain(ESCAPE);
-      const forced = await docket(args, { env: { FORCE_COLOR: '1' } });
+      const forced = await runCommand(args, { env: { FORCE_COLOR: '1' } });
       expect(forced.stdout + forced.stderr).toContain(ESCAPE);
     }
   });

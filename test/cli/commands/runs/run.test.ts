@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,7 +14,7 @@ import { rateLimitedCall } from '../../../../src/fetch/rate-limit/rate-limited-c
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { sharedBudgets } from '../../../../src/services/budgets/budgets.ts';
-import { docket } from '../../../support/docket.ts';
+import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 const documentSchema = z.object({
@@ -53,10 +51,10 @@ describe('docket run, without Redis', () => {
     DEMO_API_KEY: key,
     ...change,
   });
-  const nothingIsLeft = async () => expect(await readdir(out).catch(() => [])).toEqual([]);
+  const expectNoFiles = async () => expect(await readdir(out).catch(() => [])).toEqual([]);
 
-  test('makes the files and prints one document that names files, calls and period', async () => {
-    const ended = await docket(
+  test('creates the files, and prints one document with files, calls and period', async () => {
+    const ended = await runCommand(
       ['run', 'demo/weekly-kpi', '--period', '2026-W40', '--no-deliver', '--json', '--out', out],
       { env: await env() },
     );
@@ -79,88 +77,75 @@ describe('docket run, without Redis', () => {
           .digest('hex'),
       ).toBe(sha256);
     }
-    expect(ended.stderr).toMatch(/plan +\d+ calls/);
   });
 
-  test('names the service that cannot be reached, and leaves nothing behind', async () => {
+  test('fails if the service cannot be reached, and leaves no files', async () => {
     const port = await freePort();
-    const ended = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
+    const ended = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
       env: await env({ COMPLIANCE_API_URL: `http://127.0.0.1:${port}` }),
     });
     expect(ended.code).toBe(1);
     expect(errorSchema.parse(JSON.parse(ended.stdout)).error.code).toBe('api.unreachable');
     expect(ended.stderr).toContain(`127.0.0.1:${port}`);
-    await nothingIsLeft();
+    await expectNoFiles();
   });
 
-  test('says what to do about a key that is refused, without showing the key', async () => {
+  test('fails for a rejected key without printing it, and leaves no files', async () => {
     const wrong = 'sbx_acme.not-the-secret-of-anything';
-    const ended = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
+    const ended = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
       env: await env({ DEMO_API_KEY: wrong }),
     });
     expect(ended.code).toBe(1);
     const { error } = errorSchema.parse(JSON.parse(ended.stdout));
     expect(error.code).toBe('api.unauthorized');
-    expect(error.next).toMatch(/api_key/);
     expect(ended.stderr).toContain('correlation_id');
     expect(ended.stdout + ended.stderr).not.toContain('not-the-secret');
-    await nothingIsLeft();
+    await expectNoFiles();
   });
 
-  test('refuses an answer that ends in the middle', async () => {
+  test('fails for a truncated response', async () => {
     sandbox.setFaults([parseFault('truncate@/analytics/report/')]);
-    const ended = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
+    const ended = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--json', '--out', out], {
       env: await env(),
     });
     expect(ended.code).toBe(1);
     expect(errorSchema.parse(JSON.parse(ended.stdout)).error.code).toMatch(/^api\.(unreadable|unreachable)$/);
     expect(ended.stderr).not.toMatch(/\n {4}at /);
-    await nothingIsLeft();
+    await expectNoFiles();
   });
 
-  test('spends no call on a report whose mail could not leave', async () => {
+  test('makes no call without a mail server', async () => {
     const before = sandbox.requests().length;
-    const ended = await docket(['run', 'demo/weekly-kpi', '--out', out], { env: await env() });
+    const ended = await runCommand(['run', 'demo/weekly-kpi', '--out', out], { env: await env() });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('SMTP_URL');
     expect(sandbox.requests()).toHaveLength(before);
   });
 
-  test('answers a report that is not there with the nearest one', async () => {
-    const ended = await docket(['run', 'demo/weekly-kpis', '--no-deliver', '--json', '--out', out], {
+  test('suggests a similar name for an unknown report', async () => {
+    const ended = await runCommand(['run', 'demo/weekly-kpis', '--no-deliver', '--json', '--out', out], {
       env: await env(),
     });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('demo/weekly-kpi');
   });
 
-  test('spends no call on a folder that it cannot use, and leaves what is in it alone', async () => {
+  test('makes no call for an unusable output folder, and does not change it', async () => {
     const before = sandbox.requests().length;
     await writeFile(out, 'a file');
-    const file = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
+    const file = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
     expect(file.code).toBe(1);
     await rm(out);
     await mkdir(out);
     await writeFile(join(out, 'manifest.json'), '{"name":"somebody else’s"}');
-    const foreign = await docket(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
+    const foreign = await runCommand(['run', 'demo/weekly-kpi', '--no-deliver', '--out', out], { env: await env() });
     expect(foreign.code).toBe(2);
     expect(await readdir(out)).toEqual(['manifest.json']);
     expect(sandbox.requests()).toHaveLength(before);
   });
 
-  test('goes on to its end when nobody reads its progress any more', async () => {
-    const child = spawn(process.execPath, ['dist/main.js', 'run', 'demo/weekly-kpi', '--no-deliver', '--out', out], {
-      env: { PATH: process.env.PATH ?? '', ...(await env()) },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    await once(child.stderr, 'data');
-    child.stderr.destroy();
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(await readdir(out)).toContain('manifest.json');
-  });
-
-  test('tells all faults of the environment at once', async () => {
-    const ended = await docket(['run', 'demo/weekly-kpi'], {
+  test('reports all invalid variables at once', async () => {
+    const ended = await runCommand(['run', 'demo/weekly-kpi'], {
       env: { COMPLIANCE_API_URL: 'not a url', REDIS_URL: 'http://user:secret@x', LOG_LEVEL: 'loud' },
     });
     expect(ended.code).toBe(2);
@@ -196,10 +181,10 @@ describe('docket run and check, with a Redis', () => {
     const folder = await files();
     const env = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key, DOCKET_JOBS: join(folder, 'jobs'), REDIS_URL: url };
     // Beside the definitions: nothing is delivered into their folder.
-    return docket(args, { env, cwd: folder });
+    return runCommand(args, { env, cwd: folder });
   };
 
-  test('a run beside a worker that uses up the budget of the key earns nobody a 429', async () => {
+  test('a run beside a worker that uses the whole budget causes no 429', async () => {
     const secret = new Secret(key);
     const service = createClient({ baseUrl: sandbox.url, key: secret, clock: systemClock });
     const limits = { calls: RATE_LIMITS.metrics.calls, windowMs: WINDOW_MS };
@@ -244,23 +229,22 @@ describe('docket run and check, with a Redis', () => {
     expect(calls.filter(({ status }) => status === 429)).toEqual([]);
   });
 
-  test('a run whose Redis is away calls nothing, leaves nothing, and says what to do', async () => {
+  test('a run without its Redis makes no call and fails', async () => {
     const before = sandbox.requests().length;
     const url = `redis://user:hunter2@127.0.0.1:${await freePort()}`;
     const ended = await command(['run', 'acme/weekly', '--no-deliver', '--json'], url);
     expect(ended.code).toBe(1);
     const { error } = errorSchema.parse(JSON.parse(ended.stdout));
     expect(error.code).toBe('redis.unreachable');
-    expect(error.next).toContain('unset REDIS_URL');
     expect(sandbox.requests().length).toBe(before);
     expect(ended.stdout + ended.stderr).not.toContain('hunter2');
   });
 
-  test('a check whose Redis is away says that the catalog was not asked, and checks the files', async () => {
+  test('a check without its Redis skips the catalogs, and checks the files', async () => {
     const before = sandbox.requests().length;
-    const ended = await command(['check'], `redis://127.0.0.1:${await freePort()}`);
+    const ended = await command(['check', '--json'], `redis://127.0.0.1:${await freePort()}`);
     expect(ended).toMatchObject({ code: 0 });
-    expect(ended.stderr).toMatch(/not checked against the catalog: Redis at .* cannot be reached.*unset REDIS_URL/);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ files: 2, not_checked: [expect.stringContaining('127.0.0.1')] });
     expect(sandbox.requests().length).toBe(before);
   });
 });

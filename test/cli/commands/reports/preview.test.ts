@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('docket preview', () => {
-  test('makes the mail and the files of a sample with neither key nor service, and says that it is one', async () => {
+  test('creates e-mail and files from sample data without key and service, and marks them as a sample', async () => {
     const out = join(folder, 'out');
     const ended = await runCommand([
       'preview',
@@ -46,7 +46,7 @@ describe('docket preview', () => {
     expect(text).toContain('made at 08:00, only on Monday (Europe/Zurich)');
   });
 
-  test('uses templates of one’s own; one that is broken is told with its line, and nothing is left', async () => {
+  test('uses DOCKET_TEMPLATES; reports an invalid one with its line, and leaves no files', async () => {
     const [templates, out] = [join(folder, 'templates'), join(folder, 'out')];
     await mkdir(join(templates, 'email'), { recursive: true });
     await writeFile(join(templates, 'email', 'report.txt.liquid'), 'Hello\n{{ titel }}');

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { helpTextOf } from '../../src/cli/help-text.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf, referenceOf } from '../../src/cli/reference.ts';
-import { docket } from '../support/docket.ts';
+import { runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
 const leaves = leavesOf(createProgram());
@@ -61,10 +61,10 @@ describe('docket --help', () => {
   });
 
   test('is printed for every command, with its usage first', async () => {
-    const ended = await docket(['runs', 'show', '--help']);
+    const ended = await runCommand(['runs', 'show', '--help']);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(ended.stdout).toMatch(/^Usage: docket runs show /);
-    expect((await docket([])).code).toBe(2);
+    expect((await runCommand([])).code).toBe(2);
   });
 
   test('the README names every command, and no other', async () => {

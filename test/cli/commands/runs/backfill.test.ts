@@ -75,7 +75,7 @@ deliveries:
   const listed = async (...args: string[]) =>
     listedSchema.parse(JSON.parse((await command('runs', '--json', ...args)).stdout));
 
-  test('opens one run a period and finds them again; they are listed, cancelled and paged through', async () => {
+  test('opens one run per period once; lists, cancels and pages through them', async () => {
     const first = await fill('--by', 'ada');
     expect(first.map(({ opened, state, period }) => [opened, state, period.label])).toEqual([
       [true, 'queued', '2026-01'],
@@ -91,7 +91,7 @@ deliveries:
       expect(run).toMatchObject({ trigger: 'backfill', priority: 'backfill', deliver: false, by: 'ada' });
     }
     const cancelled = await command('runs', 'cancel', first[1]?.id ?? '', '--reason', 'not this one', '--by', 'bob');
-    expect(cancelled).toMatchObject({ code: 0, stdout: 'The run of acme/monthly 2026-02 is cancelled.\n' });
+    expect(cancelled.code).toBe(0);
     expect((await listed('--state', 'cancelled,failed')).runs).toMatchObject([
       { id: first[1]?.id, cancel: { by: 'bob', reason: 'not this one' } },
     ]);
@@ -103,10 +103,9 @@ deliveries:
 
     const anew = await fill('--again');
     expect(anew.every(({ opened }) => opened)).toBe(true);
-    // Nine commands, each a process of its own.
-  }, 120_000);
+  });
 
-  test('`docket run --queue` opens a run of another period at the head of the line', async () => {
+  test('`docket run --queue` opens a run of another period with the highest priority', async () => {
     const opened = await command('run', 'acme/rolling', '--period', '2026-09', '--queue', '--json');
     expect(JSON.parse(opened.stdout)).toMatchObject({
       state: 'queued',
@@ -118,7 +117,7 @@ deliveries:
     expect((await command('run', 'acme/rolling', '--queue', '--out', 'x')).code).toBe(2);
   });
 
-  test('says first which sections have current counts, and opens the runs all the same', async () => {
+  test('lists sections with current counts, and opens the runs nevertheless', async () => {
     const countedSchema = z.object({
       undefined_counts: z.object({
         known: z.boolean(),
@@ -157,11 +156,11 @@ deliveries:
     }
   });
 
-  test('refuses what it cannot fill, and opens nothing', async () => {
+  test('refuses invalid periods and recipients, and opens nothing', async () => {
     const before = (await listed()).runs.length;
     const days = ['--from', '2026-01', '--to', '2026-03'];
     const rolling = await command('backfill', 'acme/rolling', ...days);
-    expect(rolling).toMatchObject({ code: 2, stderr: expect.stringContaining('do not follow one another') });
+    expect(rolling).toMatchObject({ code: 2, stderr: expect.stringContaining('[usage.invalid]') }) ;
     expect((await command('backfill', 'acme/monthly', '--from', 'previous_month', '--to', '2026-03')).code).toBe(2);
     await writeFile(join(folder, 'jobs', 'acme', 'stranger.yaml'), report('previous_month', 'x@rival.example'));
     expect((await command('backfill', 'acme/stranger', ...days, '--deliver')).stderr).toContain('rival.example');
