@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { helpTextOf } from '../../src/cli/help-text.ts';
-import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf } from '../../src/cli/reference.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { runCommand } from '../support/run-command.ts';
+import { createTestProgram, runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
-const leaves = leavesOf(createProgram());
+const leaves = leavesOf(createTestProgram());
 const takesJson = leaves.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
-/** `start` runs until it is stopped, and its log is JSON; `completion` prints a script. */
-const NOTHING_TO_TELL = ['docket start', 'docket completion'];
+/** `start` only logs; `completion` prints a script. */
+const WITHOUT_JSON = ['docket start', 'docket completion'];
 
 const errorSchema = z.strictObject({
   error: z.strictObject({
@@ -49,9 +48,9 @@ describe('--json', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('is there for every command that has something to tell', () => {
+  test('exists for every command with a result', () => {
     const without = leaves.filter((leaf) => !takesJson.includes(leaf)).map(({ name }) => name);
-    expect(without.sort()).toEqual([...NOTHING_TO_TELL].sort());
+    expect(without.sort()).toEqual([...WITHOUT_JSON].sort());
   });
 
   test.each([
@@ -69,13 +68,13 @@ describe('--json', () => {
     ['archive verify'],
     ['budget'],
     ['tokens'],
-  ])('docket %s puts one document on stdout and nothing else', async (line) => {
+  ])('docket %s prints one document on stdout and nothing else', async (line) => {
     const { code, stdout, stderr } = await runCommand([...line.split(' '), '--json'], { env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(JSON.parse(stdout)).toBeTypeOf('object');
   });
 
-  test('an error is one document as well, and words on stderr: wrong arguments', async () => {
+  test('prints wrong arguments as one document, and as text on stderr', async () => {
     for (const [args, near] of [
       [['check', '--offlin', '--json'], '--offline'],
       [['chek', '--json'], 'check'],
@@ -90,10 +89,10 @@ describe('--json', () => {
     }
   });
 
-  // The demo looks for a Redis first; a schema is of no environment.
+  // The demo starts a Redis first; a schema needs no environment.
   const reads = takesJson.filter(({ name }) => name !== 'docket demo' && name !== 'docket schema');
   test.each(reads.map((leaf) => [leaf.name, leaf.command] as const))(
-    '%s tells a wrong environment as one document',
+    '%s prints an invalid environment as one document',
     async (_, command) => {
       const [example = ''] = helpTextOf(command).examples;
       const args = shellWords(example).slice(1);

@@ -52,6 +52,7 @@ export async function runCommand(args: readonly string[], options: RunOptions = 
 }
 
 const logLineSchema = z.looseObject({
+  level: z.string(),
   msg: z.string(),
   run: z.string().optional(),
   report: z.string().optional(),

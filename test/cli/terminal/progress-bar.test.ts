@@ -1,17 +1,16 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseFault, type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { runCommand } from '../../support/run-command.ts';
-import { CTRL_C, runOnTerminal } from '../../support/pseudo-terminal.ts';
 
 const ESCAPE = '\u001B';
 const HIDE_CURSOR = '\u001B[?25l';
 const SHOW_CURSOR = '\u001B[?25h';
 
-describe('docket run, while somebody looks', () => {
+describe('progress of docket run', () => {
   let sandbox: Sandbox;
   let folder: string;
   let env: Record<string, string>;
@@ -27,51 +26,32 @@ describe('docket run, while somebody looks', () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-bar-'));
   });
   afterEach(async () => {
-    sandbox.setFaults([]);
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('draws its calls as a bar that is gone when it is done, and shows the cursor again', async () => {
-    const { code, screen } = await runOnTerminal(args(), { env });
+  test('draws the calls as a bar, and clears it and shows the cursor at the end', async () => {
+    const { code, screen } = await runCommand(args(), { env, terminal: {} });
     expect(code).toBe(0);
     expect(screen).toContain(HIDE_CURSOR);
     expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR));
-    expect(screen).toMatch(/█{24} {2}making the files/);
+    expect(screen).toMatch(/█{24} {2}rendering/);
     expect(screen.slice(screen.lastIndexOf(SHOW_CURSOR))).not.toMatch(/[█░]/);
     expect(stripVTControlCharacters(screen)).toMatch(/demo\/weekly-kpi \S+: done, \d+ API calls/);
   });
 
   test('never draws a line that is wider than the terminal', async () => {
-    const { screen } = await runOnTerminal(args(), { env, columns: 50 });
+    const { screen } = await runCommand(args(), { env, terminal: { columns: 50 } });
     const drawn = screen.split(new RegExp(`${ESCAPE}\\[[0-9;?]*[A-Za-z]|\r?\n`)).filter((text) => /[█░]/.test(text));
     expect(drawn.length).toBeGreaterThan(0);
     for (const text of drawn) expect([...text].length).toBeLessThan(50);
   });
 
-  test('leaves a clean terminal and nothing half-made on Ctrl-C, and ends as a shell expects it', async () => {
-    sandbox.setFaults([parseFault('latency=60000@/analytics/report/')]);
-    let pressed = false;
-    const { code, screen } = await runOnTerminal(args(), {
-      env,
-      press: (shown) => {
-        if (pressed || !shown.includes('0/')) return undefined;
-        pressed = true;
-        return CTRL_C;
-      },
-    });
-    expect(code).toBe(130);
-    expect(screen.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(screen.lastIndexOf(HIDE_CURSOR));
-    expect(screen).toContain('run.cancelled');
-    expect(screen).not.toMatch(/\n {4}at /);
-    expect(await readdir(join(folder, 'out')).catch(() => [])).toEqual([]);
-  });
-
-  test('says lines without any control sequence in a pipe and on a dumb terminal', async () => {
+  test('prints lines without control sequences in a pipe and on a dumb terminal', async () => {
     const piped = await runCommand(args(), { env });
     expect(piped.stderr).toMatch(/call +\d+\/\d+/);
     expect(piped.stdout + piped.stderr).not.toContain(ESCAPE);
     await rm(join(folder, 'out'), { recursive: true });
-    const dumb = await runOnTerminal(args(), { env: { ...env, TERM: 'dumb' } });
+    const dumb = await runCommand(args(), { env: { ...env, TERM: 'dumb' }, terminal: {} });
     expect(dumb.screen).toMatch(/call +\d+\/\d+/);
     expect(dumb.screen).not.toContain(ESCAPE);
   });

@@ -1,30 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
 import { createMarker, newArchiveId } from '../../../src/deliver/archive/archive-marker.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { captureStderr } from '../../support/capture-stderr.ts';
-import { runCommand } from '../../support/run-command.ts';
-import { startDocket } from '../../support/running-docket.ts';
+import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 
-const lineSchema = z.looseObject({
-  msg: z.string(),
-  run: z.string().optional(),
-  state: z.string().optional(),
-  url: z.string().optional(),
-});
-type Line = z.infer<typeof lineSchema>;
 
 describe('docket start', () => {
   let sandbox: Sandbox;
@@ -32,7 +19,7 @@ describe('docket start', () => {
   let redis: LocalRedis;
   let folder: string;
   let env: Record<string, string>;
-  let child: ChildProcess | undefined;
+  let running: RunningCommand | undefined;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-start-'));
@@ -52,9 +39,7 @@ describe('docket start', () => {
       DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
     };
   });
-  afterEach(() => {
-    child?.kill('SIGKILL');
-  });
+  afterEach(async () => void (await running?.stop()));
   afterAll(async () => {
     await redis.close();
     await mail.close();
@@ -62,34 +47,11 @@ describe('docket start', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A `docket start` and its log lines as they come. */
-  const start = () => {
-    const started = spawn(process.execPath, [join(process.cwd(), 'dist/main.js'), 'start'], {
-      env,
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    child = started;
-    const lines: Line[] = [];
-    const waiting: { readonly wanted: (line: Line) => boolean; readonly resolve: (line: Line) => void }[] = [];
-    createInterface({ input: captureStderr(started.stderr) }).on('line', (text) => {
-      const line = lineSchema.parse(JSON.parse(text));
-      lines.push(line);
-      for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);
-    });
-    const logged = (wanted: (line: Line) => boolean) =>
-      new Promise<Line>((resolve) => {
-        const found = lines.find(wanted);
-        if (found === undefined) waiting.push({ wanted, resolve });
-        else resolve(found);
-      });
-    return { process: started, lines, logged };
-  };
-
-  test('runs what the admin route is asked for, once per Idempotency-Key, and stops on SIGTERM', async () => {
+  test('runs a report that is triggered by HTTP, once per Idempotency-Key', async () => {
     const made = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env });
     const token = made.stdout.trim();
-    const worker = start();
+    const worker = startCommand([], { env, cwd: folder });
+    running = worker;
     const { url } = await worker.logged(({ msg }) => msg === 'Docket runs');
     const ask = () =>
       fetch(`${url}/api/reports/demo/weekly-kpi/runs`, {
@@ -141,11 +103,10 @@ describe('docket start', () => {
     // The same questions within `max_age`: the first run's answers.
     expect(await second.json()).toMatchObject({ state: 'done', calls: { made: 0 } });
 
-    worker.process.kill('SIGTERM');
-    expect(await once(worker.process, 'exit')).toEqual([0, null]);
+    expect(await worker.stop()).toMatchObject({ code: 0 });
   });
 
-  test('refuses a Redis that may evict, and one that is not there, without showing a password', async () => {
+  test('refuses a Redis that evicts, and an unreachable one, without printing its password', async () => {
     const client = new Redis(redis.url);
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     const evicting = await runCommand(['start'], { env });
@@ -162,7 +123,7 @@ describe('docket start', () => {
     expect(gone.stderr).not.toContain('hunter2');
   });
 
-  test('does not start without the service it is for', async () => {
+  test('does not start without COMPLIANCE_API_URL', async () => {
     const { COMPLIANCE_API_URL: _, ...without } = env;
     const ended = await runCommand(['start'], { env: without });
     expect(ended.code).toBe(2);
@@ -170,7 +131,7 @@ describe('docket start', () => {
   });
 
   // The last one: this Redis belongs to another archive afterwards.
-  test('refuses the archive of another deployment, decides nothing there, and adopts it on purpose', async () => {
+  test('refuses the archive of another deployment, and adopts it with --adopt', async () => {
     const other = { ...env, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'other')).href };
     const { id: theirs } = await createMarker(directoryStorage(join(folder, 'other')), newArchiveId(), Date.now());
     const client = new Redis(redis.url);
@@ -205,7 +166,7 @@ describe('docket start', () => {
     );
     expect(await readdir(join(folder, 'other'))).toEqual(['docket-archive.json']);
 
-    const adopting = startDocket(['--adopt'], { env: other, cwd: folder });
+    const adopting = startCommand(['--adopt'], { env: other, cwd: folder });
     await adopting.logged(({ msg }) => msg === 'Docket runs');
     await adopting.stop();
     expect(await client.hget('{docket}:identity', 'id')).toBe(theirs);
