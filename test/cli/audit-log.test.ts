@@ -6,8 +6,8 @@ import { silentLog } from '../../src/base/log.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
 import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
 import { redisAuditLog } from '../../src/services/audit-log.ts';
-import { runCommand } from '../support/run-command.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const ORG = `org: current
 api_key: { env: ACME_KEY }
@@ -57,7 +57,9 @@ test('actions of commands are in the audit log with author and reason, and nothi
   await run('backfill', 'acme/weekly', ...range, '--by', 'cat', '--json');
   await run('backfill', 'acme/weekly', ...range, '--by', 'dan', '--json');
   await run('runs', 'list', '--json');
-  const refused = await runCommand(['runs', 'cancel', '0'.repeat(32), '--reason', 'no such run', '--by', 'eve'], { env });
+  const refused = await runCommand(['runs', 'cancel', '0'.repeat(32), '--reason', 'no such run', '--by', 'eve'], {
+    env,
+  });
   expect(refused.code).not.toBe(0);
 
   const audit = redisAuditLog(client, {

@@ -2,15 +2,14 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { helpTextOf } from '../../src/cli/help-text.ts';
-import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf, referenceOf } from '../../src/cli/reference.ts';
-import { runCommand } from '../support/run-command.ts';
+import { createTestProgram, runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
-const leaves = leavesOf(createProgram());
+const leaves = leavesOf(createTestProgram());
 const names = leaves.map(({ name }) => name);
 const leafNamed = (name: string): Command => {
-  const leaf = leavesOf(createProgram()).find((one) => one.name === name);
+  const leaf = leavesOf(createTestProgram()).find((one) => one.name === name);
   if (leaf === undefined) throw new Error(`no command ${name}`);
   return leaf.command;
 };
@@ -21,9 +20,9 @@ const configuration = async (): Promise<readonly string[]> => {
   return [...source.matchAll(/^ {2}([A-Z]+_[A-Z0-9_]+): /gm)].flatMap(([, name]) => name ?? []);
 };
 
-/** The program that does nothing when a command is named, and throws what is wrong with its arguments. */
+/** The program with actions that do nothing; throws errors of arguments. */
 function parser(): Command {
-  const program = createProgram();
+  const program = createTestProgram();
   const disarm = (command: Command) => {
     command.action(() => {}).configureOutput({ writeOut: () => {}, writeErr: () => {} });
     for (const child of command.commands) disarm(child);
@@ -33,7 +32,7 @@ function parser(): Command {
 }
 
 describe('docket --help', () => {
-  test.each(names)('%s says what it needs and how it is used', async (name) => {
+  test.each(names)('%s has examples and names its variables', async (name) => {
     const help = helpTextOf(leafNamed(name));
     expect(help.examples, 'an Example: or Examples: section').not.toEqual([]);
     expect(help.environment, 'an Environment: line').not.toBe('');
@@ -41,7 +40,7 @@ describe('docket --help', () => {
     for (const variable of variablesIn(help.environment)) expect(known).toContain(variable);
   });
 
-  test.each(names)('%s is understood as its examples have it', async (name) => {
+  test.each(names)('%s accepts its examples', async (name) => {
     for (const example of helpTextOf(leafNamed(name)).examples) {
       const words = shellWords(example);
       const [program, ...args] = words;
@@ -51,7 +50,7 @@ describe('docket --help', () => {
     }
   });
 
-  test('every option and argument says what it is for', () => {
+  test('every option and argument has a description', () => {
     for (const { name, command } of leaves) {
       for (const { flags, description } of command.options) expect(description, `${name} ${flags}`).not.toBe('');
       for (const argument of command.registeredArguments) {
@@ -60,11 +59,11 @@ describe('docket --help', () => {
     }
   });
 
-  test('is printed for every command, with its usage first', async () => {
-    const ended = await runCommand(['runs', 'show', '--help']);
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout).toMatch(/^Usage: docket runs show /);
-    expect((await runCommand([])).code).toBe(2);
+  test('is printed on stdout; without a command it is an error', async () => {
+    const help = await runCommand(['runs', 'show', '--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toMatch(/^Usage: docket runs show /);
+    expect(await runCommand([])).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('the README names every command, and no other', async () => {
@@ -79,16 +78,16 @@ describe('docket --help', () => {
     for (const name of names) expect(table).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'));
   });
 
-  test('docs/cli.md is what the commands say: after a change of them, `npm run docs:cli`', async () => {
-    expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createProgram()));
+  test('docs/cli.md is up to date (`npm run docs:cli`)', async () => {
+    expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createTestProgram()));
   });
 
-  test('the README’s table of variables is the configuration', async () => {
+  test('the README’s table of variables is complete', async () => {
     const readme = await readFile('README.md', 'utf8');
     const table = readme.slice(readme.indexOf('## Configuration'), readme.indexOf('## A report definition'));
     const named = [...table.matchAll(/`([A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name);
-    // Everybody's, not ours: no-color.org.
-    const ours = named.filter((name) => name !== 'NO_COLOR');
-    expect([...new Set(ours)].sort()).toEqual([...(await configuration())].sort());
+    // Not a variable of Docket: no-color.org.
+    const own = named.filter((name) => name !== 'NO_COLOR');
+    expect([...new Set(own)].sort()).toEqual([...(await configuration())].sort());
   });
 });

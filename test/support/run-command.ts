@@ -119,8 +119,7 @@ export function startCommand(args: readonly string[], options: Pick<RunOptions, 
 function createTestIo({ env = {}, cwd, onStderr = () => {}, terminal }: RunOptions) {
   const stdin = Object.assign(new PassThrough(), terminal === undefined ? {} : { isTTY: true, setRawMode: () => {} });
   const { getColorDepth } = WriteStream.prototype;
-  const tty =
-    terminal === undefined ? {} : { isTTY: true, columns: terminal.columns ?? 100, rows: 40, getColorDepth };
+  const tty = terminal === undefined ? {} : { isTTY: true, columns: terminal.columns ?? 100, rows: 40, getColorDepth };
   const written = { stdout: '', stderr: '', screen: '' };
   const output = (name: 'stdout' | 'stderr') =>
     Object.assign(

@@ -1,6 +1,6 @@
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
@@ -10,8 +10,8 @@ import type { BudgetLimits } from '../../../src/fetch/rate-limit/budget.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { type BudgetKind, sharedBudgets } from '../../../src/services/budgets/budgets.ts';
-import { runCommand } from '../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { runCommand } from '../../support/run-command.ts';
 
 const stateSchema = z.strictObject({
   tokens: z.number(),

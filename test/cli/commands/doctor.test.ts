@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { freePort } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { runCommand } from '../../support/run-command.ts';
 import { hostileServer, json } from '../../support/hostile-server.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { variantService } from '../../support/variant-service.ts';
 
 const findingsSchema = z.object({

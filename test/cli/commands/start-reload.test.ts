@@ -2,8 +2,8 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
-import { type LogLine, type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { type LogLine, type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 
 let redis: LocalRedis | undefined;
 const running: RunningCommand[] = [];
@@ -50,7 +50,9 @@ test('a running scheduler reloads changed files, keeps the last good version of 
 
   // A process that never loaded the good version triggers the active version.
   const tokens = { ...env, DOCKET_ADMIN_TOKENS: join(folder, 'tokens.txt') };
-  const { stdout: token } = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env: tokens });
+  const { stdout: token } = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], {
+    env: tokens,
+  });
   const adminPort = String(await freePort());
   const admin = start(['--role', 'admin'], { ...tokens, DOCKET_ADMIN_PORT: adminPort });
   const { url } = await admin.logged(({ msg }) => msg === 'Docket runs');

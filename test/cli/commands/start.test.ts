@@ -12,7 +12,6 @@ import { claimIdentity } from '../../../src/redis/identity.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 
-
 describe('docket start', () => {
   let sandbox: Sandbox;
   let mail: MailCatcher;

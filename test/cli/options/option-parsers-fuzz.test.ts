@@ -7,7 +7,7 @@ import {
   parseRunStates,
 } from '../../../src/cli/options/option-parsers.ts';
 import { RUN_STATES } from '../../../src/run/run-record.ts';
-import { hostileText, mutatedText, readOrUndefined, cases, within } from '../../support/fuzz.ts';
+import { cases, hostileText, mutatedText, readOrUndefined, within } from '../../support/fuzz.ts';
 
 describe('an instant of a flag', () => {
   it.each([

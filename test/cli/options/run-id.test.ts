@@ -11,8 +11,8 @@ import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-r
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
 import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
-import { runCommand } from '../../support/run-command.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
+import { runCommand } from '../../support/run-command.ts';
 
 describe('short ids on the command line', () => {
   let folder: string;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const org = (key: string, budget: string) => `${ORG.replace('ACME_KEY', key)}${budget}`;
 const report = REPORT.replace(/^ {2}- email.*\n/m, '');
@@ -31,7 +31,13 @@ const check = async (folder: string, env: Record<string, string>, ...paths: stri
 test('check reports two budgets for one key, in each file that sets one', async () => {
   const folder = await folderOf('EU_KEY');
   const fault = (id: string, got: string) =>
-    expect.objectContaining({ file: join(folder, id, 'org.yaml'), line: 9, column: 9, message: expect.stringMatching(CONFLICT), got });
+    expect.objectContaining({
+      file: join(folder, id, 'org.yaml'),
+      line: 9,
+      column: 9,
+      message: expect.stringMatching(CONFLICT),
+      got,
+    });
   const both = [fault('acme', '30 calls in 60 s'), fault('acme-eu', '60 calls in 60 s')];
   expect(await check(folder, KEYS)).toEqual({ code: 1, faults: expect.arrayContaining(both) });
   expect((await check(folder, KEYS)).faults).toHaveLength(2);
@@ -44,7 +50,10 @@ test('check reports two budgets for one key, in each file that sets one', async 
 test('check reports it without the keys if both files refer to the same key', async () => {
   const { code, faults } = await check(await folderOf('ACME_KEY'), {});
   expect(code).toBe(1);
-  expect(faults).toMatchObject([{ message: expect.stringMatching(CONFLICT) }, { message: expect.stringMatching(CONFLICT) }]);
+  expect(faults).toMatchObject([
+    { message: expect.stringMatching(CONFLICT) },
+    { message: expect.stringMatching(CONFLICT) },
+  ]);
 });
 
 test('doctor reports it, even if nothing else can be reached', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const SFTP = `  - sftp: { host: sftp.bank.example, user: acme, password: { env: GLOBEX_KEY }, host_key: "SHA256:${'A'.repeat(43)}", path: in }\n`;
 

@@ -11,8 +11,8 @@ import { definitionStore } from '../../../../src/queue/definitions/definition-st
 import { openRedis } from '../../../../src/redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 let redis: LocalRedis;
 let sandbox: Sandbox;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { jitterMs } from '../../../../src/definitions/schedules/slots.ts';
-import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 /** In a year that is far enough: these are the next slots whenever the test runs. */
 const report = (schedule: string) => REPORT.replace(/^schedule: .*$/m, `schedule: ${schedule}`);

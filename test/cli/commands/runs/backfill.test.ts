@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
-import { runCommand } from '../../../support/run-command.ts';
 import { openSandbox } from '../../../support/fetch-harness.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const filledSchema = z.object({
   runs: z.array(
@@ -160,7 +160,7 @@ deliveries:
     const before = (await listed()).runs.length;
     const days = ['--from', '2026-01', '--to', '2026-03'];
     const rolling = await command('backfill', 'acme/rolling', ...days);
-    expect(rolling).toMatchObject({ code: 2, stderr: expect.stringContaining('[usage.invalid]') }) ;
+    expect(rolling).toMatchObject({ code: 2, stderr: expect.stringContaining('[usage.invalid]') });
     expect((await command('backfill', 'acme/monthly', '--from', 'previous_month', '--to', '2026-03')).code).toBe(2);
     await writeFile(join(folder, 'jobs', 'acme', 'stranger.yaml'), report('previous_month', 'x@rival.example'));
     expect((await command('backfill', 'acme/stranger', ...days, '--deliver')).stderr).toContain('rival.example');

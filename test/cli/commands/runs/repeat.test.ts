@@ -8,8 +8,8 @@ import { z } from 'zod';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
-import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const runSchema = z.object({ run: z.string(), state: z.string(), files: z.array(z.looseObject({ path: z.string() })) });
 const refusalSchema = z.object({

@@ -14,8 +14,8 @@ import { rateLimitedCall } from '../../../../src/fetch/rate-limit/rate-limited-c
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { sharedBudgets } from '../../../../src/services/budgets/budgets.ts';
-import { runCommand } from '../../../support/run-command.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const documentSchema = z.object({
   run: z.string().regex(/^[0-9a-f]{32}$/),

@@ -5,7 +5,6 @@ import { done } from '../../../../src/base/outcome.ts';
 import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { type Execute, type RunWorker, startWorker } from '../../../../src/queue/jobs/worker.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
-import { runCommand } from '../../../support/run-command.ts';
 import {
   deferred,
   onDemand,
@@ -13,6 +12,7 @@ import {
   type QueueHarness,
   reportDefinition,
 } from '../../../support/queue-harness.ts';
+import { runCommand } from '../../../support/run-command.ts';
 
 const result = (state: 'done' | 'held') =>
   done({ state, folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const);
