@@ -15,7 +15,7 @@ const leafNamed = (name: string): Command => {
 };
 const variablesIn = (text: string): string[] => [...text.matchAll(/\b[A-Z]+_[A-Z0-9_]+\b/g)].map(([name]) => name);
 const configuration = async (): Promise<readonly string[]> => {
-  const files = ['src/base/config/config.ts', 'src/base/config/smtp-variables.ts', 'src/base/config/config.ts'];
+  const files = ['src/base/config/config.ts', 'src/base/config/smtp-variables.ts'];
   const source = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
   return [...source.matchAll(/^ {2}([A-Z]+_[A-Z0-9_]+): /gm)].flatMap(([, name]) => name ?? []);
 };

@@ -13,11 +13,11 @@ import { BUDGET_CONFLICT_HINT, budgetConflicts } from '../../services/budgets/ke
 import { listOrganizations } from '../../services/budgets/list-organizations.ts';
 import { type CheckResult, type Finding, fail, ok, resultOfError, runCheck, warn } from './finding.ts';
 
-/** What the service said to the key of an organization. */
+/** What a key reaches. */
 export interface KeyAccess {
   /** Undefined: the key is limited to a permission, and may not list them. */
   readonly organizations: readonly Pick<Organization, 'id' | 'name'>[] | undefined;
-  /** Other organizations of ours with the same key. */
+  /** Other organizations in DOCKET_JOBS with the same key. */
   readonly shared: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function evaluateKey({ organizations, shared }: KeyAccess, { org }: Pick<
   const also = shared.length === 0 ? '' : `; one key and one budget with ${shared.join(', ')}`;
   if (organizations === undefined) return ok(`accepted; limited to a permission, such as analytics.read${also}`);
   if (organizations.length === 0) {
-    return fail('accepted, but its owner is a member of no organization', 'Ask for a key of somebody who is.');
+    return fail('accepted, but its owner is a member of no organization', 'Use a key of a member of the organization.');
   }
   const names = organizations.slice(0, 5).map(({ id, name }) => `${name} (${id})`);
   const more = organizations.length > names.length ? ` and ${organizations.length - names.length} more` : '';
@@ -39,7 +39,7 @@ export function evaluateKey({ organizations, shared }: KeyAccess, { org }: Pick<
 export function evaluateCatalog({ metrics, dimensions, registry_version, unread = [] }: Catalog): CheckResult {
   const read = `${metrics.length} metrics, ${dimensions.length} dimensions, registry version ${registry_version}`;
   if (metrics.length === 0) {
-    return fail(read, 'Ask the service which metrics the organization may report on: every report of it fails.');
+    return fail(read, 'Ask the operator of the service which metrics the organization may read: all its reports fail.');
   }
   const odd = unread.map(({ id, why }) => `${id} (${why})`);
   const wrong = metrics.filter(isWronglyAdditive).map(({ id }) => id);
@@ -47,10 +47,10 @@ export function evaluateCatalog({ metrics, dimensions, registry_version, unread 
   return warn(
     [
       read,
-      ...(odd.length === 0 ? [] : [`not readable and left out: ${odd.join(', ')}`]),
-      ...(wrong.length === 0 ? [] : [`called additive, which only counts are: ${wrong.join(', ')}`]),
+      ...(odd.length === 0 ? [] : [`unreadable and skipped: ${odd.join(', ')}`]),
+      ...(wrong.length === 0 ? [] : [`wrongly marked additive: ${wrong.join(', ')}`]),
     ].join('; '),
-    'Report it to the service. Reports that do not use them are not affected.',
+    'Report it to the operator of the service. Reports that do not use them are not affected.',
   );
 }
 
@@ -60,30 +60,29 @@ export function evaluateBudget({ metrics, limits }: Pick<KeyBudgets, 'metrics' |
   if (blockedUntil !== null && blockedUntil > now) {
     return warn(
       `${detail}; none before ${new Date(blockedUntil).toISOString()}`,
-      'The service answered 429 although the budget was kept: find out who else uses the key.',
+      'The service returned 429 within the budget: find out who else uses the key.',
     );
   }
   if (slowedUntil !== null && slowedUntil > now) {
     return warn(
-      `${detail} (${limits.calls} when whole); slowed after a 429 until ${new Date(slowedUntil).toISOString()}`,
-      'Find out who else uses the key; `docket budget` shows its line.',
+      `${detail} (normally ${limits.calls}); slowed after a 429 until ${new Date(slowedUntil).toISOString()}`,
+      'Find out who else uses the key; `docket budget` shows its state.',
     );
   }
   return ok(detail);
 }
 
-/** What is known of the organizations' keys and catalogs already, so that nobody asks twice. */
 export interface KeyOptions {
-  /** Asks each organization's catalog, which costs its key one metrics call. */
+  /** Fetches each organization's catalog: one metrics call per key. */
   readonly askCatalogs: boolean;
-  /** Those that the caller holds, by organization. */
+  /** Catalogs that the caller has already, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
-  /** The Redis of the workers, where it can be used and is named. */
+  /** The Redis of `REDIS_URL`, if it is usable. */
   readonly redis?: RedisClient | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Every organization's key: found, accepted, whose it is, its catalog and its budget. */
+/** Checks every organization's key, catalog and budget. */
 export async function checkApiKeys(
   jobs: Definitions,
   context: AppContext,
@@ -114,15 +113,15 @@ export async function checkApiKeys(
       if (key.state === 'fail') continue;
       findings.push(
         await runCheck(`Catalog of ${id}`, async () => {
-          const held =
+          const catalog =
             known.get(id) ??
             (askCatalogs
               ? await catalogOf(settings)
               : redis && (await cachedCatalog(redis, `${DEFAULT_KEY_PREFIX}:`, ports.key, settings.org)));
-          if (held === undefined)
-            return ok('not held by the workers now, and not asked for: --catalog asks, for one call of the key');
-          catalogs.set(id, held);
-          return evaluateCatalog(held);
+          if (catalog === undefined)
+            return ok('not cached by the workers; --catalog fetches it with one call of the key');
+          catalogs.set(id, catalog);
+          return evaluateCatalog(catalog);
         }),
       );
     }
@@ -133,7 +132,7 @@ export async function checkApiKeys(
   }
 }
 
-/** Undefined: accepted, but limited to a permission. */
+/** Undefined: the key is limited to a permission. */
 async function reachableOrganizations(
   ask: () => Promise<readonly Organization[]>,
 ): Promise<readonly Organization[] | undefined> {
@@ -145,7 +144,7 @@ async function reachableOrganizations(
   }
 }
 
-/** Organizations by the fingerprint of their key; one that cannot be read is left out, and told of elsewhere. */
+/** Organizations by the fingerprint of their key; without unreadable keys, which have their own finding. */
 async function organizationsByKey(
   jobs: Definitions,
   { env }: AppContext,
@@ -162,18 +161,18 @@ async function organizationsByKey(
 }
 
 async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock }: AppContext): Promise<Finding[]> {
-  const looked = await inspectBudgets(jobs.orgs.values(), {
+  const inspection = await inspectBudgets(jobs.orgs.values(), {
     secrets: secretSource(env),
     budgetOf: sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
   }).catch(toDocketError);
-  if (looked instanceof DocketError) return [{ what: 'Budget', ...resultOfError(looked) }];
-  return looked.keys.map((of) => ({
-    what: `Budget of ${of.organizations.join(', ')}`,
-    ...evaluateBudget(of, clock.now()),
+  if (inspection instanceof DocketError) return [{ what: 'Budget', ...resultOfError(inspection) }];
+  return inspection.keys.map((budgets) => ({
+    what: `Budget of ${budgets.organizations.join(', ')}`,
+    ...evaluateBudget(budgets, clock.now()),
   }));
 }
 
-/** A finding for each API key whose organizations set different budgets for it; nothing is asked but the keys themselves. */
+/** A finding for each API key whose organizations set different budgets. Makes no call. */
 export async function checkBudgetSettings(
   { orgs }: Pick<Definitions, 'orgs'>,
   context: Pick<AppContext, 'env' | 'learn' | 'redact'>,

@@ -16,16 +16,16 @@ import { checkSchedules } from './schedules.ts';
 import { checkTargets } from './targets.ts';
 
 export interface DiagnoseOptions {
-  /** Asks each organization's catalog, which costs its key one metrics call. */
+  /** Fetches each organization's catalog: one metrics call per key. */
   readonly askCatalogs: boolean;
-  /** Catalogs that are held already, by organization. */
+  /** Catalogs that the caller has already, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Everything that `docket start` needs, tried: nothing is sent and, unless the catalogs are asked for, no metrics call is
- * spent. One broken part hides no other. Throws the signal's reason alone.
+ * Checks everything that `docket start` needs. Sends nothing and, without `askCatalogs`, spends no metrics call. A failed
+ * check does not stop the others. Throws only the signal's reason.
  */
 export async function diagnose(
   jobs: Definitions,
@@ -40,7 +40,7 @@ export async function diagnose(
     const named = Boolean(env.REDIS_URL?.trim());
     const url = config.COMPLIANCE_API_URL;
     const api = url === undefined ? [API_URL_MISSING] : await checkApi(url, clock, options.signal);
-    // Whoever cannot be reached is not asked again for each key.
+    // An unreachable service would fail for each key again.
     const reached = url !== undefined && api.every(({ state, what }) => what !== 'API' || state !== 'fail');
     const { findings: ofKeys, catalogs } = reached
       ? await checkApiKeys(jobs, context, { ...options, redis: named ? redis : undefined })
@@ -56,15 +56,15 @@ export async function diagnose(
       () => checkTargets(jobs, context),
       async () => {
         const identity = await checkDeploymentIdentity(context, redis);
-        // Not even a trial is written into what may be a bare mount point.
+        // The folder may be an empty mount point: write nothing into it.
         return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),
     ];
-    for (const examine of rest) {
+    for (const check of rest) {
       options.signal.throwIfAborted();
-      findings.push(...(await examine()));
+      findings.push(...(await check()));
     }
     return findings;
   } finally {

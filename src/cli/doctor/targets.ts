@@ -6,12 +6,12 @@ import { targetProbe } from '../../deliver/targets/probe-targets.ts';
 import { createReportScope } from '../../services/definitions/report-scope.ts';
 import { type Finding, ok, runCheck } from './finding.ts';
 
-/** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */
+/** Probes every target once per organization; leaves nothing behind. */
 export async function checkTargets(jobs: Definitions, context: AppContext): Promise<Finding[]> {
   const { clock, workingDirectory = process.cwd() } = context;
   const scope = createReportScope(context, () => jobs.orgs);
   const findings: Finding[] = [];
-  const tried = new Set<string>();
+  const probed = new Set<string>();
   for (const definition of jobs.reports.values()) {
     const { org, report, title, deliveries } = definition;
     const settings = jobs.orgs.get(org);
@@ -27,8 +27,8 @@ export async function checkTargets(jobs: Definitions, context: AppContext): Prom
     for (const delivery of deliveries) {
       const target = targetProbe(delivery, context);
       const what = `${target?.name} of ${org}`;
-      if (target === undefined || tried.has(what)) continue;
-      tried.add(what);
+      if (target === undefined || probed.has(what)) continue;
+      probed.add(what);
       findings.push(await runCheck(what, async () => ok(await target.probe())));
     }
   }

@@ -41,6 +41,15 @@ describe('a run that was killed while it was sending', () => {
     redis = await localRedis({ PATH: process.env.PATH });
     client = new Redis(redis.url);
     mails = await createMailCatcher(await mkdtemp(join(tmpdir(), 'docket-killed-mails-')));
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await mails.close();
+    await redis.close();
+    await sandbox.close();
+  });
+  beforeEach(async () => {
+    await client.flushall();
     jobs = await jobsFolder({
       'acme/org.yaml': `version: 1
 org: current
@@ -61,15 +70,6 @@ deliveries:
   - email: { to: [lead@acme.example, board@acme.example], attach: [csv] }
 `,
     });
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await mails.close();
-    await redis.close();
-    await sandbox.close();
-  });
-  beforeEach(async () => {
-    await client.flushall();
     folder = await mkdtemp(join(tmpdir(), 'docket-killed-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     env = {
