@@ -146,11 +146,15 @@ describe('a report that was delivered for its period before', () => {
     expect(await refused(env)).toMatchObject({ run: first.run, people: 2 });
   });
 
-  test('is sent again with --again and DOCKET_REPEAT=allow; --no-deliver and another period are allowed', async () => {
+  test('is sent again with --again and DOCKET_REPEAT=allow', async () => {
     await made(onRedis());
-    expect(await sentBy(() => made(onRedis(), '--no-deliver'))).toBe(0);
     expect(await sentBy(() => made(onRedis(), '--again'))).toBe(2);
     expect(await sentBy(() => made({ ...onRedis(), DOCKET_REPEAT: 'allow' }))).toBe(2);
+  });
+
+  test('does not stop --no-deliver and other periods', async () => {
+    await made(onRedis());
+    expect(await sentBy(() => made(onRedis(), '--no-deliver'))).toBe(0);
     expect(await sentBy(() => made(onRedis(), '--period', '2026-W40'))).toBe(2);
   });
 
