@@ -110,7 +110,7 @@ export function validatedFlag(flag: string, text: string, validate: Validate): s
   const problem = validate(text);
   if (problem === undefined) return text;
   const safe = !MAY_BE_SECRET.includes(validate);
-  throw new DocketError('usage.invalid', `Invalid ${flag}. ${problem}${/[.!]$/.test(problem) ? '' : '.'}`, {
+  throw new DocketError('usage.invalid', `Invalid value. ${problem}${/[.!]$/.test(problem) ? '' : '.'}`, {
     where: flag,
     ...(safe ? { got: JSON.stringify(text.slice(0, 80)) } : {}),
     next: 'See `docket init --help`.',

@@ -5,7 +5,7 @@ import { RUN_STATES, type RunState } from '../../run/run-record.ts';
 
 /** @param expected the values that the option takes */
 export const invalidOption = (option: string, text: string, expected: string): DocketError =>
-  new DocketError('usage.invalid', `Invalid value of ${option}.`, {
+  new DocketError('usage.invalid', 'Invalid value.', {
     where: option,
     expected,
     got: JSON.stringify(text.slice(0, 80)),
@@ -48,7 +48,7 @@ export function parseInstant(option: string, text: string): number {
 /** Report ids are unique within an organization only. Throws `usage.invalid` for a report without one. */
 export function assertOrgWithReport({ org, report }: { readonly org?: string; readonly report?: string }): void {
   if (report === undefined || org !== undefined) return;
-  throw new DocketError('usage.invalid', '--report needs --org.', {
+  throw new DocketError('usage.invalid', 'The option requires --org.', {
     where: '--report',
     expected: '--org as well',
     next: `Add --org, e.g. --org acme --report ${report}.`,

@@ -62,7 +62,7 @@ async function runReport(report: string, flags: RunFlags, io: CommandIo): Promis
   const { deliver, again = false, wait = false, json = false } = flags;
   if (wait && !flags.queue) {
     const { DocketError } = await import('../../../base/error.ts');
-    throw new DocketError('usage.invalid', '--wait requires --queue.', {
+    throw new DocketError('usage.invalid', 'The option requires --queue.', {
       where: '--wait',
       expected: '--queue as well',
       next: 'Add --queue, or leave --wait out.',
