@@ -1,19 +1,18 @@
 import { type DocketError, toDocketError } from '../base/error.ts';
 
-/** An error that no code has caught, and by which of Node's events it became known. */
+/** An error that no code caught, and the event of Node that reported it. */
 export interface FatalError {
   readonly error: DocketError;
   readonly origin: 'unhandledRejection' | 'uncaughtException';
-  /** Where it was thrown; its first line is the message. */
+  /** The first line is the message. */
   readonly stack: string | undefined;
 }
 
 const FATAL_EXIT_CODE = 1;
 
 /**
- * Reports an error that no code has caught, and ends the process at once with 1: what it holds can no longer be trusted,
- * and whatever supervises it starts another. Runs that it had in hand go on elsewhere, as after a kill. Of several
- * reporters the last one that was added has it. Returns how to remove this one.
+ * Reports an error that no code caught, and ends the process at once with 1: its state can no longer be trusted. Its runs
+ * continue in another process, as after a kill. The reporter added last wins. Returns how to remove this one.
  */
 export function onFatalError(report: (fatal: FatalError) => void): () => void {
   const end =

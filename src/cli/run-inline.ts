@@ -14,70 +14,69 @@ import { createRunOrder } from '../run/run-order.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
-import { abortOnSignal } from './context.ts';
+import type { CommandIo } from './io.ts';
 import { openProgressBars } from './terminal/progress-bar.ts';
 import { showRunProgress } from './terminal/run-progress.ts';
 
 export interface InlineRunRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  /** Of all definitions: which of them share a key decides of its limits. None when absent. */
+  /** All organizations: those that share a key determine its limits. Default: none. */
   readonly orgs?: ActiveOrgs;
-  /** Asks the service anew, whatever the definition's `max_age` allows. */
+  /** Ignores cached answers, whatever `max_age` allows. */
   readonly fresh?: boolean | undefined;
-  /** Another one than the definition's. */
+  /** Default: the definition's. */
   readonly period?: PeriodSpec | undefined;
-  /** Where the files go. */
+  /** The output folder. */
   readonly out: (order: RunOrder) => string;
-  /** With the name of who asks, and whether it is delivered though it was delivered for this period already. */
+  /** `by`: who requested it. `again`: also if it was delivered for this period before. */
   readonly deliver: false | { readonly by: string; readonly again: boolean };
 }
 
 export interface InlineResult {
   readonly order: RunOrder;
   readonly result: RunResult;
-  readonly sealed: PublishedRun;
+  readonly published: PublishedRun;
 }
 
 type Execute = (context: Pick<RunContext, 'signal' | 'observe'>, work: InlineWork) => Promise<Outcome<RunResult>>;
 
-/** What a run goes through that is made here and now. */
 interface PreparedRun extends InlineContext {
   readonly execute: Execute;
   readonly unrecorded: boolean;
 }
 
 /**
- * One run here and now, its progress told on stderr. Throws what made it fail, and `already_delivered` before the first call
- * for a period that was delivered already.
+ * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `already_delivered`
+ * before the first call.
  */
-export async function runInline(request: InlineRunRequest, around: AppContext): Promise<InlineResult> {
+export async function runInline(request: InlineRunRequest, context: AppContext, io: CommandIo): Promise<InlineResult> {
   const { settings } = request;
-  // What is kept on record is the definition as it was loaded.
+  // The recorded definition is the loaded one.
   const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
   const report = `${definition.org}/${definition.report}`;
-  const order = createOrder(request, around);
+  const order = createOrder(request, context);
   const out = inlineArchive(request.out(order));
   await probeArchive(out, order);
-  const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, around);
+  const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
   try {
-    const bars = scope.use(openProgressBars(), (opened) => opened.close());
+    const bars = scope.use(openProgressBars(io), (opened) => opened.close());
     const ports = await portsOf(settings);
-    const observe = showRunProgress(report, bars, around.clock.now);
-    const outcome = await execute({ signal: abortOnSignal(), observe }, (context) =>
-      run(order, { definition, settings, ...context, lastAttempt: true, unrecorded }, ports),
+    const observe = showRunProgress(report, bars, context.clock.now);
+    const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
+      run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),
     );
     if (outcome.kind === 'fail') throw outcome.error;
-    const sealed = outcome.kind === 'done' ? await out.find(order) : undefined;
-    if (outcome.kind === 'done' && sealed !== undefined) {
-      // Wherever it was sealed, the files to look at are the ones in the folder that was asked for.
-      const result = { ...outcome.value, folder: sealed.folder, files: sealed.artifacts };
-      return { order, result, sealed };
+    const published = outcome.kind === 'done' ? await out.find(order) : undefined;
+    if (outcome.kind === 'done' && published !== undefined) {
+      // The run may be published elsewhere; the result names the copies in the output folder.
+      const result = { ...outcome.value, folder: published.folder, files: published.artifacts };
+      return { order, result, published };
     }
     throw new DocketError(
       'run.cancelled',
-      outcome.kind === 'done' ? 'The files of the run are gone.' : `The run did not end. ${outcome.why}`,
-      { next: 'Run it again; nothing half-made was left.' },
+      outcome.kind === 'done' ? 'The files of the run are gone.' : `The run was stopped. ${outcome.why}`,
+      { next: 'Run it again; no incomplete files were left.' },
     );
   } finally {
     await scope.close();
@@ -100,7 +99,7 @@ function createOrder({ definition, settings, period, deliver }: InlineRunRequest
   });
 }
 
-/** Before a call is spent: a folder that cannot be written would throw all of them away. */
+/** Before the first call: an unwritable folder would waste all calls. */
 async function probeArchive(archive: Archive, order: RunOrder): Promise<void> {
   await archive.find(order);
   await archive.discard(await archive.stage(order.id));
@@ -110,28 +109,28 @@ async function prepareRun(
   { definition, settings, orgs, deliver }: InlineRunRequest,
   order: RunOrder,
   out: Archive,
-  around: AppContext,
+  context: AppContext,
 ): Promise<PreparedRun> {
   if (deliver === false) {
-    const inline = await composeInline(around, out, { orgs });
+    const inline = await composeInline(context, out, { orgs });
     return { ...inline, execute: (context, work) => work(context), unrecorded: true };
   }
-  // Not before they are needed: they bring the queue with them.
+  // Imported late: they load BullMQ.
   const [{ composeDeliveringRun }, { assertNotDelivered }, { openAuditLog }] = await Promise.all([
     import('../compose/inline-run.ts'),
     import('../services/runs/already-delivered.ts'),
-    import('./context.ts'),
+    import('./audit-log.ts'),
   ]);
-  const composed = await composeDeliveringRun(around, order, { out, orgs });
+  const composed = await composeDeliveringRun(context, order, { out, orgs });
   const { redis, findDelivered, archive, assertLedgerWritable, scope } = composed;
   try {
     const { again, by } = deliver;
-    await assertNotDelivered(order, definition, { again, find: findDelivered, now: around.clock.now() });
+    await assertNotDelivered(order, definition, { again, find: findDelivered, now: context.clock.now() });
     if (definition.deliveries.length > 0) await assertLedgerWritable();
     if (redis !== undefined) {
       await probeArchive(archive, order);
       const { id, org, report } = order;
-      await (await openAuditLog(redis, around)).record({ event: 'run.triggered', who: by, org, report, run: id });
+      await openAuditLog(redis, context).record({ event: 'run.triggered', who: by, org, report, run: id });
     }
   } catch (error) {
     await scope.close();

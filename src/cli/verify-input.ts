@@ -9,28 +9,28 @@ import type { VerifyInput } from '../deliver/archive/verify/verify-archive.ts';
 const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }) });
 
 /**
- * What `docket archive verify` goes by: the keys of a file, or of the key that signs, and checkpoints of a file. Throws
+ * The input of `docket archive verify`: public keys of a file or of the signing key, and checkpoints of a file. Throws
  * `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
-  around: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact' | 'clock'>,
+  context: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact' | 'clock'>,
   flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
 ): Promise<VerifyInput> {
-  const { config, env, clock } = around;
+  const { config, env, clock } = context;
   const ref = config.DOCKET_SIGNING_KEY;
-  const own = async (): Promise<PublicKeys | undefined> =>
-    ref && parseSigningKey(await secretSource(env, around)(ref), 'DOCKET_SIGNING_KEY').trusted;
+  const ownKeys = async (): Promise<PublicKeys | undefined> =>
+    ref && parseSigningKey(await secretSource(env, context)(ref), 'DOCKET_SIGNING_KEY').trusted;
   const keys =
     flags.publicKey === undefined
-      ? await own()
+      ? await ownKeys()
       : parsePublicKeys(await readTextFlag(flags.publicKey, '--public-key'), flags.publicKey);
-  const given =
+  const checkpoints =
     flags.checkpoint === undefined ? [] : parseCheckpoints(await readTextFlag(flags.checkpoint, '--checkpoint'));
   return {
     org: flags.org,
     ...(keys === undefined ? {} : { keys }),
-    checkpoints: given.map(({ text }) => text),
-    checkpointOrgs: [...new Set(given.map(({ org }) => org))],
+    checkpoints: checkpoints.map(({ text }) => text),
+    checkpointOrgs: [...new Set(checkpoints.map(({ org }) => org))],
     now: clock.now(),
   };
 }
@@ -47,7 +47,7 @@ async function readTextFlag(path: string, flag: string): Promise<string> {
   }
 }
 
-/** As `docket archive checkpoint` prints them: a line each, or the document of `--json`. */
+/** The output of `docket archive checkpoint`: lines, or the document of `--json`. */
 function parseCheckpoints(text: string): readonly { readonly org: string; readonly text: string }[] {
   const parse = (part: string): unknown => JSON.parse(part);
   const asLines = (): unknown[] =>

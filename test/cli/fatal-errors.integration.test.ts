@@ -29,7 +29,7 @@ const FAULTS = {
 } as const;
 
 test.each(['unhandledRejection', 'uncaughtException'] as const)(
-  'a command tells of an %s as of any other error, in its own format, and ends with 1',
+  'a command prints an %s as any other error, and exits with 1',
   async (event) => {
     // As soon as somebody listens, and nobody before.
     const preload = await preloaded(
@@ -47,7 +47,7 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
 );
 
 test.each(['unhandledRejection', 'uncaughtException'] as const)(
-  'docket start logs an %s as a line of its log, without a secret, and ends with 1',
+  'docket start logs an %s without secrets, and exits with 1',
   async (event) => {
     const preload = await preloaded(`process.once('SIGUSR2', () => { ${FAULTS[event]} })`);
     // Its own: a Redis belongs to one archive, and others' tests have told it of theirs.
@@ -79,7 +79,7 @@ test.each(['unhandledRejection', 'uncaughtException'] as const)(
     const last = JSON.parse(lines.at(-1) ?? '');
     expect(last).toMatchObject({
       level: 'error',
-      msg: 'An error was not handled: the process ends',
+      msg: 'Uncaught error: the process exits',
       error: { code: 'internal.defect', message: expect.stringContaining('boom at smtp://127.0.0.1:1') },
       why: expect.stringMatching(new RegExp(`^${event}: Error: boom .*preload\\.mjs`, 's')),
     });

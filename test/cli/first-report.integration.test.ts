@@ -70,7 +70,7 @@ async function play(blocks: readonly Block[]): Promise<Block[]> {
     const done: { command: string; output: string }[] = [];
     for (const { command } of steps) {
       if (info === 'console terminal-1') {
-        const output = await newTerminal().start(`${command} --port 0 --mail-port 0`, 'Ctrl-C ends it.');
+        const output = await newTerminal().start(`${command} --port 0 --mail-port 0`, 'Ctrl-C stops it.');
         const found = (name: string) => new RegExp(`${name}=\\w+://(\\S+)`).exec(output)?.[1] ?? '';
         ports.set('127.0.0.1:8600', found('COMPLIANCE_API_URL'));
         ports.set('127.0.0.1:1025', found('SMTP_URL'));
@@ -87,7 +87,7 @@ async function play(blocks: readonly Block[]): Promise<Block[]> {
   return played;
 }
 
-test('the page of the first report holds, command by command, and a figure of the mail is the service’s own', async () => {
+test('the commands of docs/first-report.md print what it shows, and the e-mail has the figures of the service', async () => {
   const page = await readFile(PAGE, 'utf8');
   const told = blocksOf(page);
   const begun = performance.now();
@@ -109,7 +109,7 @@ test('the page of the first report holds, command by command, and a figure of th
 
   const mailbox = join(folder, 'mailbox');
   const [first, second, ...others] = (await readdir(mailbox)).sort();
-  // One by `docket run`, one by the worker; the sandbox is asked by neither for anything else.
+  // One by `docket run`, one by the worker.
   expect([first, second, others]).toEqual(['0001-you@acme.example.eml', '0002-you@acme.example.eml', []]);
   const mail = await PostalMime.parse(await readFile(join(mailbox, first ?? '')));
   const workbook = mail.attachments.find(({ filename }) => filename?.endsWith('.xlsx'));
@@ -123,7 +123,7 @@ test('the page of the first report holds, command by command, and a figure of th
   expect(mail.text).toContain(`Profiles created: ${created}`);
 }, 360_000);
 
-/** The totals of an ISO week in Zurich, asked of the service by nobody's code but this. */
+/** The totals of an ISO week in Zurich, straight from the service. */
 async function weekOf(label: string): Promise<Readonly<Record<string, unknown>>> {
   const [, year = '', week = ''] = /^(\d{4})-W(\d\d)$/.exec(label) ?? [];
   const fourth = new Date(Date.UTC(Number(year), 0, 4));

@@ -19,8 +19,10 @@ export interface RunningProcess {
   readonly lines: readonly LoggedLine[];
   /** The first line of its log, whether it was written already or comes yet, that is wanted. */
   logged(wanted: (line: LoggedLine) => boolean): Promise<LoggedLine>;
-  /** Lets it stop in its own time. */
-  stop(): Promise<void>;
+  /** SIGHUP. */
+  reload(): void;
+  /** SIGTERM; resolves with the exit code and the signal that ended it. */
+  stop(): Promise<readonly unknown[]>;
   kill(): Promise<void>;
   /** Keeps its connections and does nothing, until it is thawed. */
   freeze(): void;
@@ -56,9 +58,9 @@ export function startDocket(
     const last = JSON.stringify(lines.slice(-3));
     for (const { reject } of waiting) reject(new Error(`It ended without a word of it; its last: ${last}`));
   });
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
+  const end = async (signal: NodeJS.Signals): Promise<unknown[]> => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-    await exited;
+    return exited;
   };
   return {
     lines,
@@ -68,8 +70,9 @@ export function startDocket(
         if (found === undefined) waiting.push({ wanted, resolve, reject });
         else resolve(found);
       }),
+    reload: () => void child.kill('SIGHUP'),
     stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
+    kill: async () => void (await end('SIGKILL')),
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
   };

@@ -2,7 +2,9 @@ import { type Command, Option } from 'commander';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { ArchiveFinding } from '../../deliver/archive/verify/finding.ts';
 import type { VerifyInput } from '../../deliver/archive/verify/verify-archive.ts';
-import type { ProgressBars } from '../terminal/progress-bar.ts';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
+import { openProgressBars, type ProgressBars } from '../terminal/progress-bar.ts';
 
 interface VerifyFlags {
   readonly org?: string;
@@ -11,142 +13,148 @@ interface VerifyFlags {
   readonly json?: boolean;
 }
 
-export function addArchiveCommand(program: Command): void {
-  const archive = program.command('archive').description('Look after the archive of what was sent');
+interface CheckpointFlags {
+  readonly org?: string;
+  readonly json?: boolean;
+}
+
+export function addArchiveCommand(program: Command, io: CommandIo): void {
+  const archive = program.command('archive').description('Verify the archive of runs; print its checkpoints');
   archive
     .command('verify')
-    .description('Compute every hash of every archived run anew, and name each fault')
+    .description('Recompute every hash of every archived run, and report each difference')
     .option('--org <org>', 'only of this organization')
-    .addOption(new Option('--public-key <file>', 'public keys to trust, PEM; those of DOCKET_SIGNING_KEY when absent'))
-    .addOption(new Option('--checkpoint <file>', 'checkpoints that were kept elsewhere: a chain that was cut shows'))
+    .addOption(new Option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY'))
+    .addOption(new Option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain'))
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-Reads every byte of the archive: files, e-mails and the messages that left; and, where it is signed, the chain of each
-organization. Needs no Redis and no private key. Without a key from outside, the archive's own public keys are used, which
-prove nothing to who does not trust the archive.
+Reads every byte of the archive: files, e-mails and sent messages; where the archive is signed, also the chain of each
+organization. Needs neither Redis nor the private key. Without a key from outside, the archive's own public keys are used,
+which prove nothing to somebody who does not trust the archive.
 
 Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
-Exit codes: 0 all is as it was sealed and sent; 1 it is not; 2 usage or configuration
+Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or configuration
 
 Examples:
   docket archive verify --org acme
   docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`,
     )
-    .action(verify);
+    .action((flags: VerifyFlags) => verify(flags, io));
   archive
     .command('checkpoint')
-    .description('Print the newest signed checkpoint of each organization, to be kept elsewhere')
+    .description('Print the newest signed checkpoint of each organization, to be stored elsewhere')
     .option('--org <org>', 'only of this organization')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-One line for each organization: how far its chain goes. Keep it where nobody who may write to the archive can write;
-\`docket archive verify --checkpoint FILE\` then shows whether the end of the chain was cut off.
+One line for each organization: the current end of its chain. Store it where nobody with write access to the archive can
+write; \`docket archive verify --checkpoint FILE\` then detects that the end of the chain was removed.
 
 Environment: DOCKET_ARCHIVE, LOG_LEVEL
 
 Example:
   docket archive checkpoint --org acme`,
     )
-    .action(printNewestCheckpoints);
+    .action((flags: CheckpointFlags) => printNewestCheckpoints(flags, io));
 }
 
-async function verify(flags: VerifyFlags): Promise<void> {
-  const [{ createContext }, { withArchive }, { readVerifyInput }, { openProgressBars }] = await Promise.all([
+async function verify(flags: VerifyFlags, io: CommandIo): Promise<void> {
+  const [{ createContext }, { withArchive }, { readVerifyInput }] = await Promise.all([
     import('../context.ts'),
     import('../../compose/archive.ts'),
     import('../verify-input.ts'),
-    import('../terminal/progress-bar.ts'),
   ]);
-  const bars = openProgressBars();
+  const bars = openProgressBars(io);
   try {
-    const around = createContext();
-    const input = await readVerifyInput(around, flags);
-    await withArchive(around, ({ storage }) => verifyAll(storage, input, flags, bars));
+    const context = createContext(io);
+    const input = await readVerifyInput(context, flags);
+    await withArchive(context, ({ storage }) => verifyAll(storage, input, flags, bars, io));
   } finally {
     bars.close();
   }
 }
 
 async function verifyAll(
-  shelf: ArchiveStorage,
+  storage: ArchiveStorage,
   input: VerifyInput,
   flags: VerifyFlags,
   bars: ProgressBars,
+  io: CommandIo,
 ): Promise<void> {
-  const [{ DocketError }, { verifyArchive }, print] = await Promise.all([
+  const print = createPrinter(io);
+  const [{ DocketError }, { verifyArchive }] = await Promise.all([
     import('../../base/error.ts'),
     import('../../deliver/archive/verify/verify-archive.ts'),
-    import('../terminal/print.ts'),
   ]);
-  const archive = shelf.location;
+  const archive = storage.location;
   const faulty: object[] = [];
   const notes: (ArchiveFinding & { readonly run?: string })[] = [];
-  const ofArchive: ArchiveFinding[] = [];
+  const archiveFindings: ArchiveFinding[] = [];
   let [runs, signed, faults, faultyRuns] = [0, 0, 0, 0];
   const bar = bars.add('verifying');
-  const say = (place: string, findings: readonly ArchiveFinding[]): void => {
+  const report = (location: string, findings: readonly ArchiveFinding[]): void => {
     if (flags.json) return;
-    for (const { code, text, note } of findings) print.printLine(`${place}: ${note ? 'note: ' : ''}${text} [${code}]`);
+    for (const { code, text, note } of findings)
+      print.printLine(`${location}: ${note ? 'note: ' : ''}${text} [${code}]`);
   };
-  for await (const verified of verifyArchive(shelf, input)) {
-    const wrong = verified.findings.filter(({ note }) => note === undefined);
-    faults += wrong.length;
+  for await (const verified of verifyArchive(storage, input)) {
+    const errors = verified.findings.filter(({ note }) => note === undefined);
+    faults += errors.length;
     if (verified.kind === 'archive') {
-      ofArchive.push(...wrong);
+      archiveFindings.push(...errors);
       notes.push(...verified.findings.filter(({ note }) => note));
       bars.close();
-      say(archive, verified.findings);
+      report(archive, verified.findings);
       continue;
     }
-    const { id: run, org, report, files } = verified.run;
+    const { id: run, org, report: name, files } = verified.run;
     runs += 1;
     if (verified.signed) signed += 1;
-    bar.set(0, 0, `${runs} runs so far, ${org}/${report} now`);
-    // Of unsigned runs there may be very many: their number says it.
-    const said = verified.findings.filter(({ note, code }) => note && code !== 'run.unsigned');
-    notes.push(...said.map((finding) => ({ run, ...finding })));
-    say(files.location, [...wrong, ...said]);
-    if (wrong.length === 0) continue;
+    bar.set(0, 0, `${runs} runs so far, now ${org}/${name}`);
+    // There may be very many unsigned runs: only their number is printed.
+    const runNotes = verified.findings.filter(({ note, code }) => note && code !== 'run.unsigned');
+    notes.push(...runNotes.map((finding) => ({ run, ...finding })));
+    report(files.location, [...errors, ...runNotes]);
+    if (errors.length === 0) continue;
     faultyRuns += 1;
-    faulty.push({ run, org, report, folder: files.location, faults: wrong.map(({ text }) => text), findings: wrong });
+    const texts = errors.map(({ text }) => text);
+    faulty.push({ run, org, report: name, folder: files.location, faults: texts, findings: errors });
   }
   if (runs === 0 && faults === 0 && flags.org !== undefined) {
     throw new DocketError('run.not_found', `The archive has no run of ${JSON.stringify(flags.org)}.`, {
       where: archive,
-      next: 'Leave --org out to verify all of it; DOCKET_ARCHIVE names the archive.',
+      next: 'Leave --org out to verify the whole archive; DOCKET_ARCHIVE names the archive.',
     });
   }
-  process.exitCode = faults === 0 ? 0 : 1;
-  if (flags.json) return print.printJson({ archive, runs, signed, faulty, archive_findings: ofArchive, notes });
-  const inRuns = `in ${faultyRuns} of ${runs} runs`;
+  io.exitCode = faults === 0 ? 0 : 1;
+  if (flags.json) return print.printJson({ archive, runs, signed, faulty, archive_findings: archiveFindings, notes });
   print.printLine(
     faults === 0
-      ? `${runs} runs in ${archive}, each as it was sealed and sent.`
-      : `${faults} ${faults === 1 ? 'fault' : 'faults'} ${inRuns} in ${archive}.`,
+      ? `${runs} runs in ${archive}, all unchanged.`
+      : `${faults} ${faults === 1 ? 'error' : 'errors'} in ${faultyRuns} of ${runs} runs in ${archive}.`,
   );
   if (signed > 0) print.printLine(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
 }
 
-async function printNewestCheckpoints(flags: { readonly org?: string; readonly json?: boolean }): Promise<void> {
-  const [{ createContext }, { withArchive }, { newestCheckpoints }, { DocketError }, print] = await Promise.all([
+async function printNewestCheckpoints(flags: CheckpointFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { withArchive }, { newestCheckpoints }, { DocketError }] = await Promise.all([
     import('../context.ts'),
     import('../../compose/archive.ts'),
     import('../../deliver/archive/chain/chain.ts'),
     import('../../base/error.ts'),
-    import('../terminal/print.ts'),
   ]);
-  await withArchive(createContext(), async ({ storage }) => {
+  await withArchive(createContext(io), async ({ storage }) => {
     const texts = await newestCheckpoints(storage, flags.org);
     if (texts.length === 0) {
       throw new DocketError('request.not_found', 'The archive has no checkpoint.', {
         where: storage.location,
-        expected: 'an archive that is signed: a worker with DOCKET_SIGNING_KEY writes one a day for each organization',
-        next: 'Make a key with `docket init --signing-key FILE`, and name it to every worker.',
+        expected: 'a signed archive: a worker with DOCKET_SIGNING_KEY writes a checkpoint a day for each organization',
+        next: 'Create a key with `docket init --signing-key FILE`, and set DOCKET_SIGNING_KEY for every worker.',
       });
     }
     if (flags.json) print.printJson({ archive: storage.location, checkpoints: texts.map((text) => JSON.parse(text)) });

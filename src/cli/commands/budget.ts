@@ -1,100 +1,100 @@
 import type { Command } from 'commander';
 import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
 import type { BudgetInspection } from '../../services/budgets/inspect-budgets.ts';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 import type { Column } from '../terminal/table.ts';
 
-export function addBudgetCommand(program: Command): void {
+export function addBudgetCommand(program: Command, io: CommandIo): void {
   program
     .command('budget')
-    .description('Show each API key’s line: tokens free, calls in flight, waiting, blocked, 429s seen, slowed')
+    .description(
+      'Show the rate-limit state of each API key: free tokens, calls in flight, waiting, blocked, 429s, slowed',
+    )
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-Reads Redis and the organizations of DOCKET_JOBS; calls nothing and spends no token. A key is named by its fingerprint.
-After a 429 a key has fewer tokens for some windows: the limit shown is the one of now, and "slowed until" says when it is whole again.
+Reads Redis and the organizations of DOCKET_JOBS; makes no call and spends no token. Keys are named by their fingerprints.
+After a 429 a key has fewer tokens for some windows: the limit is the current one, "slowed until" the end of the reduction.
 
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys
 
 Example:
   docket budget --json`,
     )
-    .action(budget);
+    .action((flags: { readonly json?: boolean }) => budget(flags, io));
 }
 
-async function budget(flags: { readonly json?: boolean }): Promise<void> {
+async function budget(flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
   const [
     { createContext },
     { loadDefinitions },
     { inspectBudgets },
     { sharedBudgets },
     { secretSource },
-    { openRedis },
+    { withRedis },
     { DEFAULT_KEY_PREFIX },
-    print,
   ] = await Promise.all([
     import('../context.ts'),
     import('../../services/definitions/built-in-kinds.ts'),
     import('../../services/budgets/inspect-budgets.ts'),
     import('../../services/budgets/budgets.ts'),
     import('../../base/secrets/secret.ts'),
-    import('../../redis/connection.ts'),
+    import('../redis.ts'),
     import('../../redis/keys.ts'),
-    import('../terminal/print.ts'),
   ]);
-  const around = createContext();
-  const { config, env, clock, log } = around;
+  const context = createContext(io);
+  const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
-  const redis = await openRedis(config.REDIS_URL, 'producer', log);
-  try {
-    const now = await inspectBudgets(jobs.orgs.values(), {
-      secrets: secretSource(env, around),
+  const inspection = await withRedis(context, (redis) =>
+    inspectBudgets(jobs.orgs.values(), {
+      secrets: secretSource(env, context),
       budgetOf: sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
-    });
-    for (const fault of jobs.diagnostics)
-      print.printStatus(`left out: ${fault.file} has a fault; see \`docket check\``);
-    if (flags.json) return print.printJson(documentOf(now));
-    if (now.keys.length > 0) print.printLine(print.formatColumns(HEADER, rowsOf(now)));
-    else if (now.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
-    for (const { conflict } of now.keys)
-      if (conflict !== undefined) print.printLine(`${conflict.message} See \`docket check\`.`);
-    for (const { org, error } of now.unknown) print.printLine(`${org}: key not known here. ${error.message}`);
-  } finally {
-    redis.disconnect();
-  }
+    }),
+  );
+  for (const fault of jobs.diagnostics) print.printStatus(`skipped: ${fault.file} is invalid; see \`docket check\``);
+  if (flags.json) return print.printJson(documentOf(inspection));
+  if (inspection.keys.length > 0) print.printTable(HEADER, rowsOf(inspection));
+  else if (inspection.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
+  for (const { conflict } of inspection.keys)
+    if (conflict !== undefined) print.printLine(`${conflict.message} See \`docket check\`.`);
+  for (const { org, error } of inspection.unknown)
+    print.printLine(`${org}: the key cannot be read here. ${error.message}`);
 }
 
-const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+const formatOptionalInstant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 const HEADER: readonly (string | Column)[] = [
   'KEY',
   'OF',
   'FREE',
-  { name: 'IN FLIGHT', narrow: 'spare' },
+  { name: 'IN FLIGHT', whenNarrow: 'drop' },
   'WAITING',
-  { name: 'BLOCKED UNTIL', narrow: 'whole' },
-  { name: '429S', narrow: 'spare' },
-  { name: 'SLOWED UNTIL', narrow: 'spare' },
+  { name: 'BLOCKED UNTIL', whenNarrow: 'keep' },
+  { name: '429S', whenNarrow: 'drop' },
+  { name: 'SLOWED UNTIL', whenNarrow: 'drop' },
   'ORGANIZATIONS',
 ];
 
 const rowsOf = ({ keys }: BudgetInspection): string[][] =>
   keys.flatMap(({ key, organizations, metrics, reads }) => {
-    const row = (of: string, state: BudgetState) => [
+    const row = (kind: string, state: BudgetState) => [
       key,
-      of,
+      kind,
       `${state.tokens}/${state.limit}`,
       String(state.inFlight),
       String(state.waiting),
-      instant(state.blockedUntil) ?? '-',
+      formatOptionalInstant(state.blockedUntil) ?? '-',
       String(state.throttled),
-      instant(state.slowedUntil) ?? '-',
+      formatOptionalInstant(state.slowedUntil) ?? '-',
       organizations.join(', '),
     ];
     return [row('metrics', metrics), ...(reads === null ? [] : [row('reads', reads)])];
   });
 
-/** What `--json` prints. Snake case, as the API and the manifest. */
+/** The JSON document. Snake case, as the API and the manifest. */
 const documentOf = ({ keys, unknown }: BudgetInspection) => ({
   keys: keys.map(({ key, organizations, conflict, metrics, reads }) => ({
     key,
@@ -111,7 +111,7 @@ const stateOf = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled, sl
   limit,
   in_flight: inFlight,
   waiting,
-  blocked_until: instant(blockedUntil),
+  blocked_until: formatOptionalInstant(blockedUntil),
   throttled,
-  slowed_until: instant(slowedUntil),
+  slowed_until: formatOptionalInstant(slowedUntil),
 });

@@ -1,15 +1,17 @@
 import { Argument, type Command } from 'commander';
+import { type CommandIo, resolvePath } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 
-export function addCompletionCommand(program: Command): void {
+export function addCompletionCommand(program: Command, io: CommandIo): void {
   program
     .command('completion')
-    .description('Print a script that lets a shell complete commands, options, reports and organizations')
-    .addArgument(new Argument('<shell>', 'whose script').choices(['bash', 'zsh', 'fish']))
+    .description('Print a shell script that completes commands, options, reports and organizations')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText(
       'after',
       `
-Load it in the shell's own start-up file, or put it where the shell looks for completions. It asks \`docket\` itself each time,
-so that it knows the options of the version that is installed, and the reports of DOCKET_JOBS where you are.
+Load it in the shell's start-up file, or save it where the shell looks for completions. It calls \`docket\` each time, so it
+always knows the options of the installed version and the reports of DOCKET_JOBS.
 
 Environment: DOCKET_JOBS
 
@@ -19,25 +21,18 @@ Examples:
   docket completion fish > ~/.config/fish/completions/docket.fish`,
     )
     .action(async (shell: 'bash' | 'zsh' | 'fish') => {
-      const [{ COMPLETION_SCRIPTS }, { printLine }] = await Promise.all([
-        import('../completion/scripts.ts'),
-        import('../terminal/print.ts'),
-      ]);
-      printLine(COMPLETION_SCRIPTS[shell].trim());
+      const { COMPLETION_SCRIPTS } = await import('../completion/scripts.ts');
+      createPrinter(io).printLine(COMPLETION_SCRIPTS[shell].trim());
     });
   program
     .command('__complete', { hidden: true })
-    .description('Answer the scripts of `docket completion`: what may stand in place of the last word')
+    .description('Complete the last word, for the scripts of `docket completion`')
     .argument('[words...]')
     .helpOption(false)
     .action(async (words: string[]) => {
-      const [{ complete }, { listDefinitionNames }, { printLine }] = await Promise.all([
-        import('../completion/complete.ts'),
-        import('../completion/complete.ts'),
-        import('../terminal/print.ts'),
-      ]);
-      const names = await listDefinitionNames(process.env.DOCKET_JOBS || 'jobs');
+      const { complete, listDefinitionNames } = await import('../completion/complete.ts');
+      const names = await listDefinitionNames(resolvePath(io.env.DOCKET_JOBS || 'jobs', io));
       for (const { value, description } of complete(program, words, names))
-        printLine(`${value}\t${description.split('\n')[0]}`);
+        createPrinter(io).printLine(`${value}\t${description.split('\n')[0]}`);
     });
 }

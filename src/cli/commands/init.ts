@@ -1,51 +1,54 @@
 import { type Command, Option } from 'commander';
+import type { AppContext } from '../../base/context.ts';
 import type { Answers } from '../init/answers.ts';
 import type { Draft, InitFlags } from '../init/draft.ts';
 import type { InitPaths } from '../init/files.ts';
 import type { ServiceInfo } from '../init/query-service.ts';
+import { type CommandIo, resolvePath } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 
-export function addInitCommand(program: Command): void {
+export function addInitCommand(program: Command, io: CommandIo): void {
   program
     .command('init')
     .description(
-      'Write a first organization and report, and try them: asks on a terminal, or takes everything as flags',
+      'Create a first organization and report, and check them: prompts on a terminal, or takes everything as flags',
     )
-    .argument('[folder]', 'where jobs/ and docket.env go; the working directory when absent')
-    .option('--url <url>', 'the Compliance Service; COMPLIANCE_API_URL when absent')
+    .argument('[folder]', 'where jobs/ and docket.env are written; default: the working directory')
+    .option('--url <url>', 'URL of the Compliance Service; default: COMPLIANCE_API_URL')
     .addOption(
-      new Option('--key-env <name>', 'environment variable that holds the API key (never the key itself)').conflicts(
+      new Option('--key-env <name>', 'environment variable that contains the API key (never the key itself)').conflicts(
         'keyFile',
       ),
     )
-    .option('--key-file <path>', 'file that holds the API key')
-    .option('--org <id>', 'short name of the organization, its folder; from its name at the service when absent')
+    .option('--key-file <path>', 'file that contains the API key')
+    .option('--org <id>', 'short name of the organization, its folder; default: from its name at the service')
     .option('--service-org <id>', 'its number at the service, or current: the organization of the key')
-    .option('--timezone <zone>', 'IANA zone of periods and schedules; the machine’s when absent')
-    .option('--to <address...>', 'who gets the reports')
+    .option('--timezone <zone>', 'IANA zone of periods and schedules; default: the zone of this machine')
+    .option('--to <address...>', 'recipients of the reports')
     .addOption(
-      new Option(
-        '--allow <what>',
-        'who may get reports at all: these addresses, or everybody of their domains',
-      ).choices(['address', 'domain']),
+      new Option('--allow <what>', 'allowed recipients: these addresses, or all addresses of their domains').choices([
+        'address',
+        'domain',
+      ]),
     )
-    .option('--owner <address>', 'who is told when a run has failed; the first recipient when absent')
+    .option('--owner <address>', 'who is notified when a run fails; default: the first recipient')
     .addOption(new Option('--report <which>', 'which report to write').choices(['weekly', 'monthly', 'both']))
-    .option('--smtp-url <url>', 'mail server, without a password; SMTP_URL when absent')
-    .option('--mail-from <address>', 'sender; MAIL_FROM when absent')
-    .option('--signing-key <file>', 'instead: make the key that signs the archive, or put a new one in its place')
-    .option('--yes', 'ask nothing: what no flag says is as by default')
-    .option('--offline', 'do not ask the service: safe sections, and no trial')
-    .option('--json', 'one JSON document on stdout; asks nothing')
+    .option('--smtp-url <url>', 'mail server, without a password; default: SMTP_URL')
+    .option('--mail-from <address>', 'sender; default: MAIL_FROM')
+    .option('--signing-key <file>', 'instead: create the key that signs the archive, or rotate it')
+    .option('--yes', 'do not prompt: use the defaults')
+    .option('--offline', 'do not call the service: safe sections, and no checks')
+    .option('--json', 'one JSON document on stdout; does not prompt')
     .addHelpText(
       'after',
       `
-Asks the service which organizations the key reaches and for its metric catalog (one metrics call), and writes sections
-that this key can have. Replaces no file: all of them are written, or none. No secret is written anywhere.
-Then everything is tried as \`docket doctor\` does.
+Lists the organizations that the key reaches, fetches their metric catalog (one metrics call), and writes sections that the
+key may read. Overwrites no file: either all files are written, or none. Writes no secret.
+Then it checks everything, as \`docket doctor\` does.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, LOG_LEVEL; the variable of --key-env
 
-Exit codes: 0 written and tried; 1 written, but something fails; 2 usage or configuration
+Exit codes: 0 written and checked; 1 written, but a check failed; 2 usage or configuration
 
 Examples:
   docket init
@@ -54,111 +57,122 @@ Examples:
   docket init /srv/reports --url https://api.example.com --key-env ACME_API_KEY --org acme --timezone Europe/Zurich \\
     --to lead@acme.example --allow domain --report weekly --yes`,
     )
-    .action(init);
+    .action((folder: string | undefined, flags: InitFlags & { readonly signingKey?: string }) =>
+      init(folder, flags, io),
+    );
 }
 
-async function init(folder: string | undefined, flags: InitFlags & { readonly signingKey?: string }): Promise<void> {
+/** The answers, and what the service reported for their key. */
+interface Prepared {
+  readonly answers: Answers;
+  readonly service: ServiceInfo;
+}
+
+async function init(
+  folder: string | undefined,
+  flags: InitFlags & { readonly signingKey?: string },
+  io: CommandIo,
+): Promise<void> {
   if (flags.signingKey !== undefined) {
     const { initSigningKey } = await import('../init/signing-key.ts');
-    return initSigningKey(flags.signingKey, flags);
+    return initSigningKey(resolvePath(flags.signingKey, io), flags, io);
   }
-  const [
-    { join },
-    { toDocketError },
-    { abortOnSignal, createContext },
-    { completeAnswers, draftFromFlags, draftFromEnvironment },
-    service,
-    files,
-    write,
-    print,
-  ] = await Promise.all([
-    import('node:path'),
-    import('../../base/error.ts'),
-    import('../context.ts'),
-    import('../init/draft.ts'),
-    import('../init/query-service.ts'),
-    import('../init/files.ts'),
-    import('../init/write-files.ts'),
-    import('../terminal/print.ts'),
-  ]);
-  const { isSecretSet } = await import('../init/answers.ts');
-  const around = createContext();
-  const given = draftFromFlags(flags);
-  const offered = draftFromEnvironment(around.env);
-  const places: InitPaths = {
-    folder: folder ?? '.',
-    jobs: folder === undefined ? around.config.DOCKET_JOBS : join(folder, 'jobs'),
+  const print = createPrinter(io);
+  const [{ join }, { toDocketError }, { createContext }, { draftFromFlags }, files, write, { verifySetup }] =
+    await Promise.all([
+      import('node:path'),
+      import('../../base/error.ts'),
+      import('../context.ts'),
+      import('../init/draft.ts'),
+      import('../init/files.ts'),
+      import('../init/write-files.ts'),
+      import('../init/verify.ts'),
+    ]);
+  const context = createContext(io);
+  const draft = draftFromFlags(flags);
+  const paths: InitPaths = {
+    folder: resolvePath(folder ?? '.', io),
+    jobs: folder === undefined ? context.config.DOCKET_JOBS : resolvePath(join(folder, 'jobs'), io),
   };
-  // Before anything is asked, and again when it is written.
-  if (given.org !== undefined) await write.assertNoExistingFiles([], join(places.jobs, given.org));
-  const asking = !flags.yes && !flags.json && process.stdin.isTTY === true && process.stdout.isTTY === true;
-  const signal = abortOnSignal();
-  const look = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<ServiceInfo> => {
-    if (flags.offline || url === undefined || key === undefined || !(await isSecretSet(key, around.env)))
-      return { errors: [] };
-    if (asking) print.printStatus(`Asking ${url} what the key may have`);
-    const seen = await service.queryService({ url, key, serviceOrg }, around, signal);
-    // What cannot be known is no reason to write nothing; that somebody stopped it is.
-    signal.throwIfAborted();
-    return seen;
-  };
-
-  const asked = async (): Promise<{ readonly answers: Answers; readonly seen: ServiceInfo }> => {
-    const ask = await import('../init/prompts.ts');
-    const place = await ask.promptService(given, offered, around.env);
-    const first = await look(place);
-    const chosen = await ask.promptOrganization(place, first);
-    const { organizations } = first;
-    const seen =
-      chosen.serviceOrg === place.serviceOrg
-        ? first
-        : { ...(await look(chosen)), ...(organizations && { organizations }) };
-    return {
-      answers: completeAnswers(
-        { ...(await ask.promptRemaining(chosen, seen, offered)), redisUrl: offered.redisUrl },
-        seen,
-      ),
-      seen,
-    };
-  };
-  const told = async (): Promise<{ readonly answers: Answers; readonly seen: ServiceInfo }> => {
-    const draft = withEnvironmentDefaults(given, offered);
-    const seen = await look(draft);
-    return { answers: completeAnswers(draft, seen), seen };
-  };
-  const { answers, seen } = await (asking ? asked() : told()).catch((thrown: unknown) => {
-    // While a question stands, the terminal makes no signal of Ctrl-C.
-    if (toDocketError(thrown).code === 'run.cancelled') process.exitCode = 130;
-    throw thrown;
-  });
-  const made = files.createFiles(answers, seen.catalog, places);
-  await write.assertNoExistingFiles(made, join(places.jobs, answers.org));
-  const { written, kept } = await write.writeFiles(made);
+  // Before the first prompt; checked again before writing.
+  if (draft.org !== undefined) await write.assertNoExistingFiles([], join(paths.jobs, draft.org));
+  const interactive = !flags.yes && !flags.json && io.stdin.isTTY === true && io.stdout.isTTY === true;
+  const signal = io.signals.stop();
+  const { answers, service } = await prepare(draft, flags, { context, interactive, signal }, io).catch(
+    (thrown: unknown) => {
+      // During a prompt, Ctrl-C is a key, not a signal.
+      if (toDocketError(thrown).code === 'run.cancelled') io.exitCode = 130;
+      throw thrown;
+    },
+  );
+  const created = files.createFiles(answers, service.catalog, paths);
+  await write.assertNoExistingFiles(created, join(paths.jobs, answers.org));
+  const { written, kept } = await write.writeFiles(created);
   if (!flags.json) {
-    // Before everything is tried: whoever stops that knows what is there.
+    // Before the checks, which may be interrupted.
     for (const path of written) print.printLine(`written  ${path}`);
-    for (const path of kept) print.printLine(`kept     ${path}, which was there`);
-    for (const { message } of asking ? [] : seen.errors) print.printLine(`not asked: ${message}`);
+    for (const path of kept) print.printLine(`kept     ${path} (exists)`);
+    for (const { message } of interactive ? [] : service.errors) print.printLine(`could not query: ${message}`);
     print.printLine();
   }
-  const { verifySetup } = await import('../init/verify.ts');
-  const proof = await verifySetup(answers, seen, { places, around, offline: flags.offline ?? false, signal });
+  const setup = await verifySetup(answers, service, { paths, context, offline: flags.offline ?? false, signal });
   if (flags.json) {
-    print.printJson({ written, kept, reports: files.reportNames(answers), ...proof });
+    print.printJson({ written, kept, reports: files.reportNames(answers), ...setup });
   } else {
     const { formatFinding } = await import('./doctor.ts');
-    for (const finding of proof.findings) print.printLine(formatFinding(finding));
-    print.printLine(`\nNext:\n${proof.next.map((command) => `  ${command}`).join('\n')}`);
+    for (const finding of setup.findings) print.printLine(formatFinding(finding));
+    print.printLine(`\nNext:\n${setup.next.map((command) => `  ${command}`).join('\n')}`);
   }
-  process.exitCode = proof.findings.some(({ state }) => state === 'fail') ? 1 : 0;
+  io.exitCode = setup.findings.some(({ state }) => state === 'fail') ? 1 : 0;
 }
 
-/** A flag before the environment. */
-const withEnvironmentDefaults = (given: Draft, offered: Draft): Draft => ({
-  ...given,
-  url: given.url ?? offered.url,
-  key: given.key ?? offered.key,
-  smtpUrl: given.smtpUrl ?? offered.smtpUrl,
-  mailFrom: given.mailFrom ?? offered.mailFrom,
-  redisUrl: offered.redisUrl,
+/** Completes the flags: by prompts, or by the environment and defaults. Throws `usage.invalid`, `run.cancelled`. */
+async function prepare(
+  flagsDraft: Draft,
+  { offline }: InitFlags,
+  { context, interactive, signal }: { context: AppContext; interactive: boolean; signal: AbortSignal },
+  io: CommandIo,
+): Promise<Prepared> {
+  const [{ isSecretSet }, { completeAnswers, draftFromEnvironment }, { queryService }] = await Promise.all([
+    import('../init/answers.ts'),
+    import('../init/draft.ts'),
+    import('../init/query-service.ts'),
+  ]);
+  const defaults = draftFromEnvironment(context.env);
+  const query = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<ServiceInfo> => {
+    if (offline || url === undefined || key === undefined || !(await isSecretSet(key, context.env)))
+      return { errors: [] };
+    if (interactive) createPrinter(io).printStatus(`Querying ${url}`);
+    const service = await queryService({ url, key, serviceOrg }, context, signal);
+    // Files are written without the service's data, but not after a signal.
+    signal.throwIfAborted();
+    return service;
+  };
+  if (!interactive) {
+    const draft = withDefaults(flagsDraft, defaults);
+    const service = await query(draft);
+    return { answers: completeAnswers(draft, service), service };
+  }
+  const prompts = await import('../init/prompts.ts');
+  const streams = { input: io.stdin, output: io.stdout };
+  const known = await prompts.promptService(flagsDraft, defaults, context.env, streams);
+  const first = await query(known);
+  const chosen = await prompts.promptOrganization(known, first, streams);
+  const { organizations } = first;
+  const service =
+    chosen.serviceOrg === known.serviceOrg
+      ? first
+      : { ...(await query(chosen)), ...(organizations && { organizations }) };
+  const complete = await prompts.promptRemaining(chosen, service, defaults, streams);
+  return { answers: completeAnswers({ ...complete, redisUrl: defaults.redisUrl }, service), service };
+}
+
+/** Flags take precedence over the environment. */
+const withDefaults = (draft: Draft, defaults: Draft): Draft => ({
+  ...draft,
+  url: draft.url ?? defaults.url,
+  key: draft.key ?? defaults.key,
+  smtpUrl: draft.smtpUrl ?? defaults.smtpUrl,
+  mailFrom: draft.mailFrom ?? defaults.mailFrom,
+  redisUrl: defaults.redisUrl,
 });

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 
 interface ResumeFlags {
   readonly reason: string;
@@ -6,20 +8,20 @@ interface ResumeFlags {
   readonly json?: boolean;
 }
 
-export function addResumeCommand(program: Command): void {
+export function addResumeCommand(program: Command, io: CommandIo): void {
   program
     .command('resume')
-    .description('Lift the pause of an organization or a report')
+    .description('End the pause of an organization or a report')
     .argument('<target>', '<org> or <org>/<report>')
-    .option('--reason <text>', 'why; kept in the history of pauses', 'resumed')
-    .option('--by <name>', 'who resumes; the user of this shell when absent')
+    .option('--reason <text>', 'why; stored in the history of pauses', 'resumed')
+    .option('--by <name>', 'who resumes; default: the user of this shell')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-A key that the service refuses pauses the scheduled runs of its organization, too. They go on by themselves when the key
-is another one, or when a run on demand succeeds; this command is for the rest, e.g. a permission that was given back.
-Slots that came due meanwhile are made up for as the report's catch_up says. Reports that were paused one by one stay so.
+When the service rejects an API key, the scheduled runs of its organization are paused, too. That pause ends by itself with
+another key, or when a run on demand succeeds; this command is for all other cases, e.g. a permission that was restored.
+Slots that came due meanwhile are caught up according to catch_up. Pauses of single reports stay.
 
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
@@ -27,13 +29,14 @@ Examples:
   docket resume acme
   docket resume acme/weekly-kpi --reason "figures checked"`,
     )
-    .action(resume);
+    .action((target: string, flags: ResumeFlags) => resume(target, flags, io));
 }
 
-async function resume(target: string, flags: ResumeFlags): Promise<void> {
+async function resume(target: string, flags: ResumeFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
   const [
     { createContext },
-    { openRedis },
+    { withRedis },
     { DEFAULT_KEY_PREFIX },
     { redisPauses },
     { loadDefinitions },
@@ -42,52 +45,47 @@ async function resume(target: string, flags: ResumeFlags): Promise<void> {
     { readActor },
     { openAuditLog },
     { resumeSchedules },
-    print,
   ] = await Promise.all([
     import('../context.ts'),
-    import('../../redis/connection.ts'),
+    import('../redis.ts'),
     import('../../redis/keys.ts'),
     import('../../queue/schedules/pauses.ts'),
     import('../../services/definitions/built-in-kinds.ts'),
     import('../terminal/format-pause.ts'),
     import('../options/pause-target.ts'),
     import('../options/actor.ts'),
-    import('../context.ts'),
+    import('../audit-log.ts'),
     import('../../services/runs/pause-schedules.ts'),
-    import('../terminal/print.ts'),
   ]);
-  const around = createContext();
-  const { config, log } = around;
+  const context = createContext(io);
   const { by, reason } = await readActor(flags);
-  const of = parsePauseTarget(target);
-  const redis = await openRedis(config.REDIS_URL, 'producer', log);
-  try {
+  const named = parsePauseTarget(target);
+  const { ended, others } = await withRedis(context, async (redis) => {
     const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
-    const audit = await openAuditLog(redis, around);
-    const lifted = await resumeSchedules(of, { by, reason }, { pauses, audit });
-    // A report that is gone may still be paused; only where nothing was is the name looked at.
-    if (lifted.length === 0) await assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), of);
-    const rest = (await pauses.list()).filter(
-      ({ org, report }) => org === of.org && (of.report === null || report === null || report === of.report),
+    const audit = openAuditLog(redis, context);
+    const ended = await resumeSchedules(named, { by, reason }, { pauses, audit });
+    // A report without a definition may still be paused: the name is checked only when nothing was.
+    if (ended.length === 0) await assertPauseTargetExists(await loadDefinitions(context.config.DOCKET_JOBS), named);
+    const others = (await pauses.list()).filter(
+      ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
     );
-    if (flags.json) {
-      return print.printJson({
-        organization: of.org,
-        report: of.report,
-        lifted: lifted.map(pauseToJson),
-        paused: rest.map(pauseToJson),
-      });
-    }
-    if (lifted.length === 0) print.printLine(`${target} is not paused.`);
-    for (const { since, who, why } of lifted) {
-      print.printLine(
-        `${target} goes on within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
-      );
-    }
-    for (const { org, report, who, why } of rest) {
-      print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
-    }
-  } finally {
-    redis.disconnect();
+    return { ended, others };
+  });
+  if (flags.json) {
+    return print.printJson({
+      organization: named.org,
+      report: named.report,
+      lifted: ended.map(pauseToJson),
+      paused: others.map(pauseToJson),
+    });
+  }
+  if (ended.length === 0) print.printLine(`${target} is not paused.`);
+  for (const { since, who, why } of ended) {
+    print.printLine(
+      `${target} resumes within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    );
+  }
+  for (const { org, report, who, why } of others) {
+    print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
   }
 }

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { Scope } from '../../base/scope.ts';
 import type { MailCatcher } from '../../demo/mail-catcher.ts';
+import { type CommandIo, resolvePath } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 
 interface SandboxFlags {
   readonly host: string;
@@ -17,30 +19,30 @@ interface SandboxFlags {
   readonly json?: boolean;
 }
 
-export function addSandboxCommand(program: Command): void {
+export function addSandboxCommand(program: Command, io: CommandIo): void {
   program
     .command('sandbox')
-    .description('Run the Compliance Service’s sandbox alone; prints its URL and keys')
+    .description('Run the sandbox of the Compliance Service alone; prints its URL and keys')
     .option(
       '--host <host>',
-      'address to listen on; anything but this machine’s own shows the keys to whoever reaches it',
+      'address to listen on; any other than loopback shows the keys to everybody who reaches it',
       '127.0.0.1',
     )
-    .option('--port <port>', 'port to listen on; 0 takes a free one', '8600')
-    .option('--seed <n>', 'the generated history and keys are the same for the same seed', '1')
-    .option('--now <instant>', 'ISO instant at which the history ends; the real time when absent')
-    .option('--window <seconds>', 'length of the rate window, which is a minute at the real service', '60')
+    .option('--port <port>', 'port to listen on; 0: any free port', '8600')
+    .option('--seed <n>', 'seed of the generated history and keys', '1')
+    .option('--now <instant>', 'ISO instant at which the history ends; default: the current time')
+    .option('--window <seconds>', 'length of the rate limit window; 60 at the real service', '60')
     .addOption(
-      new Option('--limiter <algorithm>', 'how calls are counted')
+      new Option('--limiter <algorithm>', 'rate limiting algorithm')
         .choices(['sliding', 'fixed', 'token-bucket'])
         .default('sliding'),
     )
     .option('--fault <fault...>', 'faults to serve, e.g. reset:0.1 or status=502:3')
-    .option('--dump <file>', 'write the history as NDJSON and end')
-    .option('--mail <dir>', 'catch e-mail as well: a mail server that keeps each message as a file there')
-    .option('--mail-port <port>', 'port of that mail server; 0 takes a free one', '1025')
-    .option('--redis', 'start a Redis as well, forgotten at the end; REDIS_URL where it is set')
-    .option('--json', 'one JSON document on stdout: the URL, the organizations, the keys and what stands beside')
+    .option('--dump <file>', 'write the history as NDJSON and exit')
+    .option('--mail <dir>', 'also run a mail server that stores each message as a file there')
+    .option('--mail-port <port>', 'port of that mail server; 0: any free port', '1025')
+    .option('--redis', 'also start a Redis, removed on exit; REDIS_URL if it is set')
+    .option('--json', 'one JSON document on stdout: URL, organizations, keys and companion services')
     .addHelpText(
       'after',
       `
@@ -50,16 +52,16 @@ Exit codes: 0 it was stopped; 1 failed; 2 usage or configuration
 
 Examples:
   docket sandbox                                  the service on http://127.0.0.1:8600
-  docket sandbox --mail mailbox --redis           all that a first report needs (docs/first-report.md)
-  docket sandbox --port 0 --json                  for scripts: the document names the free port
-  docket sandbox --window 6 --limiter fixed       ten times faster windows, counted by the clock
-  docket sandbox --fault reset:0.1                every tenth connection is reset
-  docket sandbox --dump events.ndjson             every generated event, to recompute the metrics elsewhere`,
+  docket sandbox --mail mailbox --redis           everything for a first report (docs/first-report.md)
+  docket sandbox --port 0 --json                  for scripts: the document has the port
+  docket sandbox --window 6 --limiter fixed       windows of six seconds, aligned to the clock
+  docket sandbox --fault reset:0.1                resets every tenth connection
+  docket sandbox --dump events.ndjson             all generated events, to recompute the metrics elsewhere`,
     )
-    .action(sandbox);
+    .action((flags: SandboxFlags) => sandbox(flags, io));
 }
 
-/** The file appears when it is complete. */
+/** The file appears only when it is complete. */
 async function writeAtomically(file: string, lines: Iterable<string>): Promise<void> {
   const [{ createWriteStream }, { rename, rm }, { Readable }, { pipeline }] = await Promise.all([
     import('node:fs'),
@@ -77,25 +79,20 @@ async function writeAtomically(file: string, lines: Iterable<string>): Promise<v
   }
 }
 
-async function sandbox(flags: SandboxFlags): Promise<void> {
-  const [
-    { createContext, abortOnSignal },
-    { dump, parseFault, startSandbox },
-    print,
-    { parseInstant, parseNumber },
-    { createScope },
-  ] = await Promise.all([
-    import('../context.ts'),
-    import('../../sandbox/sandbox.ts'),
-    import('../terminal/print.ts'),
-    import('../options/option-parsers.ts'),
-    import('../../base/scope.ts'),
-  ]);
-  const { clock, log } = createContext();
+async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { dump, parseFault, startSandbox }, { parseInstant, parseNumber }, { createScope }] =
+    await Promise.all([
+      import('../context.ts'),
+      import('../../sandbox/sandbox.ts'),
+      import('../options/option-parsers.ts'),
+      import('../../base/scope.ts'),
+    ]);
+  const { clock, log } = createContext(io);
   const seed = parseNumber('--seed', flags.seed, { min: 0, max: 2 ** 31 - 1 });
   const now = flags.now === undefined ? undefined : parseInstant('--now', flags.now);
   if (flags.dump !== undefined) {
-    await writeAtomically(flags.dump, dump({ seed, now: now ?? clock.now() }));
+    await writeAtomically(resolvePath(flags.dump, io), dump({ seed, now: now ?? clock.now() }));
     print.printStatus(`events written to ${flags.dump}`);
     return;
   }
@@ -114,64 +111,66 @@ async function sandbox(flags: SandboxFlags): Promise<void> {
       }),
       (opened) => opened.close(),
     );
-    const others = await startCompanions(
+    const companions = await startCompanions(
       flags,
       scope,
       parseNumber('--mail-port', flags.mailPort, { min: 0, max: 65_535 }),
+      io,
     );
     const { url, organizations, keys } = running;
     if (flags.json) {
       const named = organizations.map(({ id, name }) => ({ id, name }));
-      print.printJson({ url, organizations: named, keys, ...others });
+      print.printJson({ url, organizations: named, keys, ...companions });
     } else {
       print.printLine(`Compliance Service sandbox on ${url}\n`);
-      print.printLine(
-        print.formatColumns(
-          ['ID', 'ORGANIZATION'],
-          organizations.map(({ id, name }) => [String(id), name]),
-        ),
+      print.printTable(
+        ['ID', 'ORGANIZATION'],
+        organizations.map(({ id, name }) => [String(id), name]),
       );
       print.printLine();
-      print.printLine(
-        print.formatColumns(
-          [{ name: 'KEY', narrow: 'whole' }, 'ORGANIZATIONS', 'WHAT'],
-          keys.map(({ key, what, ...of }) => [key, of.organizations.join(', '), what]),
-        ),
+      print.printTable(
+        [{ name: 'KEY', whenNarrow: 'keep' }, 'ORGANIZATIONS', 'WHAT'],
+        keys.map(({ key, organizations: reached, what }) => [key, reached.join(', '), what]),
       );
       if (flags.mail !== undefined)
-        print.printLine(`\nE-mail is kept in ${flags.mail}/; none of it leaves this machine.`);
+        print.printLine(`\nE-mail is stored in ${flags.mail}/ and never leaves this machine.`);
       const exports = [
         `COMPLIANCE_API_URL=${url}`,
         `DEMO_API_KEY=${keys.find(({ label }) => label === 'acme')?.key ?? ''}`,
-        ...(others.smtp_url === undefined ? [] : [`SMTP_URL=${others.smtp_url} MAIL_FROM=reports@acme.example`]),
-        ...(others.redis_url === undefined ? [] : [`REDIS_URL=${others.redis_url}`]),
+        ...(companions.smtp_url === undefined
+          ? []
+          : [`SMTP_URL=${companions.smtp_url} MAIL_FROM=reports@acme.example`]),
+        ...(companions.redis_url === undefined ? [] : [`REDIS_URL=${companions.redis_url}`]),
       ];
       print.printLine(`\nIn another terminal:\n${exports.map((line) => `  export ${line}`).join('\n')}`);
       print.printLine(
-        '\nThen:  docket init        or, in this package:  docket run demo/weekly-kpi --no-deliver\nCtrl-C ends it.',
+        '\nThen:  docket init        or, in this package:  docket run demo/weekly-kpi --no-deliver\nCtrl-C stops it.',
       );
     }
-    const signal = abortOnSignal();
+    const signal = io.signals.stop();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   } finally {
     await scope.close();
   }
-  // It runs until it is stopped: a signal is how it ends well.
-  process.exitCode = 0;
+  // It runs until it is stopped: a signal is the normal end.
+  io.exitCode = 0;
 }
 
-/** What stands beside the service when it is asked for: where mail is caught, and a Redis. */
+/** The companion services of `--mail` and `--redis`. */
 async function startCompanions(
   { mail, redis }: Pick<SandboxFlags, 'mail' | 'redis'>,
   scope: Scope,
   mailPort: number,
+  io: CommandIo,
 ): Promise<{ readonly smtp_url?: string; readonly redis_url?: string }> {
-  const { printStatus } = await import('../terminal/print.ts');
   const smtp =
-    mail === undefined ? undefined : scope.use(await startMailServer(mail, mailPort), (opened) => opened.close());
+    mail === undefined
+      ? undefined
+      : scope.use(await startMailServer(resolvePath(mail, io), mailPort), (opened) => opened.close());
   const server = redis
-    ? scope.use(await (await import('../../demo/local-redis.ts')).localRedis(process.env, printStatus), (opened) =>
-        opened.close(),
+    ? scope.use(
+        await (await import('../../demo/local-redis.ts')).localRedis(io.env, createPrinter(io).printStatus),
+        (opened) => opened.close(),
       )
     : undefined;
   return {
@@ -181,15 +180,15 @@ async function startCompanions(
 }
 
 async function startMailServer(folder: string, port: number): Promise<MailCatcher> {
-  const [{ createMailCatcher }, { DocketError }] = await Promise.all([
+  const [{ createMailCatcher }, { DocketError, errorMessage }] = await Promise.all([
     import('../../demo/mail-catcher.ts'),
     import('../../base/error.ts'),
   ]);
   return createMailCatcher(folder, port).catch((cause: unknown) => {
-    throw new DocketError('usage.invalid', `No mail can be caught on port ${port} into ${folder}.`, {
-      expected: 'a free port of this machine, and a folder that can be written',
-      got: cause instanceof Error ? cause.message : String(cause),
-      next: 'Choose another --mail-port, or 0 for a free one.',
+    throw new DocketError('usage.invalid', `The mail server on port ${port} with folder ${folder} cannot be started.`, {
+      expected: 'a free port, and a writable folder',
+      got: errorMessage(cause),
+      next: 'Choose another --mail-port, or 0 for any free port.',
       cause,
     });
   });

@@ -1,45 +1,49 @@
 import type { Command } from 'commander';
-import type { AdmissionCheck } from '../../definitions/load/parse-definitions.ts';
+import type { CommandIo } from '../io.ts';
 
-export function addStartCommand(program: Command): void {
+export function addStartCommand(program: Command, io: CommandIo): void {
   program
     .command('start')
-    .description('Run the worker, the schedules and the admin route until stopped')
-    .option('--role <roles>', 'what this process does: worker, scheduler, admin or all; several with commas', 'all')
-    .option('--concurrency <n>', 'runs at the same time in this process', '4')
-    .option('--grace <time>', 'how long runs in hand may go on when it is asked to stop, e.g. 45s or 5m', '10s')
-    .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of warning')
-    .option('--adopt', 'join Redis, archive and definitions that belong to different deployments; once, and on purpose')
+    .description('Run the worker, the scheduler and the admin route until stopped')
+    .option(
+      '--role <roles>',
+      'roles of this process: worker, scheduler, admin or all; several separated by commas',
+      'all',
+    )
+    .option('--concurrency <n>', 'number of runs at the same time in this process', '4')
+    .option('--grace <time>', 'how long running runs may take to finish when it stops, e.g. 45s or 5m', '10s')
+    .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of a warning')
+    .option('--adopt', 'join Redis, archive and definitions of different deployments, once')
     .addHelpText(
       'after',
       `
-Stops on SIGTERM or Ctrl-C: takes no more runs and lets those in hand go on for --grace. What has not ended by then is put
-back, within three seconds more, and goes on where it was in another process or at the next start: without an attempt
-spent, without a call made again. Give whatever kills the process (terminationGracePeriodSeconds, stop_grace_period) more time.
-Definitions are read again when their files change, and on SIGHUP; one with a fault stays on its last good version.
+On SIGTERM or Ctrl-C it accepts no new runs; running ones may finish within --grace. Unfinished runs are put back within three
+more seconds, and continue in another process or at the next start, without spending an attempt or repeating a call. The
+supervisor's timeout (terminationGracePeriodSeconds, stop_grace_period) must be longer.
+Definitions are reloaded when their files change, and on SIGHUP; an invalid one keeps its last good version.
 
-Any number of processes of each role may share one Redis. A worker takes runs off the line and delivers them; it alone
-needs COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process answers
-the admin route, and runs nothing. Each answers /healthz, /readyz and /metrics. docs/scaling.md says how many to run.
+Any number of processes of each role may share one Redis. A worker processes queued runs and delivers them; only workers need
+COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process serves the admin
+route and runs nothing. Each serves /healthz, /readyz and /metrics. docs/scaling.md explains how many to run.
 
-Redis and the archive know which deployment they belong to, by a random id. A start that finds two different ones, or whose
-definitions would remove most scheduled reports of a running deployment, is refused: a variable names the wrong place. --adopt
-does it all the same: Redis takes the id of the archive, an archive without one takes that of Redis, and the definitions of this
-process are put in force. Stop the other processes first; the log and the audit log say what was joined.
+Redis and the archive store the random id of their deployment. A start with two different ids, or with definitions that would
+remove most scheduled reports of a running deployment, is refused: a variable is wrong. --adopt starts it all the same: Redis
+takes the id of the archive, an archive without one takes that of Redis, and the definitions of this process become active.
+Stop the other processes first; the log and the audit log record what was joined.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
 DOCKET_ARCHIVE_DAYS, DOCKET_SIGNING_KEY, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE,
-DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; besides, whatever the organizations' secrets
-refer to
+DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; and the variables of the organizations'
+secrets
 
-Exit codes: 0 it was stopped; 1 Redis or a part of it failed; 2 usage, configuration, or what belongs to another deployment
+Exit codes: 0 it was stopped; 1 Redis or another part failed; 2 usage, configuration, or a conflict of deployments
 
 Examples:
   COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://mail.example.com MAIL_FROM=reports@acme.example docket start
   docket start --role worker --concurrency 8
   docket start --role scheduler,admin`,
     )
-    .action(start);
+    .action((flags: StartFlags) => start(flags, io));
 }
 
 interface StartFlags {
@@ -50,128 +54,31 @@ interface StartFlags {
   readonly adopt?: boolean;
 }
 
-async function start(flags: StartFlags): Promise<void> {
-  const [
-    { abortOnSignal, createContext },
-    { composeDocket },
-    { composeAdmin },
-    { createMetrics },
-    { expectedSeries, processInfo },
-    { openTracing },
-    { assertMailConfigured },
-    { startReaderThread },
-    { loadDefinitions },
-    { watchDefinitions },
-    { toDocketError },
-    { formatDiagnostic },
-    { createScope },
-    { parseDurationOption, parseNumber },
-    { parseRoles },
-    { onFatalError },
-    { readActorName },
-  ] = await Promise.all([
-    import('../context.ts'),
-    import('../../compose/docket.ts'),
-    import('../../compose/admin.ts'),
-    import('../../admin/metrics/process-metrics.ts'),
-    import('../../compose/admin.ts'),
-    import('../../compose/tracing/tracing.ts'),
-    import('../../deliver/targets/email/mail-routes.ts'),
-    import('../../services/definitions/definition-threads.ts'),
-    import('../../services/definitions/built-in-kinds.ts'),
-    import('../../definitions/load/definition-source.ts'),
-    import('../../base/error.ts'),
-    import('../../definitions/diagnostics/diagnostic.ts'),
-    import('../../base/scope.ts'),
-    import('../options/option-parsers.ts'),
-    import('../options/roles.ts'),
-    import('../fatal-errors.ts'),
-    import('../options/actor.ts'),
-  ]);
-  const plain = createContext();
-  const scope = createScope();
-  try {
-    const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
-    const { context } = tracing ?? { context: plain };
-    const { config, log } = context;
-    const unhandled = onFatalError(({ error, origin, stack = '' }) =>
-      log.error('An error was not handled: the process ends', { error: error.toJSON(), why: `${origin}: ${stack}` }),
-    );
-    scope.use(unhandled, (remove) => remove());
-    const concurrency = parseNumber('--concurrency', flags.concurrency, { min: 1, max: 100 });
-    const graceMs = parseDurationOption('--grace', flags.grace, { maxMs: 3_600_000 });
-    const roles = parseRoles(flags.role);
-    const { reader: parser } = scope.use(startReaderThread({ clock: context.clock, positions: false }), (opened) =>
-      opened.close(),
-    );
-    const first = await loadDefinitions(config.DOCKET_JOBS, { parser });
-    // One broken file must not stop the other organizations' reports; it is said as loudly as a log can.
-    for (const fault of first.diagnostics) log.error(`Left out: ${formatDiagnostic(fault)}`, { path: fault.file });
-    // Whoever delivers nothing needs no mail server.
-    const admissionCheck: AdmissionCheck = (definition, settings) => {
-      try {
-        assertMailConfigured(definition, settings, config);
-        return undefined;
-      } catch (thrown) {
-        return toDocketError(thrown);
-      }
-    };
-    for (const definition of roles.has('worker') ? first.reports.values() : []) {
-      const settings = first.orgs.get(definition.org);
-      const refused = settings === undefined ? undefined : admissionCheck(definition, settings);
-      if (refused !== undefined) throw refused;
-    }
-    const signal = abortOnSignal();
-    const metrics = createMetrics(expectedSeries(first), processInfo(context, { keeps: roles.has('worker') }));
-    const {
-      observe,
-      observeRequest,
-      observeSlots,
-      observeRepairs,
-      observeStorage,
-      observeDefinitions: onCheck,
-    } = metrics;
-    onCheck();
-    const jobs = scope.use(
-      watchDefinitions(first, {
-        clock: context.clock,
-        log,
-        parser,
-        onCheck,
-        ...(roles.has('worker') ? { admissionCheck } : {}),
-      }),
-      (opened) => opened.close(),
-    );
-    scope.use(
-      jobs.onChange((changed) => metrics.initializeSeries(expectedSeries(changed))),
-      (stop) => stop(),
-    );
-    const reload = () => void jobs.reload();
-    process.on('SIGHUP', reload);
-    scope.use(reload, (listener) => process.off('SIGHUP', listener));
-    const settings = {
-      jobs,
-      observeSlots,
-      observeRepairs,
-      observeStorage,
-      roles,
-      concurrency,
-      graceMs,
-      observe,
-      observeRequest,
-      requireDurable: flags.requireDurable ?? false,
-      ...(flags.adopt ? { adopt: { who: await readActorName() } } : {}),
-    };
-    const running = scope.use(await composeDocket(context, settings), (opened) => opened.close());
-    const api = { api: roles.has('admin') };
-    const admin = scope.use(await composeAdmin(context, jobs, running, metrics, api), (opened) => opened.close());
-    const { size: count } = first.reports;
-    log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    log.info('Stopping: runs in hand may end');
-  } finally {
-    await scope.close();
-  }
-  // It runs until it is stopped: a signal is how it ends well.
-  process.exitCode = 0;
+async function start(flags: StartFlags, io: CommandIo): Promise<void> {
+  const [{ createContext }, { startDocket }, { parseDurationOption, parseNumber }, { parseRoles }, { readActorName }] =
+    await Promise.all([
+      import('../context.ts'),
+      import('../../compose/start.ts'),
+      import('../options/option-parsers.ts'),
+      import('../options/roles.ts'),
+      import('../options/actor.ts'),
+    ]);
+  const context = createContext(io);
+  const options = {
+    concurrency: parseNumber('--concurrency', flags.concurrency, { min: 1, max: 100 }),
+    graceMs: parseDurationOption('--grace', flags.grace, { maxMs: 3_600_000 }),
+    roles: parseRoles(flags.role),
+    requireDurable: flags.requireDurable ?? false,
+    ...(flags.adopt ? { adopt: { who: await readActorName() } } : {}),
+  };
+  await startDocket(context, options, {
+    logFatalErrors: (log) =>
+      io.onFatalError(({ error, origin, stack = '' }) =>
+        log.error('Uncaught error: the process exits', { error: error.toJSON(), why: `${origin}: ${stack}` }),
+      ),
+    stop: io.signals.stop,
+    onReload: io.signals.onReload,
+  });
+  // It runs until it is stopped: a signal is the normal end.
+  io.exitCode = 0;
 }

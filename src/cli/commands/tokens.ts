@@ -1,24 +1,27 @@
 import { type Command, Option } from 'commander';
+import type { AppContext } from '../../base/context.ts';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 
-export function addTokensCommand(program: Command): void {
+export function addTokensCommand(program: Command, io: CommandIo): void {
   const tokens = program.command('tokens').description('Tokens of the admin route');
   tokens
     .command('create')
-    .description('Make a token, add its hash to DOCKET_ADMIN_TOKENS and print it once')
-    .requiredOption('--name <name>', 'who will use it; appears in the log')
+    .description('Create a token, add its hash to DOCKET_ADMIN_TOKENS and print it once')
+    .requiredOption('--name <name>', 'name of the token; appears in the audit log')
     .addOption(
-      new Option('--role <role>', 'viewer reads, operator also triggers')
+      new Option('--role <role>', 'viewer: read-only; operator: also triggers and decides')
         .choices(['viewer', 'operator'])
         .default('viewer'),
     )
-    .option('--org <org...>', 'organizations it may see; all when absent')
-    .option('--expires <when>', 'last day (UTC) it is accepted, YYYY-MM-DD, or days from today, e.g. 90d')
-    .option('--by <name>', 'who makes it; the user of this shell when absent')
-    .option('--json', 'one JSON document on stdout, the token in it')
+    .option('--org <org...>', 'its organizations; default: all')
+    .option('--expires <when>', 'last day it is accepted (UTC): YYYY-MM-DD, or days from today, e.g. 90d')
+    .option('--by <name>', 'who creates it; default: the user of this shell')
+    .option('--json', 'one JSON document on stdout, with the token')
     .addHelpText(
       'after',
       `
-Running processes accept it within seconds. Where REDIS_URL is set, the audit log there has an entry of it.
+Running processes accept it within seconds. With REDIS_URL set, the audit log gets an entry.
 
 Environment: DOCKET_ADMIN_TOKENS, REDIS_URL, LOG_LEVEL
 
@@ -26,10 +29,10 @@ Examples:
   DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens create --name ci --role operator --org acme --expires 90d
   docket tokens create --name prometheus`,
     )
-    .action(create);
+    .action((flags: CreateFlags) => create(flags, io));
   tokens
     .command('list', { isDefault: true })
-    .description('List the tokens by name, never themselves nor their hashes')
+    .description('List the tokens by name; prints neither tokens nor hashes')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -39,12 +42,12 @@ Environment: DOCKET_ADMIN_TOKENS
 Example:
   DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens`,
     )
-    .action(list);
+    .action((flags: { readonly json?: boolean }) => list(flags, io));
   tokens
     .command('revoke')
-    .description('Take a token out of DOCKET_ADMIN_TOKENS: within seconds it is refused, and its sessions end')
-    .argument('<name>', 'as `docket tokens list` shows it')
-    .option('--by <name>', 'who revokes it; the user of this shell when absent')
+    .description('Remove a token from DOCKET_ADMIN_TOKENS: within seconds it is rejected, and its sessions end')
+    .argument('<name>', 'name of the token, see `docket tokens list`')
+    .option('--by <name>', 'who revokes it; default: the user of this shell')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
@@ -54,7 +57,7 @@ Environment: DOCKET_ADMIN_TOKENS, REDIS_URL, LOG_LEVEL
 Example:
   DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens revoke ci`,
     )
-    .action(revoke);
+    .action((name: string, flags: RevokeFlags) => revoke(name, flags, io));
 }
 
 interface CreateFlags {
@@ -66,35 +69,42 @@ interface CreateFlags {
   readonly json?: boolean;
 }
 
-async function create({ name, role, org, expires, by, json }: CreateFlags): Promise<void> {
-  const [{ addToken }, { printJson, printLine, printStatus }, { systemClock }] = await Promise.all([
-    import('../../admin/auth/token-file.ts'),
-    import('../terminal/print.ts'),
-    import('../../base/clock.ts'),
-  ]);
-  const file = await requireTokenFile();
-  const who = await actorName(by);
-  const last = expires === undefined ? undefined : await parseExpiryDay(expires, systemClock.now());
-  const token = await addToken(file, { name, role, orgs: org ?? '*', expires: last });
-  await recordAuditEntry({
-    event: 'token.created',
-    who,
-    why: `${name}: ${role} of ${org === undefined ? 'all organizations' : org.join(', ')}${last === undefined ? '' : `, until ${last}`}`,
-  });
-  printStatus(`Added to ${file}. The token is shown this once; only its hash is kept:`);
-  if (json) printJson({ name, role, organizations: org ?? '*', expires: last ?? null, token });
-  else printLine(token);
+interface RevokeFlags {
+  readonly by?: string;
+  readonly json?: boolean;
 }
 
-async function list({ json }: { readonly json?: boolean }): Promise<void> {
-  const [{ readTokens }, { hasExpired }, print, { systemClock }] = await Promise.all([
+async function create({ name, role, org, expires, by, json }: CreateFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { addToken }, { readActorName }, { recordOrLog }] = await Promise.all([
+    import('../context.ts'),
+    import('../../admin/auth/token-file.ts'),
+    import('../options/actor.ts'),
+    import('../audit-log.ts'),
+  ]);
+  const context = createContext(io);
+  const file = await requireTokenFile(context);
+  const who = await readActorName(by);
+  const lastDay = expires === undefined ? undefined : await parseExpiryDay(expires, context.clock.now());
+  const token = await addToken(file, { name, role, orgs: org ?? '*', expires: lastDay });
+  const scope = org === undefined ? 'all organizations' : org.join(', ');
+  const why = `${name}: ${role} of ${scope}${lastDay === undefined ? '' : `, until ${lastDay}`}`;
+  await recordOrLog({ event: 'token.created', who, why }, context);
+  print.printStatus(`Added to ${file}. The token is shown only once; the file contains its hash:`);
+  if (json) print.printJson({ name, role, organizations: org ?? '*', expires: lastDay ?? null, token });
+  else print.printLine(token);
+}
+
+async function list({ json }: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { readTokens }, { hasExpired }] = await Promise.all([
+    import('../context.ts'),
     import('../../admin/auth/token-file.ts'),
     import('../../admin/auth/tokens.ts'),
-    import('../terminal/print.ts'),
-    import('../../base/clock.ts'),
   ]);
-  const entries = await readTokens(await requireTokenFile());
-  const now = systemClock.now();
+  const context = createContext(io);
+  const entries = await readTokens(await requireTokenFile(context));
+  const now = context.clock.now();
   const tokens = entries.map((entry) => ({
     name: entry.name,
     role: entry.role,
@@ -103,78 +113,51 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
     expired: hasExpired(entry, now),
   }));
   if (json) return print.printJson({ tokens });
-  if (tokens.length === 0) return print.printLine('There are no tokens: nobody is let in.');
+  if (tokens.length === 0) return print.printLine('There are no tokens: no token is accepted.');
   const row = ({ name, role, organizations, expires, expired }: (typeof tokens)[number]) => [
     name,
     role,
     organizations === '*' ? 'all' : organizations.join(', '),
     expires === null ? 'never' : expired ? `${expires} (expired)` : expires,
   ];
-  print.printLine(print.formatColumns(['NAME', 'ROLE', 'ORGANIZATIONS', 'LAST DAY'], tokens.map(row)));
+  print.printTable(['NAME', 'ROLE', 'ORGANIZATIONS', 'LAST DAY'], tokens.map(row));
 }
 
-async function revoke(name: string, { by, json }: { readonly by?: string; readonly json?: boolean }): Promise<void> {
-  const [{ revokeToken }, { printJson, printLine }] = await Promise.all([
+async function revoke(name: string, { by, json }: RevokeFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { revokeToken }, { readActorName }, { recordOrLog }] = await Promise.all([
+    import('../context.ts'),
     import('../../admin/auth/token-file.ts'),
-    import('../terminal/print.ts'),
+    import('../options/actor.ts'),
+    import('../audit-log.ts'),
   ]);
-  const file = await requireTokenFile();
-  const who = await actorName(by);
+  const context = createContext(io);
+  const file = await requireTokenFile(context);
+  const who = await readActorName(by);
   const { role } = await revokeToken(file, name);
-  await recordAuditEntry({ event: 'token.revoked', who, why: `${name}: ${role}` });
-  if (json) return printJson({ name, role, revoked: true });
-  printLine(`Revoked "${name}": running processes refuse it within seconds.`);
+  await recordOrLog({ event: 'token.revoked', who, why: `${name}: ${role}` }, context);
+  if (json) return print.printJson({ name, role, revoked: true });
+  print.printLine(`Revoked "${name}": running processes reject it within seconds.`);
 }
 
-async function requireTokenFile(): Promise<string> {
-  const { readConfig, requireVariable } = await import('../../base/config/config.ts');
+async function requireTokenFile({ config }: AppContext): Promise<string> {
+  const { requireVariable } = await import('../../base/config/config.ts');
   return requireVariable(
-    readConfig(process.env),
+    config,
     'DOCKET_ADMIN_TOKENS',
-    'it names the file that keeps the tokens’ hashes',
-    'Give `docket start` and this command the same file. The first token makes it, e.g. `DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens create --name admin --role operator`.',
+    'it names the file with the hashes of the tokens',
+    'Set the same file for `docket start` and this command. The first token creates it, e.g. `DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens create --name admin --role operator`.',
   );
 }
 
-const actorName = async (by: string | undefined): Promise<string> =>
-  (await import('../options/actor.ts')).readActorName(by);
-
-/** A day, or so many days from today. A token that was never accepted is nobody's intention: `usage.invalid`. */
+/** A day from today on, as `YYYY-MM-DD` or as days from today. Throws `usage.invalid`. */
 async function parseExpiryDay(text: string, now: number): Promise<string> {
+  const { DAY_MS } = await import('../../base/time.ts');
   const days = /^([1-9]\d{0,4})d$/.exec(text.trim())?.[1];
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const day = days === undefined ? text.trim() : dayOf(now + Number(days) * 86_400_000);
+  const day = days === undefined ? text.trim() : dayOf(now + Number(days) * DAY_MS);
   const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) && dayOf(Date.parse(day)) === day;
   if (isDay && day >= dayOf(now)) return day;
-  const { DocketError } = await import('../../base/error.ts');
-  throw new DocketError('usage.invalid', 'The value is not usable.', {
-    where: '--expires',
-    expected: 'today or a later day as YYYY-MM-DD, or days from today such as 90d',
-    got: JSON.stringify(text.slice(0, 40)),
-    next: 'See docket tokens create --help.',
-  });
-}
-
-/** The file decides who is let in; that Redis is away must keep nobody from revoking. */
-async function recordAuditEntry(entry: import('../../services/audit-log.ts').AuditEntry): Promise<void> {
-  const [{ createContext }, { logAuditEntry, redisAuditLog }, { DEFAULT_KEY_PREFIX }] = await Promise.all([
-    import('../context.ts'),
-    import('../../services/audit-log.ts'),
-    import('../../redis/keys.ts'),
-  ]);
-  const { config, clock, log } = createContext();
-  if (!process.env.REDIS_URL?.trim()) return logAuditEntry(log, entry);
-  const { openRedis } = await import('../../redis/connection.ts');
-  try {
-    const redis = await openRedis(config.REDIS_URL, 'producer', log);
-    try {
-      await redisAuditLog(redis, { prefix: DEFAULT_KEY_PREFIX, clock, log }).record(entry);
-    } finally {
-      redis.disconnect();
-    }
-  } catch (thrown) {
-    const { toDocketError } = await import('../../base/error.ts');
-    logAuditEntry(log, entry);
-    log.warn('The audit log in Redis has no entry of it', { error: toDocketError(thrown).toJSON() });
-  }
+  const { invalidOption } = await import('../options/option-parsers.ts');
+  throw invalidOption('--expires', text, 'today or a later day as YYYY-MM-DD, or days from today such as 90d');
 }

@@ -3,27 +3,27 @@ import { join, parse } from 'node:path';
 import type { Command, Option } from 'commander';
 import { RUN_STATES } from '../../run/run-record.ts';
 
-/** What may stand in place of the word that is being typed. `:files` and `:folders` stand for the shell's own. */
+/** A candidate for the typed word. The values `:files` and `:folders` ask the shell for its own completion. */
 export interface Completion {
   readonly value: string;
   readonly description: string;
 }
 
-/** @param words all after `docket`, as far as they are typed; the last is the one to complete, empty when it has not been begun */
+/** @param words everything after `docket`; the last word is completed and may be empty */
 export function complete(program: Command, words: readonly string[], names: DefinitionNames): readonly Completion[] {
   const typed = joinAtEquals(words);
   const current = typed.pop() ?? '';
-  const { command, places, pending, given } = parseTypedWords(program, typed);
+  const { command, position, pending, given } = parseTypedWords(program, typed);
   const options = availableOptions(command);
 
   const assigned = /^(--[^=]+)=(.*)$/s.exec(current);
   if (assigned !== null) {
-    const [, flag = '', begun = ''] = assigned;
+    const [, flag = '', prefix = ''] = assigned;
     const option = options.find(({ long }) => long === flag);
-    // A shell that breaks words at "=" has only what is behind it to replace.
-    const ahead = words.at(-1) === current ? `${flag}=` : '';
-    return withPrefix(begun, option === undefined ? [] : optionValues(option, names)).map((one) =>
-      prependPrefix(ahead, one),
+    // Bash splits words at "=", and replaces only the part after it.
+    const flagPrefix = words.at(-1) === current ? `${flag}=` : '';
+    return withPrefix(prefix, option === undefined ? [] : optionValues(option, names)).map((one) =>
+      prependPrefix(flagPrefix, one),
     );
   }
   if (pending !== undefined && !current.startsWith('-')) return withPrefix(current, optionValues(pending, names));
@@ -31,26 +31,26 @@ export function complete(program: Command, words: readonly string[], names: Defi
     const flags = options
       .filter(({ hidden, variadic, long }) => !hidden && (variadic || !given.has(long ?? '')))
       .map(({ long, short, description }) => ({ value: long ?? short ?? '', description: description }));
-    return withPrefix(current, [...flags, { value: '--help', description: 'what it does and what it takes' }]);
+    return withPrefix(current, [...flags, { value: '--help', description: 'show the help' }]);
   }
   const children = command.createHelp().visibleCommands(command);
   const commands =
-    places === 0 ? children.map((child) => ({ value: child.name(), description: child.description() })) : [];
+    position === 0 ? children.map((child) => ({ value: child.name(), description: child.description() })) : [];
   const takes = command.registeredArguments;
-  const argument = takes[places] ?? (takes.at(-1)?.variadic ? takes.at(-1) : undefined);
+  const argument = takes[position] ?? (takes.at(-1)?.variadic ? takes.at(-1) : undefined);
   const values = argument === undefined ? [] : valuesForPlaceholder(argument.name(), argument.argChoices, names);
   return withPrefix(current, [...commands, ...values]);
 }
 
-const withPrefix = (begun: string, candidates: readonly Completion[]): Completion[] =>
-  candidates.filter(({ value }) => value.startsWith(':') || value.startsWith(begun));
+const withPrefix = (prefix: string, candidates: readonly Completion[]): Completion[] =>
+  candidates.filter(({ value }) => value.startsWith(':') || value.startsWith(prefix));
 
-const prependPrefix = (ahead: string, { value, description }: Completion): Completion => ({
-  value: value.startsWith(':') ? value : `${ahead}${value}`,
+const prependPrefix = (prefix: string, { value, description }: Completion): Completion => ({
+  value: value.startsWith(':') ? value : `${prefix}${value}`,
   description,
 });
 
-/** Bash hands over `--state=done` as three words. */
+/** Bash passes `--state=done` as three words. */
 function joinAtEquals(words: readonly string[]): string[] {
   const joined: string[] = [];
   let open = false;
@@ -64,10 +64,10 @@ function joinAtEquals(words: readonly string[]): string[] {
   return joined;
 }
 
-/** How far the words before have led. */
+/** The command, option and argument position that the words lead to. */
 function parseTypedWords(program: Command, typed: readonly string[]) {
   let command = program;
-  let places = 0;
+  let position = 0;
   let pending: Option | undefined;
   const given = new Set<string>();
   for (const word of typed) {
@@ -79,15 +79,15 @@ function parseTypedWords(program: Command, typed: readonly string[]) {
     } else if (pending !== undefined) {
       if (!pending.variadic) pending = undefined;
     } else {
-      const child = places === 0 ? command.commands.find((one) => one.name() === word) : undefined;
-      if (child === undefined) places += 1;
+      const child = position === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+      if (child === undefined) position += 1;
       else command = child;
     }
   }
-  return { command, places, pending, given };
+  return { command, position, pending, given };
 }
 
-/** Those of the command, and for a group those of the list that it is without another word. */
+/** The command's options; for a group also those of its default `list`. */
 const availableOptions = (command: Command): readonly Option[] => [
   ...command.options,
   ...(command.commands.find((child) => child.name() === 'list')?.options ?? []),
@@ -95,13 +95,13 @@ const availableOptions = (command: Command): readonly Option[] => [
 
 const optionValues = ({ flags, argChoices }: Option, names: DefinitionNames): readonly Completion[] => {
   const name = /[<[]([a-z-]+)/.exec(flags)?.[1] ?? '';
-  // An option names a report within its organization.
+  // `--report` takes the name without the organization.
   if (name === 'report')
     return names.reports.map((one) => ({ value: one.slice(one.indexOf('/') + 1), description: one }));
   return valuesForPlaceholder(name, argChoices, names);
 };
 
-/** By what the help calls the value. Of what has another name nothing is known: an id, a text, a number. */
+/** By the placeholder in the help. Other placeholders, such as ids, have no candidates. */
 function valuesForPlaceholder(
   name: string,
   choices: readonly string[] | undefined,
@@ -130,17 +130,14 @@ function valuesForPlaceholder(
   }
 }
 
-/** What can be named on a command line, from the names of files alone. */
+/** Names taken from file names. */
 export interface DefinitionNames {
   readonly orgs: readonly string[];
   /** `<org>/<report>`. */
   readonly reports: readonly string[];
 }
 
-/**
- * Who presses Tab waits for it: no definition is read, and one with a fault has a name all the same. A folder that cannot be read has
- * no names, since there is nobody to be told.
- */
+/** Reads no definitions, to be fast and to include invalid ones. An unreadable folder has no names. */
 export async function listDefinitionNames(jobs: string): Promise<DefinitionNames> {
   const filesOf = async (org: string) => readdir(join(jobs, org)).catch(() => []);
   const entries = await readdir(jobs, { withFileTypes: true }).catch(() => []);

@@ -1,6 +1,6 @@
 /**
- * What each shell runs on Tab. `docket __complete` gets the words so far, the one to be completed last, each as it is and never
- * through `eval`; it answers one candidate a line, a tab, and what it is. `:files` and `:folders` ask for the shell's own.
+ * Completion scripts by shell. `docket __complete` gets the words so far, the last one to be completed, never through `eval`.
+ * It prints one candidate per line, a tab, and a description. `:files` and `:folders` ask for the shell's own completion.
  */
 export const COMPLETION_SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
   bash: `

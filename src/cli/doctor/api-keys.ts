@@ -15,11 +15,11 @@ import { BUDGET_CONFLICT_HINT, budgetConflicts } from '../../services/budgets/ke
 import { listOrganizations } from '../../services/budgets/list-organizations.ts';
 import { type CheckResult, type Finding, fail, ok, resultOfError, runCheck, warn } from './finding.ts';
 
-/** What the service said to the key of an organization. */
+/** What a key reaches. */
 export interface KeyAccess {
   /** Undefined: the key is limited to a permission, and may not list them. */
   readonly organizations: readonly Pick<Organization, 'id' | 'name'>[] | undefined;
-  /** Other organizations of ours with the same key. */
+  /** Other organizations in DOCKET_JOBS with the same key. */
   readonly shared: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export function evaluateKey({ organizations, shared }: KeyAccess, { org }: Pick<
   const also = shared.length === 0 ? '' : `; one key and one budget with ${shared.join(', ')}`;
   if (organizations === undefined) return ok(`accepted; limited to a permission, such as analytics.read${also}`);
   if (organizations.length === 0) {
-    return fail('accepted, but its owner is a member of no organization', 'Ask for a key of somebody who is.');
+    return fail('accepted, but its owner is a member of no organization', 'Use a key of a member of the organization.');
   }
   const names = organizations.slice(0, 5).map(({ id, name }) => `${name} (${id})`);
   const more = organizations.length > names.length ? ` and ${organizations.length - names.length} more` : '';
@@ -41,7 +41,7 @@ export function evaluateKey({ organizations, shared }: KeyAccess, { org }: Pick<
 export function evaluateCatalog({ metrics, dimensions, registry_version, unread = [] }: Catalog): CheckResult {
   const read = `${metrics.length} metrics, ${dimensions.length} dimensions, registry version ${registry_version}`;
   if (metrics.length === 0) {
-    return fail(read, 'Ask the service which metrics the organization may report on: every report of it fails.');
+    return fail(read, 'Ask the operator of the service which metrics the organization may read: all its reports fail.');
   }
   const odd = unread.map(({ id, why }) => `${id} (${why})`);
   const wrong = metrics.filter(isWronglyAdditive).map(({ id }) => id);
@@ -49,10 +49,10 @@ export function evaluateCatalog({ metrics, dimensions, registry_version, unread 
   return warn(
     [
       read,
-      ...(odd.length === 0 ? [] : [`not readable and left out: ${odd.join(', ')}`]),
-      ...(wrong.length === 0 ? [] : [`called additive, which only counts are: ${wrong.join(', ')}`]),
+      ...(odd.length === 0 ? [] : [`unreadable and skipped: ${odd.join(', ')}`]),
+      ...(wrong.length === 0 ? [] : [`wrongly marked additive: ${wrong.join(', ')}`]),
     ].join('; '),
-    'Report it to the service. Reports that do not use them are not affected.',
+    'Report it to the operator of the service. Reports that do not use them are not affected.',
   );
 }
 
@@ -62,42 +62,41 @@ export function evaluateBudget({ metrics, limits }: Pick<KeyBudgets, 'metrics' |
   if (blockedUntil !== null && blockedUntil > now) {
     return warn(
       `${detail}; none before ${new Date(blockedUntil).toISOString()}`,
-      'The service answered 429 although the budget was kept: find out who else uses the key.',
+      'The service returned 429 within the budget: find out who else uses the key.',
     );
   }
   if (slowedUntil !== null && slowedUntil > now) {
     return warn(
-      `${detail} (${limits.calls} when whole); slowed after a 429 until ${new Date(slowedUntil).toISOString()}`,
-      'Find out who else uses the key; `docket budget` shows its line.',
+      `${detail} (normally ${limits.calls}); slowed after a 429 until ${new Date(slowedUntil).toISOString()}`,
+      'Find out who else uses the key; `docket budget` shows its state.',
     );
   }
   return ok(detail);
 }
 
-/** What is known of the organizations' keys and catalogs already, so that nobody asks twice. */
 export interface KeyOptions {
-  /** Asks each organization's catalog, which costs its key one metrics call. */
+  /** Fetches each organization's catalog: one metrics call per key. */
   readonly askCatalogs: boolean;
-  /** Those that the caller holds, by organization. */
+  /** Catalogs that the caller has already, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
-  /** The Redis of the workers, where it can be used and is named. */
+  /** The Redis of `REDIS_URL`, if it is usable. */
   readonly redis?: RedisClient | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Every organization's key: found, accepted, whose it is, its catalog and its budget. */
+/** Checks every organization's key, catalog and budget. */
 export async function checkApiKeys(
   jobs: Definitions,
-  around: AppContext,
+  context: AppContext,
   { askCatalogs, known = new Map(), redis, signal }: KeyOptions,
 ): Promise<{ readonly findings: Finding[]; readonly catalogs: ReadonlyMap<string, Catalog> }> {
   const catalogs = new Map(known);
   const findings: Finding[] = [];
-  const opened = await composeCatalogs(around, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
+  const opened = await composeCatalogs(context, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
   if (opened instanceof DocketError) return { findings: [{ what: 'API keys', ...resultOfError(opened) }], catalogs };
   const { portsOf, catalogOf, scope } = opened;
   try {
-    const owners = await organizationsByKey(jobs, around);
+    const owners = await organizationsByKey(jobs, context);
     for (const settings of jobs.orgs.values()) {
       const { id } = settings;
       const ports = await portsOf(settings).catch(toDocketError);
@@ -116,26 +115,26 @@ export async function checkApiKeys(
       if (key.state === 'fail') continue;
       findings.push(
         await runCheck(`Catalog of ${id}`, async () => {
-          const held =
+          const catalog =
             known.get(id) ??
             (askCatalogs
               ? await catalogOf(settings)
               : redis && (await cachedCatalog(redis, `${DEFAULT_KEY_PREFIX}:`, ports.key, settings.org)));
-          if (held === undefined)
-            return ok('not held by the workers now, and not asked for: --catalog asks, for one call of the key');
-          catalogs.set(id, held);
-          return evaluateCatalog(held);
+          if (catalog === undefined)
+            return ok('not cached by the workers; --catalog fetches it with one call of the key');
+          catalogs.set(id, catalog);
+          return evaluateCatalog(catalog);
         }),
       );
     }
-    if (redis !== undefined) findings.push(...(await checkBudgets(redis, jobs, around)));
+    if (redis !== undefined) findings.push(...(await checkBudgets(redis, jobs, context)));
     return { findings, catalogs };
   } finally {
     await scope.close();
   }
 }
 
-/** Undefined: accepted, but limited to a permission. */
+/** Undefined: the key is limited to a permission. */
 async function reachableOrganizations(
   ask: () => Promise<readonly Organization[]>,
 ): Promise<readonly Organization[] | undefined> {
@@ -147,7 +146,7 @@ async function reachableOrganizations(
   }
 }
 
-/** Organizations by the fingerprint of their key; one that cannot be read is left out, and told of elsewhere. */
+/** Organizations by the fingerprint of their key; without unreadable keys, which have their own finding. */
 async function organizationsByKey(
   jobs: Definitions,
   { env }: AppContext,
@@ -164,23 +163,23 @@ async function organizationsByKey(
 }
 
 async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock }: AppContext): Promise<Finding[]> {
-  const looked = await inspectBudgets(jobs.orgs.values(), {
+  const inspection = await inspectBudgets(jobs.orgs.values(), {
     secrets: secretSource(env),
     budgetOf: sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock),
   }).catch(toDocketError);
-  if (looked instanceof DocketError) return [{ what: 'Budget', ...resultOfError(looked) }];
-  return looked.keys.map((of) => ({
-    what: `Budget of ${of.organizations.join(', ')}`,
-    ...evaluateBudget(of, clock.now()),
+  if (inspection instanceof DocketError) return [{ what: 'Budget', ...resultOfError(inspection) }];
+  return inspection.keys.map((budgets) => ({
+    what: `Budget of ${budgets.organizations.join(', ')}`,
+    ...evaluateBudget(budgets, clock.now()),
   }));
 }
 
-/** A finding for each API key whose organizations set different budgets for it; nothing is asked but the keys themselves. */
+/** A finding for each API key whose organizations set different budgets. Makes no call. */
 export async function checkBudgetSettings(
   { orgs }: Pick<Definitions, 'orgs'>,
-  around: Pick<AppContext, 'env' | 'registerSecret' | 'redact'>,
+  context: Pick<AppContext, 'env' | 'registerSecret' | 'redact'>,
 ): Promise<readonly Finding[]> {
-  const conflicts = await budgetConflicts(orgs.values(), secretSource(around.env, around));
+  const conflicts = await budgetConflicts(orgs.values(), secretSource(context.env, context));
   return conflicts.map(({ organizations, message }) => ({
     what: `Budget settings of ${organizations.join(', ')}`,
     ...fail(message, `${BUDGET_CONFLICT_HINT.charAt(0).toUpperCase()}${BUDGET_CONFLICT_HINT.slice(1)}.`),

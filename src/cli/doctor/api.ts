@@ -3,14 +3,14 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { PATHS } from '../../contract/organization.ts';
 import { API_SKEW_LIMITS, evaluateClockSkew } from './clock.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
 
 const API_PROBE_TIMEOUT_MS = 10_000;
-const DAY_MS = 86_400_000;
 
-/** How the service answers somebody without a key. */
+/** The response to an unauthenticated request. */
 export interface UnauthenticatedReply {
   readonly status: number;
   /** The `code` of the error body (specification §7); undefined when there is none. */
@@ -18,7 +18,7 @@ export interface UnauthenticatedReply {
   readonly ms: number;
 }
 
-/** A stranger is refused with a 401 by the Compliance Service, and by hardly anything else in these words. */
+/** The Compliance Service answers an unauthenticated request with 401 and a code `auth.…`; hardly any other server does. */
 export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: URL): CheckResult {
   const where = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   if (status === 401 && code?.startsWith('auth.')) {
@@ -26,7 +26,7 @@ export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: U
     if (ms > 5_000)
       return warn(
         `${detail}, after ${Math.round(ms / 1000)} s`,
-        'Ask whoever runs the service: each call of a run takes that long.',
+        'Ask the operator of the service: each call of a run takes that long.',
       );
     if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
       return warn(
@@ -37,7 +37,10 @@ export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: U
     return ok(detail);
   }
   if (status >= 500 || status === 429) {
-    return warn(`${where} answers with HTTP ${status}`, 'Try again later; if it stays, ask whoever runs the service.');
+    return warn(
+      `${where} answers with HTTP ${status}`,
+      'Try again later; if it persists, ask the operator of the service.',
+    );
   }
   return fail(
     `${where} answers with HTTP ${status}, which is not how the Compliance Service answers without a key`,
@@ -47,7 +50,7 @@ export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: U
 
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
-/** Why a connection failed, with what can be done about each kind. */
+/** The kinds of failed connections, each with its remedy. */
 export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
   const codes = errorCodes(error);
   const code = codes[0] ?? (error instanceof Error ? error.message : String(error));
@@ -60,19 +63,19 @@ export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
   }
   if (has(/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME|TLS|SSL/)) {
     return fail(
-      `The certificate of ${url.host} is not accepted (${code})`,
+      `The certificate of ${url.host} is rejected (${code})`,
       'Correct the host; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.',
     );
   }
   if (has(/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/)) {
     return fail(
-      `${url.host} takes the connection, but does not answer within ${API_PROBE_TIMEOUT_MS / 1_000} s`,
-      'Ask whoever runs the service, or what stands in front of it (proxy, firewall).',
+      `${url.host} accepts the connection, but does not respond within ${API_PROBE_TIMEOUT_MS / 1_000} s`,
+      'Check the service, and proxies and firewalls in front of it.',
     );
   }
   return fail(
     `${url.host} cannot be reached (${code})`,
-    'Correct COMPLIANCE_API_URL, or let this machine out to it (firewall, proxy); `docket sandbox` is a stand-in.',
+    'Correct COMPLIANCE_API_URL, or allow the connection (firewall, proxy); `docket sandbox` is a substitute for trials.',
   );
 }
 
@@ -90,12 +93,12 @@ function errorCodes(error: unknown): string[] {
 export function evaluateCertificate(until: number, now: number): CheckResult {
   const days = Math.floor((until - now) / DAY_MS);
   const detail = `valid until ${new Date(until).toISOString().slice(0, 10)}`;
-  const remedy = 'Whoever runs the service has to renew it: afterwards no call works.';
+  const remedy = 'The operator of the service has to renew it: after that day every call fails.';
   if (days < 0) return fail(`expired on ${new Date(until).toISOString().slice(0, 10)}`, remedy);
   return days < 14 ? warn(`${detail}, in ${days} days`, remedy) : ok(detail);
 }
 
-/** Asks the service as a stranger: no key is shown and no call of any key is spent. Throws the reason of `stopped` alone. */
+/** Makes an unauthenticated request, which costs no key a call. Throws only the reason of `stopped`. */
 export async function checkApi(base: string, clock: Clock, stopped: AbortSignal): Promise<Finding[]> {
   const url = new URL(base);
   try {
@@ -115,7 +118,7 @@ export async function checkApi(base: string, clock: Clock, stopped: AbortSignal)
       { what: 'API', ...evaluateReply({ status: statusCode, code: problemCode(text), ms: after - before }, url) },
     ];
     const date = Date.parse(typeof headers.date === 'string' ? headers.date : '');
-    // The header leaves out the fraction of its second.
+    // The header has no fraction of a second.
     if (Number.isFinite(date)) {
       findings.push({
         what: 'API clock',

@@ -12,38 +12,39 @@ export interface DiskUsage {
   readonly total: number;
 }
 
-/** A pack is a few megabytes, and an archive keeps every one of them. */
 export function evaluateDiskUsage({ free, total }: DiskUsage): CheckResult {
   const detail = `${formatByteSize(free)} free`;
-  const remedy = 'Make room, or let old runs go: DOCKET_ARCHIVE_DAYS, retention_days in org.yaml.';
+  const remedy = 'Free disk space, or remove old runs: DOCKET_ARCHIVE_DAYS, retention_days in org.yaml.';
   if (free < 0.1 * GB) return fail(detail, remedy);
   return free < GB || free < total * 0.03 ? warn(detail, remedy) : ok(free < 10 * GB ? detail : 'more than 10 GB free');
 }
 
-/** What the archive's own trial found: it can be written, and it keeps what stands there. */
+/** The archive's own probe: writable, and protected against deletion. */
 export const evaluateArchiveProbe = ({
   ok: keeps,
   detail,
 }: {
   readonly ok: boolean;
   readonly detail: string;
-}): CheckResult =>
-  keeps ? ok(detail) : warn(detail, 'Let nothing take runs out but `docket` itself (docs/archive.md).');
+}): CheckResult => (keeps ? ok(detail) : warn(detail, 'Only `docket` itself should remove runs (docs/archive.md).'));
 
-export async function checkArchive(around: AppContext): Promise<Finding[]> {
-  const place = around.config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const folder = place.kind === 'directory' ? place.folder : place.staging;
-  const tried = await runCheck('Archive', () =>
-    withArchive(around, async ({ archive, storage, signing }) => {
+export async function checkArchive(context: AppContext): Promise<Finding[]> {
+  const location = context.config.DOCKET_ARCHIVE ?? {
+    kind: 'directory',
+    folder: resolve(context.workingDirectory ?? '', 'archive'),
+  };
+  const folder = location.kind === 'directory' ? location.folder : location.staging;
+  const archive = await runCheck('Archive', () =>
+    withArchive(context, async ({ archive: runs, storage, signing }) => {
       await signing?.ready();
-      // Where files are made may be another place than where they are kept.
-      await archive.discard(await archive.stage('doctor'));
+      // The staging folder may be on another disk.
+      await runs.discard(await runs.stage('doctor'));
       return evaluateArchiveProbe(await storage.probe());
     }),
   );
-  if (tried.state === 'fail') return [tried];
-  const room = await runCheck('Disk of the archive', async () => evaluateDiskUsage(await readDiskUsage(folder)));
-  return [tried, room];
+  if (archive.state === 'fail') return [archive];
+  const disk = await runCheck('Disk of the archive', async () => evaluateDiskUsage(await readDiskUsage(folder)));
+  return [archive, disk];
 }
 
 async function readDiskUsage(folder: string): Promise<DiskUsage> {

@@ -4,13 +4,12 @@ import { periodOf } from '../../definitions/periods/period.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
 import { type CheckResult, type Finding, fail, ok } from './finding.ts';
 
-/** What is known of the definitions. */
 export interface DefinitionCounts {
   readonly folder: string;
   readonly reports: number;
   readonly orgs: number;
   readonly faults: number;
-  /** Questions that a catalog we hold does not allow. */
+  /** Errors against the available catalogs. */
   readonly planErrors: number;
 }
 
@@ -18,30 +17,29 @@ const formatCount = (count: number, one: string, many = `${one}s`): string => `$
 
 export function evaluateDefinitions({ folder, reports, orgs, faults, planErrors }: DefinitionCounts): CheckResult {
   const detail = `${formatCount(reports, 'report')} of ${formatCount(orgs, 'organization')} in ${folder}`;
-  const wrong = faults + planErrors;
-  if (wrong > 0)
-    return fail(`${detail}, ${formatCount(wrong, 'fault')}`, '`docket check` shows each of them with its line.');
-  if (reports === 0) return fail(detail, '`docket init` writes a first one; DOCKET_JOBS names the folder.');
+  const errors = faults + planErrors;
+  if (errors > 0) return fail(`${detail}, ${formatCount(errors, 'error')}`, '`docket check` shows each with its line.');
+  if (reports === 0) return fail(detail, '`docket init` creates a first one; DOCKET_JOBS names the folder.');
   return ok(detail);
 }
 
-/** The definitions by themselves, and against the catalogs that are held: nothing is asked for. */
+/** Checks the definitions, also against the given catalogs. Makes no call. */
 export function checkDefinitions(jobs: Definitions, catalogs: ReadonlyMap<string, Catalog>, now: number): Finding {
-  let refused = 0;
+  let planErrors = 0;
   for (const definition of jobs.reports.values()) {
     const settings = jobs.orgs.get(definition.org);
     const catalog = catalogs.get(definition.org);
     if (settings === undefined || catalog === undefined) continue;
-    refused += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
+    planErrors += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
   }
   const { folder, reports, orgs, diagnostics } = jobs;
-  const facts = { folder, reports: reports.size, orgs: orgs.size, faults: diagnostics.length, planErrors: refused };
+  const facts = { folder, reports: reports.size, orgs: orgs.size, faults: diagnostics.length, planErrors };
   return { what: 'Definitions', ...evaluateDefinitions(facts) };
 }
 
 export function evaluateTemplates(folder: string, faults: number): CheckResult {
-  if (faults === 0) return ok(`${folder}, no faults`);
-  return fail(`${folder}, ${formatCount(faults, 'fault')}`, '`docket check` shows each of them with its line.');
+  if (faults === 0) return ok(`${folder}, no errors`);
+  return fail(`${folder}, ${formatCount(faults, 'error')}`, '`docket check` shows each with its line.');
 }
 
 export async function checkTemplateFolder(folder: string): Promise<Finding> {

@@ -16,55 +16,55 @@ import { checkSchedules } from './schedules.ts';
 import { checkTargets } from './targets.ts';
 
 export interface DiagnoseOptions {
-  /** Asks each organization's catalog, which costs its key one metrics call. */
+  /** Fetches each organization's catalog: one metrics call per key. */
   readonly askCatalogs: boolean;
-  /** Catalogs that are held already, by organization. */
+  /** Catalogs that the caller has already, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Everything that `docket start` needs, tried: nothing is sent and, unless the catalogs are asked for, no metrics call is
- * spent. One broken part hides no other. Throws the signal's reason alone.
+ * Checks everything that `docket start` needs. Sends nothing and, without `askCatalogs`, spends no metrics call. A failed
+ * check does not stop the others. Throws only the signal's reason.
  */
 export async function diagnose(
   jobs: Definitions,
-  around: AppContext,
+  context: AppContext,
   options: DiagnoseOptions,
 ): Promise<readonly Finding[]> {
-  const { config, env, clock } = around;
+  const { config, env, clock } = context;
   const now = clock.now();
   const zones = [...jobs.orgs.values()].map(({ timezone }) => timezone);
-  const { findings: ofRedis, redis } = await checkRedis(around);
+  const { findings: ofRedis, redis } = await checkRedis(context);
   try {
     const named = Boolean(env.REDIS_URL?.trim());
     const url = config.COMPLIANCE_API_URL;
     const api = url === undefined ? [API_URL_MISSING] : await checkApi(url, clock, options.signal);
-    // Whoever cannot be reached is not asked again for each key.
+    // An unreachable service would fail for each key again.
     const reached = url !== undefined && api.every(({ state, what }) => what !== 'API' || state !== 'fail');
     const { findings: ofKeys, catalogs } = reached
-      ? await checkApiKeys(jobs, around, { ...options, redis: named ? redis : undefined })
+      ? await checkApiKeys(jobs, context, { ...options, redis: named ? redis : undefined })
       : { findings: [], catalogs: options.known ?? new Map<string, Catalog>() };
     const { DOCKET_TEMPLATES: templates, DOCKET_ADMIN_TOKENS: tokens } = config;
     const findings = [...checkRuntime(zones, now), ...ofRedis, checkDefinitions(jobs, catalogs, now)];
-    findings.push(...(await checkBudgetSettings(jobs, around)));
-    findings.push(...(await checkReportScope(jobs, around)));
+    findings.push(...(await checkBudgetSettings(jobs, context)));
+    findings.push(...(await checkReportScope(jobs, context)));
     if (templates !== undefined) findings.push(await checkTemplateFolder(templates));
     findings.push(...api, ...ofKeys);
     const rest: readonly (() => Promise<readonly Finding[]>)[] = [
-      () => checkMailServers(jobs, around),
-      () => checkTargets(jobs, around),
+      () => checkMailServers(jobs, context),
+      () => checkTargets(jobs, context),
       async () => {
-        const identity = await checkDeploymentIdentity(around, redis);
-        // Not even a trial is written into what may be a bare mount point.
-        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(around))];
+        const identity = await checkDeploymentIdentity(context, redis);
+        // The folder may be an empty mount point: write nothing into it.
+        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),
     ];
-    for (const examine of rest) {
+    for (const check of rest) {
       options.signal.throwIfAborted();
-      findings.push(...(await examine()));
+      findings.push(...(await check()));
     }
     return findings;
   } finally {

@@ -1,15 +1,14 @@
 import { toDocketError } from '../../base/error.ts';
 
-/** What was found of one thing. */
 export interface CheckResult {
   readonly state: 'ok' | 'warn' | 'fail';
   /** Never a secret. */
   readonly detail: string;
-  /** What to do about it; absent when it is well. */
+  /** What to do; absent for `ok`. */
   readonly remedy?: string;
 }
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding extends CheckResult {
   readonly what: string;
 }
@@ -18,14 +17,14 @@ export const ok = (detail: string): CheckResult => ({ state: 'ok', detail });
 export const warn = (detail: string, remedy: string): CheckResult => ({ state: 'warn', detail, remedy });
 export const fail = (detail: string, remedy: string): CheckResult => ({ state: 'fail', detail, remedy });
 
-/** What went wrong, as a verdict. */
+/** A failed check. */
 export function resultOfError(thrown: unknown): CheckResult {
   const { message, got, next } = toDocketError(thrown);
   const detail = got === undefined ? message : `${message} (${got})`;
   return { state: 'fail', detail, ...(next === undefined ? {} : { remedy: next }) };
 }
 
-/** A finding for what the look throws, too: one broken part must not hide the others. */
+/** Turns a thrown error into a finding, so that the other checks continue. */
 export async function runCheck(what: string, look: () => CheckResult | Promise<CheckResult>): Promise<Finding> {
   try {
     return { what, ...(await look()) };

@@ -1,6 +1,7 @@
 import { resolve4, resolveMx } from 'node:dns/promises';
 import { signsFor } from '../../base/config/smtp-variables.ts';
 import type { AppContext } from '../../base/context.ts';
+import { isErrno } from '../../base/errno.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
@@ -11,9 +12,8 @@ import { probeSmtp } from '../../deliver/targets/email/smtp/smtp-probe.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { type CheckResult, type Finding, fail, ok, runCheck, warn } from './finding.ts';
 
-/** What a handshake has shown. */
 export interface SmtpHandshake {
-  /** In words, without a secret. */
+  /** Never a secret. */
   readonly detail: string;
   readonly encrypted: boolean;
   readonly host: string;
@@ -23,47 +23,46 @@ export function evaluateHandshake({ detail, encrypted, host }: SmtpHandshake): C
   if (encrypted) return ok(`${detail}, over TLS`);
   if (/^(localhost|127(\.\d+){3}|::1)$/.test(host)) return ok(`${detail}, without TLS on this machine`);
   return warn(
-    `${detail}, without TLS: whoever is in between can read the reports`,
-    'Use smtps://, or smtp://…?tls=required where the server has STARTTLS.',
+    `${detail}, without TLS: anybody on the network path can read the reports`,
+    'Use smtps://, or smtp://…?tls=required if the server supports STARTTLS.',
   );
 }
 
-/** What DNS knows of the sender's domain; undefined: it could not be asked. */
+/** Whether DNS has a mail server or an address for the sender's domain; undefined: DNS failed. */
 export type DomainLookup = { readonly receives: boolean } | undefined;
 
 export function evaluateSender(from: string | undefined, domain: DomainLookup, signs: string | undefined): CheckResult {
-  if (from === undefined) return fail('MAIL_FROM is not set', 'Set it to the address that reports come from.');
+  if (from === undefined) return fail('MAIL_FROM is not set', 'Set it to the sender address of reports.');
   const plain = canonicalAddress(from);
   if (plain === undefined) {
     return fail('MAIL_FROM is no plain address', 'Write it as name@domain.example, without a display name.');
   }
   if (signs !== undefined && !signsFor(signs, plain)) {
     return warn(
-      `${plain}, but DKIM signs for ${signs}: its mail leaves unsigned`,
-      'Use a sender of the domain that is signed for, or a key of the sender’s domain.',
+      `${plain}, but DKIM signs for ${signs}: its mail is not signed`,
+      'Use a sender of that domain, or a key of the sender’s domain.',
     );
   }
   if (domain !== undefined && !domain.receives) {
     return warn(
       `${plain}, whose domain has neither a mail server nor an address in DNS`,
-      'Correct MAIL_FROM: bounces have nowhere to go, and many receivers refuse such a sender.',
+      'Correct MAIL_FROM: bounces cannot be delivered, and many servers reject such a sender.',
     );
   }
   return ok(plain);
 }
 
-/** Names that nobody can register (RFC 2606, RFC 6761): there is nothing to look up. */
+/** Reserved names (RFC 2606, RFC 6761): not in DNS. */
 const RESERVED_DOMAINS = /(^|\.)(example|test|invalid|localhost|local|internal|example\.(com|net|org))$/;
 
-/** Whether anything receives mail for the domain. */
+/** Whether the domain receives mail; undefined if DNS failed. */
 export async function lookUpDomain(domain: string): Promise<DomainLookup> {
   if (RESERVED_DOMAINS.test(domain)) return undefined;
   const found = async (look: () => Promise<readonly unknown[]>): Promise<boolean | undefined> => {
     try {
       return (await look()).length > 0;
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      return code === 'ENOTFOUND' || code === 'ENODATA' ? false : undefined;
+      return isErrno(error, 'ENOTFOUND', 'ENODATA') ? false : undefined;
     }
   };
   const answers = [await found(() => resolveMx(domain)), await found(() => resolve4(domain))];
@@ -71,9 +70,9 @@ export async function lookUpDomain(domain: string): Promise<DomainLookup> {
   return answers.includes(undefined) ? undefined : { receives: false };
 }
 
-/** Every mail server that a delivery would use, once; the senders and the keys that sign. */
-export async function checkMailServers(jobs: Definitions, around: AppContext): Promise<Finding[]> {
-  const { config, env } = around;
+/** Checks every mail server of the deliveries once, the senders and the DKIM keys. */
+export async function checkMailServers(jobs: Definitions, context: AppContext): Promise<Finding[]> {
+  const { config, env } = context;
   const mailing = new Set(
     [...jobs.reports.values()]
       .filter(({ deliveries }) => deliveries.some((each) => targetOf(each, TARGETS).target.usesMailServer))
@@ -82,11 +81,11 @@ export async function checkMailServers(jobs: Definitions, around: AppContext): P
   const orgs = [...jobs.orgs.values()];
   const own = orgs.filter(({ id, smtp }) => mailing.has(id) && smtp?.url !== undefined);
   const handshake = async (settings: Parameters<typeof resolveMailServer>[0]): Promise<CheckResult> => {
-    const server = await resolveMailServer(settings, around);
+    const server = await resolveMailServer(settings, context);
     if (server === undefined) {
       return fail(
         'SMTP_URL is not set',
-        'Set it: reports have e-mail deliveries. `docket sandbox --mail` is a stand-in.',
+        'Set it: reports have e-mail deliveries. `docket sandbox --mail` is a substitute for trials.',
       );
     }
     return evaluateHandshake(await probeSmtp(server.url, server.options));

@@ -9,13 +9,13 @@ import { assertSuitable } from '../../redis/server-check.ts';
 import { evaluateClockSkew, evaluateClockSteps, REDIS_SKEW_LIMITS } from './clock.ts';
 import { type CheckResult, type Finding, fail, formatByteSize, ok, resultOfError, runCheck, warn } from './finding.ts';
 
-/** What a server's INFO says of keeping what it holds. */
+/** Persistence according to INFO. */
 export interface Persistence {
-  /** Whether each write goes to a log. */
+  /** appendonly yes. */
   readonly logged: boolean;
-  /** Whether anything survives a restart; undefined where the server does not let us ask. */
+  /** Whether data survives a restart; undefined if the server does not tell. */
   readonly persistent: boolean | undefined;
-  /** Why its last write to the disk failed; undefined when it did not. */
+  /** The error of the last write to disk. */
   readonly writeError: string | undefined;
 }
 
@@ -23,38 +23,38 @@ export function evaluatePersistence({ logged, persistent, writeError }: Persiste
   if (writeError !== undefined) {
     return fail(
       `Redis could not write to its disk (${writeError})`,
-      'Give it room and rights in its folder: it loses what it holds, or refuses writes.',
+      'Free disk space and fix permissions of its folder: it loses data, or refuses writes.',
     );
   }
   const remedy =
-    'Turn on `appendonly yes`, best with `appendfsync always`; `docket start --require-durable` insists on it.';
+    'Turn on `appendonly yes`, best with `appendfsync always`; `docket start --require-durable` requires it.';
   if (logged) return ok('each write is logged (appendonly yes)');
-  if (persistent === undefined) return ok('not told by the server: ask whoever runs it whether it survives a restart');
-  if (persistent) return warn('snapshots alone: what came after the last one is lost in a crash', remedy);
-  return warn('nothing kept on disk: a restart of Redis forgets runs and deliveries', remedy);
+  if (persistent === undefined) return ok('unknown: ask the operator of Redis whether data survives a restart');
+  if (persistent) return warn('snapshots only: changes after the last one are lost in a crash', remedy);
+  return warn('no persistence: runs and deliveries are lost when Redis restarts', remedy);
 }
 
-/** Bytes; 0 of `limit`: none. */
+/** Bytes; `limit` 0: none. */
 export interface MemoryUsage {
   readonly used: number;
   readonly limit: number;
-  /** Of the machine; 0 where the server does not tell. */
+  /** Memory of the machine; 0 if unknown. */
   readonly machine: number;
 }
 
 export function evaluateMemory({ used, limit, machine }: MemoryUsage): CheckResult {
-  const most = limit > 0 ? limit : machine;
+  const maximum = limit > 0 ? limit : machine;
   const detail = `${formatByteSize(used)} used, ${limit > 0 ? `limit ${formatByteSize(limit)}` : 'no limit of its own'}`;
   const remedy = 'Raise maxmemory (the policy has to stay noeviction): a full Redis refuses to write, and runs wait.';
-  if (most === 0 || used < most * 0.75) return ok(detail);
-  return used < most * 0.9 ? warn(detail, remedy) : fail(detail, remedy);
+  if (maximum === 0 || used < maximum * 0.75) return ok(detail);
+  return used < maximum * 0.9 ? warn(detail, remedy) : fail(detail, remedy);
 }
 
 /** @param ms the median of some pings */
 export function evaluateLatency(ms: number): CheckResult {
   const detail = `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms a round trip`;
   const remedy =
-    'Put Redis nearer, or find out what holds it up (`redis-cli --latency`, SLOWLOG): a run asks it some fifteen times.';
+    'Move Redis closer, or find the cause (`redis-cli --latency`, SLOWLOG): a run makes about fifteen round trips.';
   if (ms <= 50) return ok(ms <= 10 ? 'at most 10 ms a round trip' : 'at most 50 ms a round trip');
   return ms <= 1_000 ? warn(detail, remedy) : fail(detail, remedy);
 }

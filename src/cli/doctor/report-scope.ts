@@ -5,11 +5,11 @@ import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import { readScopePolicy } from '../../services/definitions/report-scope.ts';
 import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
 
-/** What the deployment and its definitions say of which secrets and destinations reports may have. */
+/** The scope of secrets and destinations of reports. */
 export interface ReportScopeFacts {
-  /** Folders that are named for secrets. */
+  /** Number of folders in DOCKET_SECRET_FOLDERS. */
   readonly folders: number;
-  /** A deployment that requires destinations. */
+  /** DOCKET_REQUIRE_DESTINATIONS. */
   readonly required: boolean;
   /** Organizations without `destinations`. */
   readonly open: readonly string[];
@@ -18,17 +18,17 @@ export interface ReportScopeFacts {
 }
 
 export function evaluateSecretFolders({ folders }: Pick<ReportScopeFacts, 'folders'>): CheckResult {
-  if (folders > 0) return ok(`reports may refer to files in ${folders} ${folders === 1 ? 'folder' : 'folders'} alone`);
+  if (folders > 0) return ok(`reports may only refer to files in ${folders} ${folders === 1 ? 'folder' : 'folders'}`);
   return warn(
     'a report may refer to any file that this process can read',
-    'Set DOCKET_SECRET_FOLDERS to the folders that hold secrets.',
+    'Set DOCKET_SECRET_FOLDERS to the folders that contain secrets.',
   );
 }
 
 export function evaluateDestinations({ required, open }: Pick<ReportScopeFacts, 'required' | 'open'>): CheckResult {
   const shown = `${open.slice(0, 5).join(', ')}${open.length > 5 ? ` and ${open.length - 5} more` : ''}`;
   if (open.length === 0) return ok('every organization lists its own');
-  if (required) return ok(`required; without any, and so e-mail alone: ${shown}`);
+  if (required) return ok(`required; none, so only e-mail, for: ${shown}`);
   return warn(
     `reports may be delivered anywhere: ${shown}`,
     'List hosts, buckets and folders under "destinations" in org.yaml; DOCKET_REQUIRE_DESTINATIONS=on requires it.',
@@ -36,17 +36,17 @@ export function evaluateDestinations({ required, open }: Pick<ReportScopeFacts, 
 }
 
 export function evaluateScope({ faults, warnings }: Pick<ReportScopeFacts, 'faults' | 'warnings'>): CheckResult {
-  const remedy = '`docket check` shows each of them with its line.';
+  const remedy = '`docket check` shows each with its line.';
   if (faults > 0) return fail(`${faults} secrets or destinations of reports are refused`, remedy);
   if (warnings > 0)
     return warn(`${warnings} secrets or destinations of reports will be refused by a later version`, remedy);
   return ok('every report stays within its organization');
 }
 
-export async function checkReportScope(jobs: Definitions, around: AppContext): Promise<Finding[]> {
-  const policy = readScopePolicy(around);
+export async function checkReportScope(jobs: Definitions, context: AppContext): Promise<Finding[]> {
+  const policy = readScopePolicy(context);
   const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
-  const seen: ReportScopeFacts = {
+  const facts: ReportScopeFacts = {
     folders: policy.secrets.allowedFolders.length,
     required: policy.destinations.required,
     open: [...jobs.orgs.values()].flatMap(({ id, destinations }) => (destinations === undefined ? [id] : [])),
@@ -54,8 +54,8 @@ export async function checkReportScope(jobs: Definitions, around: AppContext): P
     warnings: warnings.length,
   };
   return [
-    { what: 'Scope of reports', ...evaluateScope(seen) },
-    { what: 'Secret folders', ...evaluateSecretFolders(seen) },
-    { what: 'Destinations', ...evaluateDestinations(seen) },
+    { what: 'Scope of reports', ...evaluateScope(facts) },
+    { what: 'Secret folders', ...evaluateSecretFolders(facts) },
+    { what: 'Destinations', ...evaluateDestinations(facts) },
   ];
 }

@@ -6,16 +6,16 @@ import { TARGETS, targetProbe } from '../../deliver/targets/registry.ts';
 import { createReportScope } from '../../services/definitions/report-scope.ts';
 import { type Finding, ok, runCheck } from './finding.ts';
 
-/** Probes every target of every report, once for each organization. */
+/** Probes every target once per organization; leaves nothing behind. */
 export async function checkTargets(
   jobs: Pick<Definitions, 'orgs' | 'reports'>,
-  around: AppContext,
+  context: AppContext,
   targets = TARGETS,
 ): Promise<Finding[]> {
-  const { clock, workingDirectory = process.cwd() } = around;
-  const scope = createReportScope(around, () => jobs.orgs);
+  const { clock, workingDirectory = process.cwd() } = context;
+  const scope = createReportScope(context, () => jobs.orgs);
   const findings: Finding[] = [];
-  const tried = new Set<string>();
+  const probed = new Set<string>();
   for (const definition of jobs.reports.values()) {
     const { org, report, title, deliveries } = definition;
     const settings = jobs.orgs.get(org);
@@ -29,11 +29,11 @@ export async function checkTargets(
       workingDirectory,
     };
     for (const delivery of deliveries) {
-      const probe = targetProbe(delivery, context, targets);
-      const what = `${probe?.name} of ${org}`;
-      if (probe === undefined || tried.has(what)) continue;
-      tried.add(what);
-      findings.push(await runCheck(what, async () => ok(await probe.probe())));
+      const target = targetProbe(delivery, context, targets);
+      const what = `${target?.name} of ${org}`;
+      if (target === undefined || probed.has(what)) continue;
+      probed.add(what);
+      findings.push(await runCheck(what, async () => ok(await target.probe())));
     }
   }
   return findings;

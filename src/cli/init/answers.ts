@@ -11,20 +11,20 @@ import { looksLikeSecret } from '../../definitions/yaml/secret-detection.ts';
 export const STARTER_REPORTS = ['weekly', 'monthly', 'both'] as const;
 export type StarterReport = (typeof STARTER_REPORTS)[number];
 
-/** Everything that the first organization and its reports are written from. No secret is among it. */
+/** Everything that the first organization and its reports are generated from; no secrets. */
 export interface Answers {
   /** Base URL of the Compliance Service. */
   readonly url: string;
   readonly key: SecretRef;
   /** The organization's folder. */
   readonly org: string;
-  /** How reports name it; absent: the folder. */
+  /** Its name in reports; absent: the folder's. */
   readonly name?: string;
   readonly serviceOrg: number | 'current';
   readonly timezone: string;
   /** At least one. */
   readonly to: readonly string[];
-  /** What the allow-list gets: the addresses, or their domains. */
+  /** The allow-list: the addresses, or their domains. */
   readonly allow: 'address' | 'domain';
   readonly owner: string;
   readonly report: StarterReport;
@@ -37,18 +37,17 @@ export interface Answers {
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What is wrong with an answer, as a sentence for whoever gave it. It never repeats what may be a secret. */
+/** Returns what is wrong with an answer, or undefined. The text never repeats the answer, which may be a secret. */
 export type Validate = (text: string) => string | undefined;
 
 const PASTED_KEY_MESSAGE =
-  'That looks like a key itself. Docket writes down where a key is, never the key: set it in the environment (export NAME=…) or save it in a file, and give the name here. If it is in the history of your shell now, remove it there.';
+  'That looks like a key itself. Docket stores where a key is, never the key: set it in the environment (export NAME=…) or save it in a file, and give the name here. If it is in the history of your shell now, remove it there.';
 
 export const validateUrl: Validate = (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return 'A URL is needed, e.g. https://api.example.com';
-  if (url.username !== '' || url.password !== '')
-    return 'No user or password in the URL: the key is all that is shown.';
-  return url.search === '' && url.hash === '' ? undefined : 'The base URL alone, without "?" and "#".';
+  if (url.username !== '' || url.password !== '') return 'The URL must not contain a user or password.';
+  return url.search === '' && url.hash === '' ? undefined : 'Only the base URL, without "?" and "#".';
 };
 
 export const validateKeyEnv: Validate = (text) => {
@@ -60,7 +59,7 @@ export const validateKeyEnv: Validate = (text) => {
 };
 
 export const validateKeyFile: Validate = (text) => {
-  if (text.trim() === '') return 'The path of the file that holds the key.';
+  if (text.trim() === '') return 'The path of the file that contains the key.';
   return looksLikeSecret(text) ? PASTED_KEY_MESSAGE : undefined;
 };
 
@@ -73,18 +72,18 @@ export const validateTimezone: Validate = (text) =>
 export const validateAddress: Validate = (text) =>
   canonicalAddress(text) === undefined ? 'A plain e-mail address, e.g. lead@acme.example' : undefined;
 
-/** Owners and senders are read more strictly than recipients: no signs that only machines have in their names. */
+/** Stricter than for recipients: owners and senders are validated as ordinary e-mail addresses. */
 export const validateOwner: Validate = (text) =>
   validateAddress(text) ??
-  (z.email().safeParse(text).success ? undefined : 'A usual e-mail address, e.g. ops@acme.example');
+  (z.email().safeParse(text).success ? undefined : 'An ordinary e-mail address, e.g. ops@acme.example');
 
-/** Several addresses with commas or spaces. */
+/** Addresses separated by commas or spaces. */
 export const splitAddresses = (text: string): string[] => text.split(/[\s,;]+/).filter(Boolean);
 
 export const validateAddresses: Validate = (text) => {
   const all = splitAddresses(text);
   if (all.length === 0) return 'At least one address.';
-  return all.map(validateAddress).find((fault) => fault !== undefined);
+  return all.map(validateAddress).find((problem) => problem !== undefined);
 };
 
 export const validateSmtpUrl: Validate = (text) => {
@@ -92,10 +91,10 @@ export const validateSmtpUrl: Validate = (text) => {
   if (url === undefined || !/^smtps?:$/.test(url.protocol) || url.hostname === '')
     return 'smtp://host:port or smtps://host:port';
   if (url.password === '' && url.username === '') return undefined;
-  return 'No user or password here, since this is written into a file: set SMTP_URL in the environment instead.';
+  return 'No user or password here, since the URL is written into a file: set SMTP_URL in the environment instead.';
 };
 
-/** A Redis without a login, which alone may be written down. */
+/** The URL is written into a file: no user or password. */
 export const validateRedisUrl: Validate = (text) =>
   typeof parseRedisUrl(text) === 'string' || /@/.test(text) ? 'A Redis URL without user and password' : undefined;
 
@@ -104,19 +103,21 @@ export const validateServiceOrg: Validate = (text) =>
     ? undefined
     : 'The organization’s number at the API, or current';
 
-/** An answer that was given as a flag. Throws `usage.invalid`, which does not repeat it where it may be a secret. */
-export function validatedFlag(flag: string, text: string, look: Validate): string {
-  const fault = look(text);
-  if (fault === undefined) return text;
-  const safe = look !== validateKeyEnv && look !== validateKeyFile && look !== validateSmtpUrl && look !== validateUrl;
-  throw new DocketError('usage.invalid', `${flag} is not usable. ${fault}${/[.!]$/.test(fault) ? '' : '.'}`, {
+const MAY_BE_SECRET: readonly Validate[] = [validateKeyEnv, validateKeyFile, validateSmtpUrl, validateUrl];
+
+/** A flag's answer. Throws `usage.invalid`, which does not repeat an answer that may be a secret. */
+export function validatedFlag(flag: string, text: string, validate: Validate): string {
+  const problem = validate(text);
+  if (problem === undefined) return text;
+  const safe = !MAY_BE_SECRET.includes(validate);
+  throw new DocketError('usage.invalid', `Invalid value. ${problem}${/[.!]$/.test(problem) ? '' : '.'}`, {
     where: flag,
     ...(safe ? { got: JSON.stringify(text.slice(0, 80)) } : {}),
     next: 'See `docket init --help`.',
   });
 }
 
-/** `Acme Payments` → `acme-payments`; undefined where nothing of it can be in a folder's name. */
+/** `Acme Payments` → `acme-payments`; undefined if no valid id remains. */
 export function idFromName(name: string): string | undefined {
   const id = name
     .normalize('NFKD')
@@ -129,13 +130,13 @@ export function idFromName(name: string): string | undefined {
   return ID_PATTERN.test(id) ? id : undefined;
 }
 
-/** The variable that most likely holds the key: the only `…_API_KEY` there is. */
+/** The only `…_API_KEY` variable, which most likely contains the key. */
 export function guessKeyVariable(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const names = Object.keys(env).filter((name) => /_API_KEY$/.test(name) && ENV_NAME.test(name) && env[name]?.trim());
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Whether the reference leads to something; a file that is empty counts as nothing. */
+/** Whether the variable or the file exists and is not empty. */
 export async function isSecretSet(ref: SecretRef, env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   if ('env' in ref) return Boolean(env[ref.env]?.trim());
   return await stat(ref.file).then(
@@ -144,12 +145,12 @@ export async function isSecretSet(ref: SecretRef, env: Readonly<Record<string, s
   );
 }
 
-/** What to do so that the key is there, as commands that can be typed. */
+/** Shell commands that set the key. */
 export const secretSetupCommand = (ref: SecretRef): string =>
   'env' in ref
     ? `export ${ref.env}='…'        # the key itself, between the quotes`
     : `(umask 077; cat > ${quoteForShell(ref.file)})        # paste the key, Enter, Ctrl-D`;
 
-/** A word for a POSIX shell; as it is where nothing in it means anything to one. */
+/** A word for a POSIX shell, quoted only if needed. */
 export const quoteForShell = (word: string): string =>
   /^[\w@%+=:,./?-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

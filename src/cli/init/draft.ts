@@ -7,6 +7,7 @@ import {
   idFromName,
   type StarterReport,
   splitAddresses,
+  type Validate,
   validateAddresses,
   validatedFlag,
   validateKeyEnv,
@@ -49,64 +50,61 @@ export const parseServiceOrg = (text: string): number | 'current' => (text === '
 
 export const parseAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
 
-/** What the flags answer. Throws `usage.invalid` for the first that is not usable. */
+/** The answers of the flags. Throws `usage.invalid` for the first invalid one. */
 export function draftFromFlags(flags: InitFlags): Draft {
   const { url, keyEnv, keyFile, org, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom } = flags;
-  const given = <T, R>(value: T | undefined, read: (value: T) => R): R | undefined =>
-    value === undefined ? undefined : read(value);
+  const parsed = <T, R>(value: T | undefined, parse: (value: T) => R): R | undefined =>
+    value === undefined ? undefined : parse(value);
   return {
-    url: given(url, (text) => validatedFlag('--url', text, validateUrl)),
+    url: parsed(url, (text) => validatedFlag('--url', text, validateUrl)),
     key:
-      given(keyEnv, (text): SecretRef => ({ env: validatedFlag('--key-env', text, validateKeyEnv) })) ??
-      given(keyFile, (text): SecretRef => ({ file: validatedFlag('--key-file', text, validateKeyFile) })),
-    org: given(org, (text) => validatedFlag('--org', text, validateOrgId)),
-    serviceOrg: given(serviceOrg, (text) => parseServiceOrg(validatedFlag('--service-org', text, validateServiceOrg))),
-    timezone: given(timezone, (text) => validatedFlag('--timezone', text, validateTimezone)),
-    to: given(to, (texts) => parseAddresses(validatedFlag('--to', texts.join(' '), validateAddresses))),
+      parsed(keyEnv, (text): SecretRef => ({ env: validatedFlag('--key-env', text, validateKeyEnv) })) ??
+      parsed(keyFile, (text): SecretRef => ({ file: validatedFlag('--key-file', text, validateKeyFile) })),
+    org: parsed(org, (text) => validatedFlag('--org', text, validateOrgId)),
+    serviceOrg: parsed(serviceOrg, (text) => parseServiceOrg(validatedFlag('--service-org', text, validateServiceOrg))),
+    timezone: parsed(timezone, (text) => validatedFlag('--timezone', text, validateTimezone)),
+    to: parsed(to, (texts) => parseAddresses(validatedFlag('--to', texts.join(' '), validateAddresses))),
     allow,
-    owner: given(owner, (text) => plain(validatedFlag('--owner', text, validateOwner))),
+    owner: parsed(owner, (text) => plain(validatedFlag('--owner', text, validateOwner))),
     report,
-    smtpUrl: given(smtpUrl, (text) => validatedFlag('--smtp-url', text, validateSmtpUrl)),
-    mailFrom: given(mailFrom, (text) => plain(validatedFlag('--mail-from', text, validateOwner))),
+    smtpUrl: parsed(smtpUrl, (text) => validatedFlag('--smtp-url', text, validateSmtpUrl)),
+    mailFrom: parsed(mailFrom, (text) => plain(validatedFlag('--mail-from', text, validateOwner))),
   };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment already answers; a URL with a password in it is not ours to write down. */
+/** The answers of the environment, without URLs that contain a password: they must not be written into a file. */
 export function draftFromEnvironment(env: Environment): Draft {
-  const usable = (name: string, fault: (text: string) => string | undefined): string | undefined => {
+  const valid = (name: string, validate: Validate): string | undefined => {
     const text = env[name]?.trim();
-    return text && fault(text) === undefined ? text : undefined;
+    return text && validate(text) === undefined ? text : undefined;
   };
   const variable = guessKeyVariable(env);
   return {
-    url: usable('COMPLIANCE_API_URL', validateUrl),
+    url: valid('COMPLIANCE_API_URL', validateUrl),
     key: variable === undefined ? undefined : { env: variable },
-    smtpUrl: usable('SMTP_URL', validateSmtpUrl),
-    mailFrom: usable('MAIL_FROM', validateOwner),
-    redisUrl: usable('REDIS_URL', validateRedisUrl),
+    smtpUrl: valid('SMTP_URL', validateSmtpUrl),
+    mailFrom: valid('MAIL_FROM', validateOwner),
+    redisUrl: valid('REDIS_URL', validateRedisUrl),
   };
 }
 
-/** The machine's own zone; UTC where it has none that the API would know. */
+/** The zone of this machine; UTC if it has no IANA zone. */
 export function systemTimezone(): string {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return validateTimezone(zone) === undefined ? zone : 'UTC';
 }
 
-/** What the service knows of the organization that is meant. */
+/** The organization's entry at the service; undefined if unknown. */
 export function ownOrganization({ organizations = [] }: ServiceInfo, serviceOrg: number | 'current' | undefined) {
   if (typeof serviceOrg === 'number') return organizations.find(({ id }) => id === serviceOrg);
-  // A key that reaches several does not say which of them is its own.
+  // Of several organizations, the service does not tell which is the key's own.
   return organizations.length === 1 ? organizations[0] : undefined;
 }
 
-/**
- * The whole answers, defaults in place of what was not said. Throws one `usage.invalid` with everything that is missing
- * and has no default.
- */
-export function completeAnswers(draft: Draft, seen: ServiceInfo): Answers {
+/** Fills in the defaults. Throws one `usage.invalid` that lists every missing answer without a default. */
+export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
   const {
     url,
     key,
@@ -116,7 +114,7 @@ export function completeAnswers(draft: Draft, seen: ServiceInfo): Answers {
     allow = 'address',
     report = 'weekly',
   } = draft;
-  const known = ownOrganization(seen, serviceOrg);
+  const known = ownOrganization(service, serviceOrg);
   const owner = draft.owner ?? to?.find((address) => validateOwner(address) === undefined);
   const org = draft.org ?? (known === undefined ? undefined : idFromName(known.name));
   const missing = [
@@ -124,13 +122,13 @@ export function completeAnswers(draft: Draft, seen: ServiceInfo): Answers {
     ...(key === undefined ? ['--key-env NAME or --key-file PATH'] : []),
     ...(org === undefined ? ['--org <short name>'] : []),
     ...(to === undefined ? ['--to <address>'] : []),
-    ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is a usual one)'] : []),
+    ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is an ordinary address)'] : []),
   ];
   if (url === undefined || key === undefined || org === undefined || to === undefined || owner === undefined) {
-    throw new DocketError('usage.invalid', 'Something is missing that has no default; nothing was written.', {
+    throw new DocketError('usage.invalid', 'Required answers are missing; nothing was written.', {
       where: 'docket init',
       expected: missing.join(', '),
-      next: 'Add it, or run `docket init` on a terminal, which asks.',
+      next: 'Add them, or run `docket init` on a terminal, which prompts for them.',
     });
   }
   const { smtpUrl, mailFrom, redisUrl } = draft;
@@ -152,6 +150,6 @@ export function completeAnswers(draft: Draft, seen: ServiceInfo): Answers {
   };
 }
 
-/** Whether the service's name of an organization can stand in a file and on a cover as it is. */
+/** Whether the service's name of an organization is one line of printable text. */
 const isLine = (name: string): boolean =>
   name.trim() !== '' && name.length <= 200 && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(name);

@@ -19,7 +19,7 @@ import {
 import { type Draft, ownOrganization, parseAddresses, systemTimezone } from './draft.ts';
 import type { ServiceInfo } from './query-service.ts';
 
-/** Where questions are put and answered; the terminal when absent. */
+/** Default: the terminal of the process. */
 export interface PromptStreams {
   readonly input?: Readable;
   readonly output?: Writable;
@@ -27,7 +27,7 @@ export interface PromptStreams {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the person said, or `run.cancelled` for Ctrl-C and Escape, which no signal comes of while a question stands. */
+/** Throws `run.cancelled` for Ctrl-C and Escape, which cause no signal during a prompt. */
 function unwrapAnswer<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {
   if (!isCancel(answer)) return answer;
   throw new DocketError('run.cancelled', 'Stopped; nothing was written.');
@@ -35,108 +35,119 @@ function unwrapAnswer<Value extends string | number>(answer: Value | typeof CANC
 
 async function promptText(
   message: string,
-  look: Validate,
-  first: string | undefined,
-  desk: PromptStreams,
-  hint?: string,
+  validate: Validate,
+  initial: string | undefined,
+  streams: PromptStreams,
+  placeholder?: string,
 ): Promise<string> {
   const answer = await text({
     message,
-    ...(hint === undefined ? {} : { placeholder: hint }),
-    ...(first === undefined ? {} : { initialValue: first }),
-    validate: (given) => look(given?.trim() ?? ''),
-    ...desk,
+    ...(placeholder === undefined ? {} : { placeholder }),
+    ...(initial === undefined ? {} : { initialValue: initial }),
+    validate: (input) => validate(input?.trim() ?? ''),
+    ...streams,
   });
   return unwrapAnswer(answer).trim();
 }
 
-/** The service and where its key is. What the draft has is not asked; what the environment has is offered. */
+/** Prompts for the URL and the key unless the draft has them. The defaults are the initial values. */
 export async function promptService(
   draft: Draft,
-  offered: Draft,
+  defaults: Draft,
   env: Environment,
-  desk: PromptStreams = {},
+  streams: PromptStreams = {},
 ): Promise<Draft> {
   const url =
     draft.url ??
-    (await promptText('URL of the Compliance Service', validateUrl, offered.url, desk, 'https://api.example.com'));
-  const key = draft.key ?? (await promptApiKey(offered.key, desk));
+    (await promptText('URL of the Compliance Service', validateUrl, defaults.url, streams, 'https://api.example.com'));
+  const key = draft.key ?? (await promptApiKey(defaults.key, streams));
   if (!(await isSecretSet(key, env))) {
-    note(`${secretSetupCommand(key)}`, 'The key is not there yet. Set it, now or later, with:', desk);
+    note(`${secretSetupCommand(key)}`, 'The key is not set yet. Set it, now or later, with:', streams);
   }
   return { ...draft, url, key };
 }
 
-async function promptApiKey(offered: SecretRef | undefined, desk: PromptStreams): Promise<SecretRef> {
+async function promptApiKey(defaultKey: SecretRef | undefined, streams: PromptStreams): Promise<SecretRef> {
   const kind = unwrapAnswer(
     await select<'env' | 'file'>({
-      message: 'Where is the API key? (Docket writes down where, never the key)',
+      message: 'Where is the API key? (Docket stores the reference, never the key)',
       options: [
         { value: 'env', label: 'in an environment variable' },
         { value: 'file', label: 'in a file' },
       ],
       initialValue: 'env',
-      ...desk,
+      ...streams,
     }),
   );
   if (kind === 'file')
-    return { file: await promptText('Path of the file', validateKeyFile, undefined, desk, '/run/secrets/api-key') };
-  const first = offered !== undefined && 'env' in offered ? offered.env : 'COMPLIANCE_API_KEY';
-  return { env: await promptText('Name of the variable', validateKeyEnv, first, desk) };
+    return { file: await promptText('Path of the file', validateKeyFile, undefined, streams, '/run/secrets/api-key') };
+  const initial = defaultKey !== undefined && 'env' in defaultKey ? defaultKey.env : 'COMPLIANCE_API_KEY';
+  return { env: await promptText('Name of the variable', validateKeyEnv, initial, streams) };
 }
 
-/** Which organization it is about: asked only where the key reaches several. */
-export async function promptOrganization(draft: Draft, seen: ServiceInfo, desk: PromptStreams = {}): Promise<Draft> {
-  const { organizations = [] } = seen;
+/** Prompts for the organization if the key reaches several. */
+export async function promptOrganization(
+  draft: Draft,
+  service: ServiceInfo,
+  streams: PromptStreams = {},
+): Promise<Draft> {
+  const { organizations = [] } = service;
   if (draft.serviceOrg !== undefined || organizations.length < 2) return draft;
   const serviceOrg = unwrapAnswer(
     await select<number | 'current'>({
       message: 'Which organization are the reports about?',
       options: [
         ...organizations.map(({ id, name }) => ({ value: id, label: `${name} (${id})` })),
-        { value: 'current' as const, label: 'the one the key was made for, whichever it is' },
+        { value: 'current' as const, label: 'the organization of the key' },
       ],
-      ...desk,
+      ...streams,
     }),
   );
   return { ...draft, serviceOrg };
 }
 
-/** The rest. */
+/** Prompts for everything else that the draft lacks. */
 export async function promptRemaining(
   draft: Draft,
-  seen: ServiceInfo,
-  offered: Draft,
-  desk: PromptStreams = {},
+  service: ServiceInfo,
+  defaults: Draft,
+  streams: PromptStreams = {},
 ): Promise<Draft> {
-  const known = ownOrganization(seen, draft.serviceOrg);
-  if (seen.catalog !== undefined) {
+  const known = ownOrganization(service, draft.serviceOrg);
+  if (service.catalog !== undefined) {
     log.success(
-      `The key works${known === undefined ? '' : `: ${known.name}`}, ${seen.catalog.metrics.length} metrics`,
-      desk,
+      `The key works${known === undefined ? '' : `: ${known.name}`}, ${service.catalog.metrics.length} metrics`,
+      streams,
     );
   }
-  for (const { message, next } of seen.errors) log.warn(`${message}${next === undefined ? '' : `\n${next}`}`, desk);
+  for (const { message, next } of service.errors)
+    log.warn(`${message}${next === undefined ? '' : `\n${next}`}`, streams);
   const org =
     draft.org ??
     (await promptText(
       'Short name of the organization (its folder)',
       validateOrgId,
       known && idFromName(known.name),
-      desk,
+      streams,
       'acme',
     ));
   const timezone =
     draft.timezone ??
-    (await promptText('Time zone of periods and schedules', validateTimezone, systemTimezone(), desk, 'Europe/Zurich'));
+    (await promptText(
+      'Time zone of periods and schedules',
+      validateTimezone,
+      systemTimezone(),
+      streams,
+      'Europe/Zurich',
+    ));
   const to =
     draft.to ??
     parseAddresses(
       await promptText(
-        'Who gets the reports? (addresses, with commas)',
+        'Recipients of the reports? (addresses, separated by commas)',
         validateAddresses,
         undefined,
-        desk,
+        streams,
         'lead@acme.example',
       ),
     );
@@ -144,12 +155,12 @@ export async function promptRemaining(
     draft.allow ??
     unwrapAnswer(
       await select<'address' | 'domain'>({
-        message: 'Who may get reports of this organization at all?',
+        message: 'Which recipients are allowed for this organization?',
         options: [
-          { value: 'address', label: 'these addresses alone' },
-          { value: 'domain', label: 'everybody of their domains' },
+          { value: 'address', label: 'only these addresses' },
+          { value: 'domain', label: 'all addresses of their domains' },
         ],
-        ...desk,
+        ...streams,
       }),
     );
   const report =
@@ -162,7 +173,7 @@ export async function promptRemaining(
           { value: 'monthly', label: 'monthly board pack', hint: 'on the first, at seven' },
           { value: 'both', label: 'both' },
         ],
-        ...desk,
+        ...streams,
       }),
     );
   const smtpUrl =
@@ -171,8 +182,8 @@ export async function promptRemaining(
       await promptText(
         'Mail server (empty: SMTP_URL is set elsewhere)',
         allowEmpty(validateSmtpUrl),
-        offered.smtpUrl,
-        desk,
+        defaults.smtpUrl,
+        streams,
         'smtp://mail.example.com:587',
       ),
     );
@@ -182,8 +193,8 @@ export async function promptRemaining(
       await promptText(
         'Sender (empty: MAIL_FROM is set elsewhere)',
         allowEmpty(validateOwner),
-        offered.mailFrom,
-        desk,
+        defaults.mailFrom,
+        streams,
         'reports@acme.example',
       ),
     );
@@ -191,8 +202,8 @@ export async function promptRemaining(
 }
 
 const allowEmpty =
-  (look: Validate): Validate =>
-  (given) =>
-    given === '' ? undefined : look(given);
+  (validate: Validate): Validate =>
+  (input) =>
+    input === '' ? undefined : validate(input);
 
-const emptyToUndefined = (given: string): string | undefined => (given === '' ? undefined : given);
+const emptyToUndefined = (input: string): string | undefined => (input === '' ? undefined : input);

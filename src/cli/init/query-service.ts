@@ -7,34 +7,34 @@ import type { Organization } from '../../contract/organization.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { listOrganizations } from '../../services/budgets/list-organizations.ts';
 
-/** What the key is good for. */
+/** What the service reports for a key. */
 export interface ServiceInfo {
-  /** Absent: the key is limited to a permission, or nothing could be asked. */
+  /** Absent: the key is limited to a permission, or the service could not be queried. */
   readonly organizations?: readonly Pick<Organization, 'id' | 'name'>[];
-  /** Absent: it may read no metrics, or nothing could be asked. */
+  /** Absent: the key may not read metrics, or the service could not be queried. */
   readonly catalog?: Catalog;
-  /** Why something of it is not known, for people. */
+  /** Why parts are absent. */
   readonly errors: readonly DocketError[];
 }
 
 /**
- * Asks the service with the key: which organizations it reaches, and its metric catalog, which costs one metrics call.
- * Never throws: what cannot be known is said.
+ * Lists the organizations that the key reaches, and fetches its metric catalog, which costs one metrics call. Errors of the
+ * service are returned, not thrown.
  */
 export async function queryService(
   { url, key, serviceOrg }: { readonly url: string; readonly key: SecretRef; readonly serviceOrg: number | 'current' },
-  around: AppContext,
+  context: AppContext,
   signal: AbortSignal,
 ): Promise<ServiceInfo> {
   const errors: DocketError[] = [];
-  const opened = await composeCatalogs({ ...around, config: { ...around.config, COMPLIANCE_API_URL: url } }).catch(
+  const opened = await composeCatalogs({ ...context, config: { ...context.config, COMPLIANCE_API_URL: url } }).catch(
     toDocketError,
   );
   if (opened instanceof DocketError) return { errors: [opened] };
   const { portsOf, catalogOf, scope } = opened;
   const settings: OrgSettings = {
     version: 1,
-    // Stands in the line of the key for as long as it is asked.
+    // Appears in the key's queue of the rate limiter meanwhile.
     id: 'init',
     org: serviceOrg,
     api_key: key,
@@ -46,10 +46,10 @@ export async function queryService(
       .then((ports) => listOrganizations(ports, settings, signal))
       .catch((thrown: unknown) => {
         const error = toDocketError(thrown);
-        // Accepted, but limited to a permission: the catalog says the rest.
+        // The key is valid, but limited to a permission: only the catalog can be read.
         if (error.code !== 'api.forbidden') errors.push(error);
       });
-    // A key that is refused would be refused again, and a service that is away stays so for this moment.
+    // The catalog call would fail in the same way.
     if (errors.length > 0) return { errors };
     const catalog = await catalogOf(settings).catch((thrown: unknown) => {
       errors.push(toDocketError(thrown));

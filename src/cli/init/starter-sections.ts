@@ -1,18 +1,18 @@
 import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
 
-/** A section of a first report, before the catalog has had its say. */
+/** A section of a first report, before it is limited to the catalog. */
 interface SectionTemplate {
   readonly id: string;
   readonly title: string;
-  /** For whoever edits the file. */
+  /** A comment in the file. */
   readonly why: string;
   readonly metrics: readonly string[];
   readonly dimensions?: readonly string[];
   readonly granularity?: 'day' | 'week' | 'month';
-  /** Only drawn where the section stays as it was wished. */
+  /** Only if the catalog has the whole section. */
   readonly chart?: string;
   readonly order?: { readonly by: string; readonly dir: 'desc' };
-  /** Part of what every organization has (specification §2.6): asked for where no catalog can be looked at. */
+  /** Every organization has its metrics (specification §2.6): used without a catalog. */
   readonly safe?: true;
 }
 
@@ -22,7 +22,7 @@ export type StarterSection = Omit<SectionTemplate, 'safe'> & { readonly totals: 
 const CURRENT_QUEUE_SECTION: SectionTemplate = {
   id: 'queue',
   title: 'Queue now',
-  why: 'Current counts: how it stands when the report is made. They take no granularity, and the period does not touch them.',
+  why: 'Current counts at the time of the report. They have no granularity, and do not depend on the period.',
   metrics: [
     'profiles.pending_review',
     'reviews.overdue',
@@ -38,7 +38,7 @@ const WEEKLY_SECTIONS: readonly SectionTemplate[] = [
   {
     id: 'onboarding',
     title: 'Onboarding by day',
-    why: 'One row a day; the line above it is drawn in the workbook and in the e-mail.',
+    why: 'One row per day, with a line chart in the workbook and in the e-mail.',
     metrics: ['profiles.created', 'profiles.decided'],
     granularity: 'day',
     chart: 'line',

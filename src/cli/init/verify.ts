@@ -10,49 +10,49 @@ import type { ServiceInfo } from './query-service.ts';
 
 export interface SetupVerification {
   readonly findings: readonly Finding[];
-  /** Commands to go on with, as they can be typed, each with what it does. */
+  /** Shell commands to run next, each with a comment. */
   readonly next: readonly string[];
 }
 
 export interface VerifySetupOptions {
-  readonly places: InitPaths;
-  readonly around: AppContext;
+  readonly paths: InitPaths;
+  readonly context: AppContext;
   readonly offline: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Tries what was written, as `docket doctor` would with `docket.env` in its environment. */
+/** Checks the written files as `docket doctor` does with the variables of `docket.env`. */
 export async function verifySetup(
   answers: Answers,
   { catalog }: ServiceInfo,
-  { places, around, offline, signal }: VerifySetupOptions,
+  { paths, context, offline, signal }: VerifySetupOptions,
 ): Promise<SetupVerification> {
   const { url, smtpUrl, mailFrom, key, org } = answers;
-  const jobs = await loadDefinitions(places.jobs);
+  const jobs = await loadDefinitions(paths.jobs);
   const known = new Map(catalog === undefined ? [] : [[org, catalog] as const]);
   const config = {
-    ...around.config,
-    DOCKET_JOBS: places.jobs,
+    ...context.config,
+    DOCKET_JOBS: paths.jobs,
     COMPLIANCE_API_URL: url,
-    ...(around.config.SMTP_URL === undefined && smtpUrl !== undefined ? { SMTP_URL: smtpUrl } : {}),
-    ...(around.config.MAIL_FROM === undefined && mailFrom !== undefined ? { MAIL_FROM: mailFrom } : {}),
+    ...(context.config.SMTP_URL === undefined && smtpUrl !== undefined ? { SMTP_URL: smtpUrl } : {}),
+    ...(context.config.MAIL_FROM === undefined && mailFrom !== undefined ? { MAIL_FROM: mailFrom } : {}),
   };
   const findings = offline
-    ? [checkDefinitions(jobs, known, around.clock.now())]
-    : await diagnose(jobs, { ...around, config }, { askCatalogs: false, known, signal });
-  const folder = relative('.', places.folder);
+    ? [checkDefinitions(jobs, known, context.clock.now())]
+    : await diagnose(jobs, { ...context, config }, { askCatalogs: false, known, signal });
+  const folder = relative(context.workingDirectory ?? '.', paths.folder);
   const [first = ''] = reportNames(answers);
   const [to = ''] = answers.to;
   const more = answers.to.length > 1 ? ` and ${answers.to.length - 1} more` : '';
   const steps: (readonly [string, string])[] = [
     [
       `${folder === '' ? '' : `cd ${quoteForShell(folder)} && `}set -a; . ./docket.env; set +a`,
-      'in each terminal: the variables, none of them secret',
+      'in each terminal: sets the variables, none is secret',
     ],
-    [`docket run ${first}`, `one run now, by e-mail to ${to}${more}`],
-    ['docket start', 'the schedule, until it is stopped'],
+    [`docket run ${first}`, `runs it now, by e-mail to ${to}${more}`],
+    ['docket start', 'runs the schedules until it is stopped'],
   ];
   const width = Math.max(...steps.map(([command]) => command.length));
-  const next = steps.map(([command, what]) => `${command.padEnd(width)}   # ${what}`);
-  return { findings, next: (await isSecretSet(key, around.env)) ? next : [secretSetupCommand(key), ...next] };
+  const next = steps.map(([command, comment]) => `${command.padEnd(width)}   # ${comment}`);
+  return { findings, next: (await isSecretSet(key, context.env)) ? next : [secretSetupCommand(key), ...next] };
 }

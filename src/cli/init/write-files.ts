@@ -2,18 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, copyFile, link, mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { DocketError } from '../../base/error.ts';
+import { isErrno } from '../../base/errno.ts';
+import { DocketError, errorMessage } from '../../base/error.ts';
 import type { NewFile } from './files.ts';
 
-/** What became of the files. */
 export interface WriteResult {
   readonly written: readonly string[];
-  /** Files for all organizations that were there already and stay as they are. */
+  /** Shared files that existed already; unchanged. */
   readonly kept: readonly string[];
 }
-
-const errnoCode = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined;
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
@@ -22,12 +19,12 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * What of these files is there already, and whatever else defines something in the folder of the organization. Nothing
- * of it is ever overwritten: throws `usage.invalid` with the list.
+ * Throws `usage.invalid` with a list if the organization's folder has definitions, or any of its files exists: nothing is
+ * ever overwritten.
  */
 export async function assertNoExistingFiles(files: readonly NewFile[], orgFolder: string): Promise<void> {
   const own = await readdir(orgFolder).catch((error: unknown) => {
-    if (errnoCode(error) === 'ENOENT') return [];
+    if (isErrno(error, 'ENOENT')) return [];
     throw unwritable(orgFolder, error);
   });
   const taken = [...own.filter((name) => /\.ya?ml$/i.test(name)).map((name) => join(orgFolder, name))];
@@ -37,29 +34,29 @@ export async function assertNoExistingFiles(files: readonly NewFile[], orgFolder
   if (taken.length === 0) return;
   throw new DocketError(
     'usage.invalid',
-    `${orgFolder} has definitions already; nothing was written:\n  ${taken.sort().join('\n  ')}`,
+    `${orgFolder} already has definitions; nothing was written:\n  ${taken.sort().join('\n  ')}`,
     {
       where: orgFolder,
-      expected: 'an organization that is not there yet',
-      next: 'Choose another --org or folder, or edit these files: `docket check` says what is wrong with them.',
+      expected: 'a new organization',
+      next: 'Choose another --org or folder, or edit these files: `docket check` validates them.',
     },
   );
 }
 
 const unwritable = (path: string, cause: unknown) =>
-  new DocketError('usage.invalid', `Nothing was written: ${path} cannot be made.`, {
+  new DocketError('usage.invalid', `Nothing was written: ${path} cannot be created.`, {
     where: path,
-    got: cause instanceof Error ? cause.message : String(cause),
-    next: 'Correct the rights, or choose another folder.',
+    got: errorMessage(cause),
+    next: 'Correct the permissions, or choose another folder.',
     cause,
   });
 
 /**
- * Writes all of the files or none, and replaces nothing, whoever else writes at the same moment. Each is whole from the
- * moment it has its name. Throws `usage.invalid`.
+ * Writes all files or none, and replaces nothing, even if other processes write at the same time. Each file appears only
+ * when it is complete. Throws `usage.invalid`.
  */
 export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult> {
-  const made: string[] = [];
+  const written: string[] = [];
   const folders: string[] = [];
   const staged: { readonly file: NewFile; readonly part: string }[] = [];
   const kept: string[] = [];
@@ -68,7 +65,7 @@ export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult
     for (const file of files) {
       at = file.path;
       folders.push(...(await createMissingFolders(dirname(file.path))));
-      // A dot in front: whoever watches the folder leaves it alone.
+      // Watchers of the folder ignore dot files.
       const part = join(dirname(file.path), `.${basename(file.path)}.${randomBytes(4).toString('hex')}.part`);
       staged.push({ file, part });
       await writeFile(part, file.text, { flag: 'wx' });
@@ -77,17 +74,17 @@ export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult
       at = file.path;
       try {
         await moveToFinalName(part, file.path);
-        made.push(file.path);
+        written.push(file.path);
       } catch (error) {
-        if (errnoCode(error) !== 'EEXIST' || !file.shared) throw error;
+        if (!isErrno(error, 'EEXIST') || !file.shared) throw error;
         kept.push(file.path);
       }
     }
-    return { written: made, kept };
+    return { written, kept };
   } catch (error) {
-    for (const path of made) await rm(path, { force: true });
+    for (const path of written) await rm(path, { force: true });
     for (const { part } of staged) await rm(part, { force: true });
-    // The innermost first; one that somebody else uses by now stays.
+    // The innermost first; rmdir fails for a folder that is in use by now.
     for (const folder of folders.reverse()) await rmdir(folder).catch(() => {});
     throw unwritable(at, error);
   } finally {
@@ -95,18 +92,18 @@ export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult
   }
 }
 
-/** Gives the finished file its name, which must be free: `rename` would replace what has it. */
+/** Unlike `rename`, fails if the name exists. */
 async function moveToFinalName(part: string, path: string): Promise<void> {
   try {
     await link(part, path);
   } catch (error) {
-    // Some file systems know no links.
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoCode(error) ?? '')) throw error;
+    // Some file systems have no hard links.
+    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) throw error;
     await copyFile(part, path, constants.COPYFILE_EXCL);
   }
 }
 
-/** @returns the folders that were not there before, outermost first */
+/** Returns the created folders, outermost first. */
 async function createMissingFolders(folder: string): Promise<string[]> {
   const missing: string[] = [];
   for (let at = folder; (await stat(at).catch(() => undefined)) === undefined; at = dirname(at)) {

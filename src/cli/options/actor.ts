@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
 import type { DecisionAuthor } from '../../run/run-record.ts';
 
-/** Flags of every command that decides something: who did, and why, is kept with the decision. */
+/** Flags of every command that decides: author and reason are stored with the decision. */
 export interface ActorFlags {
   readonly by?: string;
   readonly reason: string;
@@ -10,32 +10,29 @@ export interface ActorFlags {
 
 export const addActorOptions = (command: Command): Command =>
   command
-    .requiredOption('--reason <text>', 'why; kept with the decision')
-    .addOption(new Option('--by <name>', 'who decides; the user of this shell when absent'));
+    .requiredOption('--reason <text>', 'why; stored with the decision')
+    .addOption(new Option('--by <name>', 'who decides; default: the user of this shell'));
 
 const MAX_REASON_LENGTH = 500;
+const MAX_NAME_LENGTH = 100;
 
-/** Throws `usage.invalid` for what is empty, too long or of several lines. */
-export async function readActor({ by = shellUser(), reason }: ActorFlags): Promise<DecisionAuthor> {
+/** Throws `usage.invalid` for a text that is empty, too long or has several lines. */
+export async function readActor({ by, reason }: ActorFlags): Promise<DecisionAuthor> {
   return { by: await readActorName(by), reason: await parseSingleLine('--reason', reason, MAX_REASON_LENGTH) };
 }
 
-/** Who asks for something. Throws `usage.invalid` as above. */
-export const readActorName = (by: string = shellUser()): Promise<string> => parseSingleLine('--by', by, 100);
+/** The author alone. Throws `usage.invalid` as above. */
+export const readActorName = (by: string = shellUser()): Promise<string> =>
+  parseSingleLine('--by', by, MAX_NAME_LENGTH);
 
-async function parseSingleLine(flag: string, text: string, most: number): Promise<string> {
-  const { DocketError } = await import('../../base/error.ts');
+async function parseSingleLine(option: string, text: string, maxLength: number): Promise<string> {
   const trimmed = text.trim();
-  if (trimmed !== '' && trimmed.length <= most && !/\p{Cc}/u.test(trimmed)) return trimmed;
-  throw new DocketError('usage.invalid', 'The value is not usable.', {
-    where: flag,
-    expected: `one line of 1 to ${most} characters`,
-    got: `${trimmed.length} characters`,
-    next: 'See --help.',
-  });
+  if (trimmed !== '' && trimmed.length <= maxLength && !/\p{Cc}/u.test(trimmed)) return trimmed;
+  const { invalidOption } = await import('./option-parsers.ts');
+  throw invalidOption(option, text, `one line of 1 to ${maxLength} characters`);
 }
 
-/** A container may run under a number that has no name. */
+/** In a container the user id may have no name. */
 function shellUser(): string {
   try {
     return userInfo().username;

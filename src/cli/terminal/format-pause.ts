@@ -1,6 +1,6 @@
 import type { Pause } from '../../queue/schedules/pauses.ts';
 
-/** A pause as `--json` prints it. Snake case, as the API and the manifest. */
+/** The JSON document. Snake case, as the API. */
 export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) => ({
   organization: org,
   report,
@@ -11,12 +11,12 @@ export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) =
   run,
 });
 
-/** A pause in two lines: what, since when, by whom and why; and how it ends. */
+/** Two lines: target, start, author and reason; and how the pause ends. */
 export function formatPause({ org, report, who, why, since, key }: Pause): readonly [string, string] {
   const name = report === null ? org : `${org}/${report}`;
   const resume = `\`docket resume ${name}\``;
   return [
     `${name} is paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
-    `Its slots wait; they go on ${key === null ? `after ${resume}` : `with another API key, or after ${resume}`}.`,
+    `Its slots wait until ${key === null ? resume : `the API key changes, or ${resume}`}.`,
   ];
 }

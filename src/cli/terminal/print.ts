@@ -1,18 +1,24 @@
-export { formatColumns } from './table.ts';
+import type { CommandIo } from '../io.ts';
+import { type Column, formatColumns } from './table.ts';
 
-/** The one JSON document that a `--json` command puts on stdout. */
-export const printJson = (document: unknown): void => {
-  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
-};
+/** Where a command prints: its result on stdout, progress and remarks on stderr. */
+export interface Printer {
+  /** The only JSON document that a `--json` command prints on stdout. */
+  printJson(document: unknown): void;
+  printLine(line?: string): void;
+  printTable(columns: readonly (string | Column)[], rows: readonly (readonly string[])[]): void;
+  printStatus(line: string): void;
+}
 
-export const printLine = (line = ''): void => {
-  process.stdout.write(`${line}\n`);
-};
+export function createPrinter({ stdout, stderr, env }: Pick<CommandIo, 'stdout' | 'stderr' | 'env'>): Printer {
+  const printLine = (line = '') => void stdout.write(`${line}\n`);
+  return {
+    printJson: (document) => printLine(JSON.stringify(document, null, 2)),
+    printLine,
+    printTable: (columns, rows) => printLine(formatColumns(columns, rows, stdout, env)),
+    printStatus: (line) => void stderr.write(`${line}\n`),
+  };
+}
 
-/** Progress and remarks: stderr, so that stdout stays what was asked for. */
-export const printStatus = (line: string): void => {
-  process.stderr.write(`${line}\n`);
-};
-
-/** An instant of a listing, in UTC to the second. */
+/** An instant of a listing: UTC, to the second. */
 export const formatInstant = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;

@@ -1,23 +1,23 @@
 import progress from 'cli-progress';
-import { isTerminal, type OutputStream, truncateToWidth } from './style.ts';
+import type { CommandIo } from '../io.ts';
+import { isTerminal, truncateToWidth } from './style.ts';
 
-/** How far one thing has come. */
 export interface ProgressBar {
   /**
-   * @param of 0 while nobody knows how much there is
-   * @param what said behind the bar; a function is asked at each redraw, for what counts down
+   * @param total 0 while it is not known
+   * @param label behind the bar; a function is called at each redraw, for countdowns
    */
-  set(done: number, of: number, what: string | (() => string)): void;
+  set(done: number, total: number, label: string | (() => string)): void;
 }
 
-/** Bars at the bottom of a terminal, one for each thing that goes on. */
+/** Progress bars at the bottom of a terminal. */
 export interface ProgressBars {
-  /** False where nobody looks: bars then draw nothing, and what they would show is to be said in lines. */
+  /** False when stderr is not a terminal: bars draw nothing, and progress has to be printed as lines. */
   readonly isVisible: boolean;
   add(name: string): ProgressBar;
-  /** A line that stays, above the bars. */
+  /** Prints a line above the bars. */
   printLine(line: string): void;
-  /** Wipes the bars and gives the cursor back. What comes later is not drawn. */
+  /** Clears the bars and shows the cursor. Later changes are not drawn. */
   close(): void;
 }
 
@@ -32,57 +32,53 @@ interface BarPayload {
 }
 
 /**
- * On a pipe, in a file and on a `dumb` terminal nothing is drawn, and `say` writes its line as it is. On SIGINT and SIGTERM the bars go
- * first; what stops the work besides is left to the command, and where it has nothing the process ends as it would have.
+ * Bars on stderr. In a pipe, a file and on a `dumb` terminal nothing is drawn, and `printLine` writes plain lines. On SIGINT
+ * and SIGTERM the bars are cleared before the command stops.
  */
-export function openProgressBars(stream: OutputStream = process.stderr): ProgressBars {
+export function openProgressBars({
+  stderr: stream,
+  env,
+  signals,
+}: Pick<CommandIo, 'stderr' | 'env' | 'signals'>): ProgressBars {
   const printLine = (line: string) => void stream.write(`${line}\n`);
-  if (!isTerminal(stream)) return { isVisible: false, add: () => ({ set: () => {} }), printLine, close: () => {} };
+  if (!isTerminal(stream, env)) return { isVisible: false, add: () => ({ set: () => {} }), printLine, close: () => {} };
 
   const bars = new progress.MultiBar({
     stream,
-    format: (_, { progress: share, maxWidth }, shows: BarPayload) => formatBar(share, maxWidth, shows),
+    format: (_, { progress: ratio, maxWidth }, payload: BarPayload) => formatBar(ratio, maxWidth, payload),
     fps: 5,
     clearOnComplete: true,
     hideCursor: true,
-    // Never `ESC[?7l`: a process that is killed would leave a terminal that cuts long lines.
+    // Never `ESC[?7l`: a process that is killed would leave a terminal that truncates long lines.
     linewrap: true,
     emptyOnZero: true,
-    // A line that is said scrolls the bars away; one that has not changed must be drawn again as well.
+    // A printed line scrolls the bars away; unchanged bars must be drawn again as well.
     forceRedraw: true,
   });
   let open = true;
   const close = () => {
     open = false;
-    for (const [name, listener] of listeners) process.off(name, listener);
+    removeListener();
     if (!bars.isActive) return;
-    // What is still to be said is written with the next redraw, which is this one.
+    // Pending lines are written with the next redraw, which is this one.
     bars.update();
     bars.stop();
   };
-  const listeners = (['SIGINT', 'SIGTERM'] as const).map((name) => {
-    const listener = () => {
-      close();
-      if (process.listenerCount(name) === 0) process.kill(process.pid, name);
-    };
-    // Before those of the command: until they have run, they count as somebody who stops the work.
-    process.prependListener(name, listener);
-    return [name, listener] as const;
-  });
+  const removeListener = signals.beforeStop(close);
   return {
     isVisible: true,
     add: (name) => {
       if (!open) return { set: () => {} };
       const bar = bars.create(0, 0, { name, label: '' } satisfies BarPayload);
       return {
-        set: (done, of, label) => {
-          bar.setTotal(of);
+        set: (done, total, label) => {
+          bar.setTotal(total);
           bar.update(done, { name, label } satisfies BarPayload);
         },
       };
     },
     printLine: (line) => {
-      // The library wipes one line before what is said; the line may stand where another bar was.
+      // The library clears one line before it writes; the rest of another bar may be on it.
       if (bars.isActive) bars.log(`${line}${CLEAR_RIGHT}\n`);
       else printLine(line);
     },
@@ -90,12 +86,12 @@ export function openProgressBars(stream: OutputStream = process.stderr): Progres
   };
 }
 
-/** One column is left free: a terminal that is written full moves on to the next line. */
-const formatBar = (share: number, width: number, { name, label }: BarPayload): string => {
-  const full = Math.round(share * BAR_WIDTH);
+/** One column stays free: a terminal wraps when its last column is written. */
+const formatBar = (ratio: number, width: number, { name, label }: BarPayload): string => {
+  const filled = Math.round(ratio * BAR_WIDTH);
   const text = typeof label === 'string' ? label : label();
   return truncateToWidth(
-    `${name}  ${FILLED_CELL.repeat(full)}${EMPTY_CELL.repeat(BAR_WIDTH - full)}  ${text}`,
+    `${name}  ${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}  ${text}`,
     width - 1,
   );
 };

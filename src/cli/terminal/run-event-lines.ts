@@ -1,9 +1,10 @@
 import type { OnRunEvent } from '../../run/run-events.ts';
+import { formatSecondsUntil } from './run-snapshot-lines.ts';
 
-/** How a run looks to somebody who watches it: one line an event, with the tokens left and the expected finish. */
-export function eventLines(report: string, say: (line: string) => void, now: () => number): OnRunEvent {
-  const line = (text: string) => say(`${report}  ${text}`);
-  const inSeconds = (at: number) => `${Math.max(0, Math.ceil((at - now()) / 1000))} s`;
+/** Prints one line per event, with the free tokens and the expected finish. */
+export function eventLines(report: string, printLine: (line: string) => void, now: () => number): OnRunEvent {
+  const line = (text: string) => printLine(`${report}  ${text}`);
+  const inSeconds = (at: number) => formatSecondsUntil(at, now());
   return (event) => {
     switch (event.type) {
       case 'planned':
@@ -17,14 +18,14 @@ export function eventLines(report: string, say: (line: string) => void, now: () 
         return;
       case 'fetched': {
         const tokens = event.saved
-          ? 'saved answer, no token'
+          ? 'cached, no token'
           : event.tokens === null
             ? 'no token needed'
             : `${event.tokens} tokens left`;
         return line(`call      ${event.done}/${event.of}, ${tokens}, finish in ${inSeconds(event.finish)}`);
       }
       case 'rendered':
-        // Each CSV file has one beside it.
+        // One per CSV file.
         if (event.name.endsWith('.schema.json')) return;
         return line(`render    ${event.name} (${formatBytes(event.bytes)})`);
       case 'delivered':

@@ -1,38 +1,36 @@
 import type { OnRunEvent } from '../../run/run-events.ts';
 import type { ProgressBars } from './progress-bar.ts';
 import { eventLines } from './run-event-lines.ts';
+import { formatSecondsUntil } from './run-snapshot-lines.ts';
 
-/**
- * How a run looks while it goes on. Where nobody looks, a line an event; on a terminal, calls and waits for tokens are one bar
- * that moves, and the rest stays lines.
- */
+/** Shows a run's progress: one line per event; on a terminal, calls and waits for tokens are a bar. */
 export function showRunProgress(report: string, bars: ProgressBars, now: () => number): OnRunEvent {
   const inLines = eventLines(report, bars.printLine, now);
   if (!bars.isVisible) return inLines;
-  const inSeconds = (at: number) => `${Math.max(0, Math.ceil((at - now()) / 1000))} s`;
+  const inSeconds = (at: number) => formatSecondsUntil(at, now());
   const bar = bars.add(report);
-  let [done, of] = [0, 0];
-  const show = (what: string | (() => string)) => bar.set(done, of, what);
+  let [done, total] = [0, 0];
+  const show = (label: string | (() => string)) => bar.set(done, total, label);
   show('planning');
   return (event) => {
     switch (event.type) {
       case 'planned':
-        of = event.calls;
-        show(`0/${of} calls`);
+        total = event.calls;
+        show(`0/${total} calls`);
         return inLines(event);
       case 'waiting':
         return show(
-          () => `${done}/${of} calls, no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`,
+          () => `${done}/${total} calls, no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`,
         );
       case 'fetched': {
-        ({ done, of } = event);
+        ({ done, of: total } = event);
         const tokens = event.tokens === null ? '' : `, ${event.tokens} tokens left`;
         return show(
-          done === of ? 'making the files' : () => `${done}/${of} calls${tokens}, finish in ${inSeconds(event.finish)}`,
+          done === total ? 'rendering' : () => `${done}/${total} calls${tokens}, finish in ${inSeconds(event.finish)}`,
         );
       }
       case 'snoozed':
-        return show(() => `sleeps ${inSeconds(event.until)}: ${event.why}`);
+        return show(() => `waiting ${inSeconds(event.until)}: ${event.why}`);
       case 'finished':
         show(event.state.replaceAll('_', ' '));
         return inLines(event);

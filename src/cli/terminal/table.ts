@@ -1,40 +1,42 @@
 import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
-import { applyStyle, type OutputStream, type Style, terminalWidth, truncateToWidth } from './style.ts';
+import type { Environment, OutputStream } from '../io.ts';
+import { applyStyle, type Style, terminalWidth, truncateToWidth } from './style.ts';
 
-/** A column of a listing: its heading, and what may become of it where the terminal is narrow. */
+/** A column of a table. */
 export interface Column {
   readonly name: string;
-  /** `whole`: never cut, because somebody copies it. `spare`: left out before others are cut beyond use. */
-  readonly narrow?: 'whole' | 'spare';
+  /** On a narrow terminal. `keep`: never truncated, for values that are copied. `drop`: left out before others become unreadable. */
+  readonly whenNarrow?: 'keep' | 'drop';
 }
 
-/** Cut to fewer characters than this, a cell tells nothing any more. */
+/** Characters; a shorter cell is unreadable. */
 const MIN_COLUMN_WIDTH = 8;
 const COLUMN_GAP = 2;
 
 /**
- * Rows as aligned columns, header first. On a terminal no line is wider than it as far as that can be: the widest columns are
- * cut with `…`, then spare columns left out. In a pipe or a file everything stands in full.
+ * Rows as aligned columns, header first. On a terminal, lines fit its width as far as possible: the widest columns are
+ * truncated with `…`, then columns to drop are left out. In a pipe or a file nothing is truncated.
  */
 export function formatColumns(
   columns: readonly (string | Column)[],
   rows: readonly (readonly string[])[],
-  stream: OutputStream = process.stdout,
+  stream: OutputStream,
+  env: Environment,
 ): string {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
-  // What a cell holds may be anybody's: it makes no line, and turns none around.
+  // Cells hold foreign text: it must not break the line or reorder the cells after it.
   const plain = rows.map((row) => row.map(toSingleLine));
-  const natural = all.map(({ name }, at) =>
-    Math.max(name.length, ...plain.map((row) => characterCount(row[at] ?? ''))),
+  const natural = all.map(({ name }, index) =>
+    Math.max(name.length, ...plain.map((row) => characterCount(row[index] ?? ''))),
   );
-  const shown = fitColumns(all, natural, terminalWidth(stream) ?? Number.POSITIVE_INFINITY);
+  const shown = fitColumns(all, natural, terminalWidth(stream, env) ?? Number.POSITIVE_INFINITY);
   const line = (cells: readonly string[], style: (cell: string) => Style | undefined): string =>
     shown
-      .map(({ at, width }, place) => {
-        const cell = balanceBidiControls(truncateToWidth(cells[at] ?? '', width));
+      .map(({ index, width }, position) => {
+        const cell = balanceBidiControls(truncateToWidth(cells[index] ?? '', width));
         const styled = style(cell);
-        const text = styled === undefined ? cell : applyStyle(styled, cell, stream);
-        return place === shown.length - 1 ? text : text + ' '.repeat(width - characterCount(cell) + COLUMN_GAP);
+        const text = styled === undefined ? cell : applyStyle(styled, cell, stream, env);
+        return position === shown.length - 1 ? text : text + ' '.repeat(width - characterCount(cell) + COLUMN_GAP);
       })
       .join('')
       .trimEnd();
@@ -42,37 +44,38 @@ export function formatColumns(
     all.map(({ name }) => name),
     () => 'bold',
   );
-  return [header, ...plain.map((row) => line(row, stateStyle))].join('\n');
+  return [header, ...plain.map((row) => line(row, (state) => STATE_STYLES[state]))].join('\n');
 }
 
 const characterCount = (text: string): number => [...text].length;
 
 interface FittedColumn {
-  /** Which column. */
-  readonly at: number;
+  /** Of the column. */
+  readonly index: number;
   readonly width: number;
 }
 
-function fitColumns(columns: readonly Column[], natural: readonly number[], room: number): FittedColumn[] {
-  let kept = columns.map((_, at) => ({ at, width: natural[at] ?? 0 }));
+function fitColumns(columns: readonly Column[], natural: readonly number[], maxWidth: number): FittedColumn[] {
+  const naturalColumn = (index: number) => ({ index, width: natural[index] ?? 0 });
+  let kept = columns.map((_, index) => naturalColumn(index));
   const total = () => kept.reduce((sum, { width }) => sum + width, COLUMN_GAP * (kept.length - 1));
   for (;;) {
-    // The widest first, one character at a time: what is short stays readable.
-    for (let over = total() - room; over > 0; over -= 1) {
+    // The widest first, one character at a time: short columns stay readable.
+    for (let excess = total() - maxWidth; excess > 0; excess -= 1) {
       const [widest] = kept
-        .filter(({ at, width }) => columns[at]?.narrow !== 'whole' && width > MIN_COLUMN_WIDTH)
+        .filter(({ index, width }) => columns[index]?.whenNarrow !== 'keep' && width > MIN_COLUMN_WIDTH)
         .sort((a, b) => b.width - a.width);
       if (widest === undefined) break;
       widest.width -= 1;
     }
-    if (total() <= room) return kept;
-    const spare = kept.findLast(({ at }) => columns[at]?.narrow === 'spare');
-    if (spare === undefined) return kept;
-    kept = kept.filter((one) => one !== spare).map(({ at }) => ({ at, width: natural[at] ?? 0 }));
+    if (total() <= maxWidth) return kept;
+    const dropped = kept.findLast(({ index }) => columns[index]?.whenNarrow === 'drop');
+    if (dropped === undefined) return kept;
+    kept = kept.filter((column) => column !== dropped).map(({ index }) => naturalColumn(index));
   }
 }
 
-/** States in the colour of what they ask of somebody: nothing, a look, a decision. */
+/** Green: nothing to do; yellow: a look or a decision is needed; red: failed. */
 const STATE_STYLES: Readonly<Record<string, Style>> = {
   done: 'green',
   sent: 'green',
@@ -87,5 +90,3 @@ const STATE_STYLES: Readonly<Record<string, Style>> = {
   skipped: 'dim',
   cancelled: 'dim',
 };
-
-export const stateStyle = (state: string): Style | undefined => STATE_STYLES[state];

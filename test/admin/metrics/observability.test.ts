@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { createProgram } from '../../../src/cli/program.ts';
 import { alertsOf, dashboardOf } from '../../support/observability.ts';
 import { populatedExposition } from '../../support/populated-metrics.ts';
+import { createTestProgram } from '../../support/run-command.ts';
 
 const FOLDER = 'docs/observability';
 /** Names of metrics in a text; a histogram's parts by the name of the whole. */
@@ -126,7 +126,7 @@ describe('the dashboard', () => {
 
 /** What of a command line the program does not know: commands and options. Words in capitals stand for what is given. */
 function unknownIn(line: string): readonly string[] {
-  let command: Command = createProgram();
+  let command: Command = createTestProgram();
   const words = line.split(/\s+/);
   const unknown: string[] = [];
   let inOptions = false;

@@ -347,7 +347,7 @@ describe('what stands beside', () => {
     });
     expect(checkRuntime(['Europe/Zurich', 'Mars/Olympus'], NOW)[1]).toMatchObject({
       state: 'fail',
-      detail: 'does not know Mars/Olympus',
+      detail: expect.stringContaining('Mars/Olympus'),
     });
   });
 });

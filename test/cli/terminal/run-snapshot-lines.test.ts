@@ -11,8 +11,11 @@ const news = (change: Partial<MutableRunFields>, live: Partial<LiveProgress> | n
     live === null ? null : { stage: 'fetch', done: 0, of: 0, tokens: null, ahead: null, finish: null, at: 0, ...live },
 });
 
-describe('the lines of a run that is watched', () => {
-  it('tell what is new of each look, and nothing twice', () => {
+/** Without the report at the beginning. */
+const textOf = ({ text }: { readonly text: string }) => text.replace(/^acme\/weekly +/, '');
+
+describe('the lines of a watched run', () => {
+  it('show each change once', () => {
     const seen: RunSnapshot[] = [
       news({}),
       news({ state: 'running', starts: 1, attempts: 1 }),
@@ -36,32 +39,30 @@ describe('the lines of a run that is watched', () => {
         deliveries: [{ target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 OK' }],
       }),
     ];
-    const lines = seen.map((each, index) => snapshotLines(seen[index - 1], each, 1_000).map(({ text }) => text));
-    const line = (text: string) => `acme/weekly  ${text}`;
-    expect(lines).toEqual([
-      [line('queue     waits for a worker')],
-      [line('start     try 1')],
-      [line('plan      3 calls'), line('call      1/3, 12 tokens left, finish in 20 s')],
-      [line('wait      no token free (4 ahead), finish in 20 s')],
-      [line('render    the files are being made'), line('call      3/3')],
-      [line('deliver   the files are on their way'), line('deliver   0-email → a@acme.example: sent (250 OK)')],
-      [line('finished  done, 2 calls made, 1 answers kept')],
-    ]);
+    const lines = seen.map((each, index) => snapshotLines(seen[index - 1], each, 1_000).map(textOf));
+    const expected = [
+      [/^queue /],
+      [/^start .*1$/],
+      [/^plan .*3 calls/, /^call +1\/3, 12 tokens .* 20 s$/],
+      [/^wait .*4 ahead.* 20 s$/],
+      [/^render /, /^call +3\/3$/],
+      [/^deliver /, /^deliver +0-email → a@acme\.example: sent \(250 OK\)$/],
+      [/^finished +done, 2 .* 1 /],
+    ];
+    expect(lines).toEqual(expected.map((each) => each.map((text) => expect.stringMatching(text))));
     for (const each of seen) expect(snapshotLines(each, each, 1_000)).toEqual([]);
   });
 
-  it('tell why it sleeps, who stops it, and why it ended', () => {
+  it('show why it waits, who cancelled it, and its error', () => {
     const error = { code: 'api.unavailable', message: 'Not now.' } as const;
     const waiting = news({ state: 'waiting', until: 31_000, error });
-    expect(snapshotLines(undefined, waiting, 1_000)).toEqual([
-      { of: 'run', text: 'acme/weekly  snooze    30 s: Not now.' },
-    ]);
-    const told = news({ state: 'waiting', until: 31_000, error, cancel: { by: 'ada', reason: 'wrong', at: 1 } });
-    expect(snapshotLines(waiting, told, 1_000)).toEqual([
-      { of: 'run', text: 'acme/weekly  cancel    told to stop by ada: wrong' },
-    ]);
-    expect(snapshotLines(told, news({ state: 'failed', error }), 1_000)).toEqual([
-      { of: 'run', text: 'acme/weekly  finished  failed: Not now. [api.unavailable]' },
+    const linesBetween = (before: RunSnapshot | undefined, after: RunSnapshot) =>
+      snapshotLines(before, after, 1_000).map(textOf);
+    expect(linesBetween(undefined, waiting)).toEqual([expect.stringMatching(/^snooze +30 s: Not now\.$/)]);
+    const cancelled = news({ state: 'waiting', until: 31_000, error, cancel: { by: 'ada', reason: 'wrong', at: 1 } });
+    expect(linesBetween(waiting, cancelled)).toEqual([expect.stringMatching(/^cancel .* ada: wrong$/)]);
+    expect(linesBetween(cancelled, news({ state: 'failed', error }))).toEqual([
+      expect.stringMatching(/^finished +failed: .*\[api\.unavailable\]$/),
     ]);
   });
 });

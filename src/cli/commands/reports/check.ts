@@ -4,33 +4,41 @@ import type { Catalog } from '../../../contract/catalog.ts';
 import type { Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { type CommandIo, resolvePath } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
-export function addCheckCommand(program: Command): void {
+export function addCheckCommand(program: Command, io: CommandIo): void {
   program
     .command('check')
-    .description('Validate the saved reports and your own templates: every fault at once, as file:line:column')
-    .argument('[paths...]', 'files or folders below DOCKET_JOBS; all of it when absent')
-    .option('--offline', 'leave out the organizations’ metric catalogs')
+    .description('Validate report definitions and your own templates: all errors, as file:line:column')
+    .argument('[paths...]', 'files or folders below DOCKET_JOBS; default: all')
+    .option('--offline', 'do not fetch the organizations’ metric catalogs')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-A warning is what a later version refuses: a secret or a destination beyond the report's organization (docs/targets.md).
+A later version will refuse what a warning names: a secret or a destination outside the report's organization (docs/targets.md).
 
 Environment: DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, LOG_LEVEL;
 without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys
 
-Exit codes: 0 no fault, warnings are allowed; 1 faults; 2 usage or configuration
+Exit codes: 0 no errors, warnings are allowed; 1 errors; 2 usage or configuration
 
 Examples:
   docket check                         everything, against the catalogs that can be reached
   docket check --offline               without calling the API
   docket check jobs/acme/weekly.yaml   one report`,
     )
-    .action(check);
+    .action((paths: string[], flags: CheckFlags) => check(paths, flags, io));
 }
 
-async function check(paths: string[], options: { offline?: boolean; json?: boolean }): Promise<void> {
+interface CheckFlags {
+  readonly offline?: boolean;
+  readonly json?: boolean;
+}
+
+async function check(given: readonly string[], flags: CheckFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
   const [
     { createContext },
     { startReaderThread },
@@ -39,7 +47,6 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     { comparePositions, formatDiagnostic },
     { readScopePolicy },
     { checkAllowLists },
-    print,
   ] = await Promise.all([
     import('../../context.ts'),
     import('../../../services/definitions/definition-threads.ts'),
@@ -48,44 +55,45 @@ async function check(paths: string[], options: { offline?: boolean; json?: boole
     import('../../../definitions/diagnostics/diagnostic.ts'),
     import('../../../services/definitions/report-scope.ts'),
     import('../../../definitions/allow-lists/check-allow-lists.ts'),
-    import('../../terminal/print.ts'),
   ]);
-  const around = createContext();
-  const thread = startReaderThread({ clock: around.clock, positions: true });
-  const jobs = await loadDefinitions(around.config.DOCKET_JOBS, { parser: thread.reader }).finally(() =>
+  const context = createContext(io);
+  const paths = given.map((path) => resolvePath(path, io));
+  const thread = startReaderThread({ clock: context.clock, positions: true });
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS, { parser: thread.reader }).finally(() =>
     thread.close(),
   );
-  const budgets = await budgetDiagnostics(jobs, around);
-  const scope = await checkAllowLists(jobs, readScopePolicy(around), BUILT_IN_KINDS);
-  const faults = await selectDiagnostics(
+  const budgets = await budgetDiagnostics(jobs, context);
+  const scope = await checkAllowLists(jobs, readScopePolicy(context), BUILT_IN_KINDS);
+  const errors = await selectDiagnostics(
     { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
     paths,
   );
   const warnings = await selectDiagnostics({ ...jobs, diagnostics: scope.warnings }, paths);
-  // A mail that cannot be made concerns every report, whichever was named.
-  faults.push(...(await templateDiagnostics(around.config.DOCKET_TEMPLATES)));
+  // Templates apply to all reports, including those that `paths` leaves out.
+  errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
-  if (!options.offline) {
+  if (!flags.offline) {
     const chosen = await reportSelector(jobs, paths);
     const reports = [...jobs.reports.values()].filter(chosen);
-    faults.push(...(await catalogDiagnostics(reports, jobs, around, (why) => unchecked.push(why))));
-    faults.sort(comparePositions);
+    errors.push(...(await catalogDiagnostics(reports, jobs, context, (why) => unchecked.push(why))));
+    errors.sort(comparePositions);
   }
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size;
-  if (options.json) print.printJson({ files, faults, warnings, not_checked: unchecked });
+  if (flags.json) print.printJson({ files, faults: errors, warnings, not_checked: unchecked });
   else {
-    for (const fault of faults) print.printLine(formatDiagnostic(fault));
-    for (const fault of warnings) print.printLine(`warning: ${formatDiagnostic(fault)}`);
-    const found = [`${files} files`, formatCount(faults.length, 'fault')];
-    if (warnings.length > 0) found.push(`${formatCount(warnings.length, 'warning')}: a later version refuses these`);
-    print.printStatus(found.join(', '));
+    for (const error of errors) print.printLine(formatDiagnostic(error));
+    for (const warning of warnings) print.printLine(`warning: ${formatDiagnostic(warning)}`);
+    const summary = [`${files} files`, formatCount(errors.length, 'error')];
+    if (warnings.length > 0)
+      summary.push(`${formatCount(warnings.length, 'warning')}: a later version will refuse these`);
+    print.printStatus(summary.join(', '));
   }
-  process.exitCode = faults.length === 0 ? 0 : 1;
+  io.exitCode = errors.length === 0 ? 0 : 1;
 }
 
-const formatCount = (count: number, what: string): string =>
-  count === 0 ? `no ${what}s` : `${count} ${count === 1 ? what : `${what}s`}`;
+const formatCount = (count: number, noun: string): string =>
+  count === 0 ? `no ${noun}s` : `${count} ${count === 1 ? noun : `${noun}s`}`;
 
 async function templateDiagnostics(folder: string | undefined): Promise<Diagnostic[]> {
   if (folder === undefined) return [];
@@ -93,14 +101,14 @@ async function templateDiagnostics(folder: string | undefined): Promise<Diagnost
   return checkEmailTemplates(folder);
 }
 
-/** Organizations that share an API key have one budget: each `org.yaml` that takes part in a conflict has a fault. */
-async function budgetDiagnostics(jobs: Definitions, around: AppContext): Promise<Diagnostic[]> {
+/** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */
+async function budgetDiagnostics(jobs: Definitions, context: AppContext): Promise<Diagnostic[]> {
   const [{ budgetConflicts, BUDGET_CONFLICT_HINT, budgetLimits }, { secretSource }, { locate }] = await Promise.all([
     import('../../../services/budgets/key-limits.ts'),
     import('../../../base/secrets/secret.ts'),
     import('../../../definitions/yaml/source-file.ts'),
   ]);
-  const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(around.env, around));
+  const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(context.env, context));
   return conflicts.flatMap(({ organizations, message }) =>
     organizations.flatMap((org): Diagnostic[] => {
       const [source, settings] = [jobs.sources.get(org), jobs.orgs.get(org)];
@@ -120,15 +128,15 @@ async function budgetDiagnostics(jobs: Definitions, around: AppContext): Promise
   );
 }
 
-/** Asks each organization's catalog once. One that cannot be asked is said, and is no fault of the files. */
+/** Checks the reports against their organizations' catalogs. A catalog that cannot be fetched is reported to `unchecked`, not as an error. */
 async function catalogDiagnostics(
   reports: readonly Definition[],
   jobs: Definitions,
-  around: AppContext,
+  context: AppContext,
   unchecked: (why: string) => void,
 ): Promise<Diagnostic[]> {
   if (reports.length === 0) return [];
-  if (around.config.COMPLIANCE_API_URL === undefined) {
+  if (context.config.COMPLIANCE_API_URL === undefined) {
     unchecked('COMPLIANCE_API_URL is not set');
     return [];
   }
@@ -147,24 +155,24 @@ async function catalogDiagnostics(
     import('../../../plan/check-plan.ts'),
     import('../../../definitions/yaml/source-file.ts'),
   ]);
-  const opened = await composeCatalogs(around, { orgs: jobs.orgs }).catch((thrown: unknown) => {
+  const opened = await composeCatalogs(context, { orgs: jobs.orgs }).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
     unchecked(`${message} ${next}`.trim());
   });
   if (opened === undefined) return [];
   const { catalogOf, scope } = opened;
   try {
-    const faults: Diagnostic[] = [];
+    const errors: Diagnostic[] = [];
     for (const org of new Set(reports.map((report) => report.org))) {
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const faultsBy = (catalog: Catalog): Diagnostic[] =>
+        const errorsBy = (catalog: Catalog): Diagnostic[] =>
           reports.flatMap((report) => {
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
-            // Periods of one name differ by days from run to run: a run of now stands for those to come.
-            const period = periodOf(report, settings, around.clock.now());
+            // The current period is representative of later ones.
+            const period = periodOf(report, settings, context.clock.now());
             return checkPlan({ definition: report, period, catalog }).map(({ path, expected, got, next }) => ({
               file: source.file,
               ...locate(source, path),
@@ -173,14 +181,14 @@ async function catalogDiagnostics(
               next,
             }));
           });
-        const found = faultsBy(await catalogOf(settings));
-        // A held catalog may lack what the organization has since.
-        faults.push(...(found.length === 0 ? [] : faultsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));
+        const found = errorsBy(await catalogOf(settings));
+        // A cached catalog may lack metrics that were added since.
+        errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));
       } catch (thrown) {
         unchecked(`${org}: ${toDocketError(thrown).message}`);
       }
     }
-    return faults;
+    return errors;
   } finally {
     await scope.close();
   }

@@ -3,66 +3,68 @@ import type { AppContext } from '../../../base/context.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { ReportDiff, ReportVersion, SetChange } from '../../../definitions/report-diff.ts';
 import type { ActiveVersion } from '../../../queue/definitions/active-versions.ts';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
-export function addDiffCommand(program: Command): void {
+export function addDiffCommand(program: Command, io: CommandIo): void {
   program
     .command('diff')
-    .description('Show what the definitions here would change against those in force: schedules, recipients, calls')
+    .description('Show how the local definitions differ from the active ones: schedules, recipients, calls')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-Compares DOCKET_JOBS with what the schedulers of REDIS_URL go by. Changes nothing, spends no metrics call; metric
-catalogs are those that the workers hold, and are asked for where they hold none.
+Compares DOCKET_JOBS with the active definitions of the schedulers of REDIS_URL. Changes nothing and spends no metrics call,
+except for metric catalogs that the workers have not cached.
 
 Environment: REDIS_URL, DOCKET_JOBS, COMPLIANCE_API_URL, LOG_LEVEL; the organizations' keys
 
-Exit codes: 0 the definitions can be put in force, whether or not they change anything; 1 there are faults: what has one
-stays as it is
+Exit codes: 0 the definitions are valid, whether or not they change anything; 1 some are invalid: their active versions
+stay
 
 Examples:
   docket diff
   DOCKET_JOBS=checkout/jobs docket diff --json`,
     )
-    .action(diff);
+    .action((flags: { json?: boolean }) => diff(flags, io));
 }
 
-/** One report that would be another one. */
+/** A changed report. */
 interface ReportChange extends ReportDiff {
   readonly report: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** Since when the version that is in force is, ISO; null for a new report. */
+  /** When the active version became active, ISO; null for a new report. */
   readonly in_force_since: string | null;
-  /** Metrics calls of a run that starts now; 0 where there is no report, null where they are not known. */
+  /** Metrics calls of a run that starts now; 0 without the report, null if unknown. */
   readonly calls: { readonly before: number | null; readonly after: number | null };
 }
 
-async function diff(flags: { json?: boolean }): Promise<void> {
-  const [{ createContext }, { loadDefinitions, reportDiagnostics }, { formatDiagnostic }, print] = await Promise.all([
+async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { loadDefinitions, reportDiagnostics }, { formatDiagnostic }] = await Promise.all([
     import('../../context.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/diagnostics/diagnostic.ts'),
-    import('../../terminal/print.ts'),
   ]);
-  const around = createContext();
-  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
-  const { pairs, unreadable } = await findChangedVersions(jobs, around);
-  // What has a fault here is not taken out: its last good version stays.
+  const context = createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  const { pairs, unreadable } = await findChangedVersions(jobs, context);
+  // An invalid local definition is no removal: its active version stays.
   const kept = pairs.filter(({ after, name }) => after === undefined && reportDiagnostics(jobs, name).length > 0);
   const changing = pairs.filter((pair) => !kept.includes(pair));
-  const { changes, unknown } = await describeChanges(changing, around, jobs);
+  const { changes, unknown } = await describeChanges(changing, context, jobs);
   const { diagnostics } = jobs;
   if (flags.json) {
     print.printJson({ changes, kept: kept.map(({ name }) => name), faults: diagnostics, calls_unknown: unknown });
   } else {
     print.printLine(changes.length === 0 ? 'Nothing changes.' : changes.map(formatReportChange).join('\n\n'));
-    for (const { name } of kept) print.printLine(`\n= ${name}: has a fault here; the version in force stays`);
-    for (const fault of diagnostics) print.printStatus(formatDiagnostic(fault));
+    for (const { name } of kept) print.printLine(`\n= ${name}: is invalid here; the active version stays`);
+    for (const diagnostic of diagnostics) print.printStatus(formatDiagnostic(diagnostic));
   }
   for (const name of unreadable)
-    print.printStatus(`${name}: the version in force cannot be read; only that it changes is shown`);
-  for (const why of unknown) print.printStatus(`calls are not known: ${why}`);
-  process.exitCode = diagnostics.length === 0 ? 0 : 1;
+    print.printStatus(`${name}: the active version cannot be read; its differences are not shown`);
+  for (const why of unknown) print.printStatus(`calls are unknown: ${why}`);
+  io.exitCode = diagnostics.length === 0 ? 0 : 1;
 }
 
 interface VersionPair {
@@ -72,53 +74,50 @@ interface VersionPair {
   readonly after: ReportVersion | undefined;
 }
 
-/** The reports of which the version in force and the one here are not the same, by name. */
+/** The reports whose active and local versions differ, sorted by name. */
 async function findChangedVersions(
   jobs: Definitions,
-  { config, log }: AppContext,
+  context: AppContext,
 ): Promise<{ pairs: VersionPair[]; unreadable: string[] }> {
   const [
-    { openRedis },
+    { withRedis },
     { redisActiveVersions },
     { definitionStore },
-    { DEFAULT_KEY_PREFIX },
-    { RETENTION_DAYS },
+    { DEFAULT_KEY_PREFIX, RETENTION_DAYS },
     { freezeReports },
     { reportFileSchema },
   ] = await Promise.all([
-    import('../../../redis/connection.ts'),
+    import('../../redis.ts'),
     import('../../../queue/definitions/active-versions.ts'),
     import('../../../queue/definitions/definition-store.ts'),
-    import('../../../redis/keys.ts'),
     import('../../../redis/keys.ts'),
     import('../../../queue/definitions/active-reports.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
   ]);
-  const redis = await openRedis(config.REDIS_URL, 'producer', log);
-  try {
+  return withRedis(context, async (redis) => {
     const prefix = DEFAULT_KEY_PREFIX;
     const versions = await redisActiveVersions(redis, { prefix }).read();
     const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS, reportSchema: reportFileSchema });
-    const here = new Map(freezeReports(jobs).map((one) => [`${one.definition.org}/${one.definition.report}`, one]));
+    const local = new Map(
+      freezeReports(jobs).map((report) => [`${report.definition.org}/${report.definition.report}`, report]),
+    );
     const pairs: VersionPair[] = [];
     const unreadable: string[] = [];
-    for (const name of [...new Set([...versions.keys(), ...here.keys()])].sort()) {
+    for (const name of [...new Set([...versions.keys(), ...local.keys()])].sort()) {
       const version = versions.get(name);
-      const after = here.get(name);
+      const after = local.get(name);
       if (version !== undefined && version.digest === after?.definition.digest) continue;
       const before = version === undefined ? undefined : await definitions.get(version.digest).catch(() => undefined);
       if (version !== undefined && before === undefined) unreadable.push(name);
       pairs.push({ name, version, before, after });
     }
     return { pairs, unreadable };
-  } finally {
-    redis.disconnect();
-  }
+  });
 }
 
 async function describeChanges(
   pairs: readonly VersionPair[],
-  around: AppContext,
+  context: AppContext,
   { orgs }: Pick<Definitions, 'orgs'>,
 ): Promise<{ changes: ReportChange[]; unknown: string[] }> {
   if (pairs.length === 0) return { changes: [], unknown: [] };
@@ -126,7 +125,7 @@ async function describeChanges(
     import('../../../definitions/report-diff.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
   ]);
-  const { tokensOf, unknown, close } = await openCallCounter(around, orgs);
+  const { tokensOf, unknown, close } = await openCallCounter(context, orgs);
   try {
     const changes: ReportChange[] = [];
     for (const { name, version, before, after } of pairs) {
@@ -134,7 +133,7 @@ async function describeChanges(
         report: name,
         change: version === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
         in_force_since: version === undefined ? null : new Date(version.since).toISOString(),
-        ...diffReports(before, after, around.clock.now(), BUILT_IN_KINDS),
+        ...diffReports(before, after, context.clock.now(), BUILT_IN_KINDS),
         calls: {
           before: version === undefined ? 0 : await tokensOf(before),
           after: after === undefined ? 0 : await tokensOf(after),
@@ -147,9 +146,9 @@ async function describeChanges(
   }
 }
 
-/** Plans versions against their organization's catalog. One that cannot be read makes its calls unknown, and no more. */
+/** Counts metrics calls by planning versions against their organization's catalog. Errors make the calls unknown. */
 async function openCallCounter(
-  around: AppContext,
+  context: AppContext,
   orgs: Definitions['orgs'],
 ): Promise<{
   readonly tokensOf: (version: ReportVersion | undefined) => Promise<number | null>;
@@ -165,7 +164,7 @@ async function openCallCounter(
       import('../../../base/error.ts'),
     ]);
   const unknown = new Set<string>();
-  const composed = await composeCatalogs(around, { orgs }).catch((thrown: unknown) => {
+  const composed = await composeCatalogs(context, { orgs }).catch((thrown: unknown) => {
     unknown.add(toDocketError(thrown).message);
     return undefined;
   });
@@ -178,7 +177,7 @@ async function openCallCounter(
       try {
         const period = resolvePeriod(
           definition.period,
-          around.clock.now(),
+          context.clock.now(),
           definition.timezone ?? settings.timezone,
           definition.locale ?? settings.locale,
         );

@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
-export function addExplainCommand(program: Command): void {
+export function addExplainCommand(program: Command, io: CommandIo): void {
   program
     .command('explain')
-    .description('Print what a run would ask, cost and send. Makes nothing, sends nothing')
+    .description('Print the requests, cost and deliveries of a run, without running it')
     .argument('<report>', '<org>/<report>')
-    .option('--period <period>', 'another period than the definition’s')
+    .option('--period <period>', 'instead of the definition’s period')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-With REDIS_URL set, tells the line of the key, and asks for a metric catalog only where the workers hold none.
+With REDIS_URL set, shows the rate-limit state of the key, and fetches the metric catalog only if the workers have not cached it.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
 
@@ -18,10 +20,11 @@ Examples:
   docket explain acme/board-pack
   docket explain acme/board-pack --period 2026-10 --json`,
     )
-    .action(explainReport);
+    .action((report: string, flags: { period?: string; json?: boolean }) => explainReport(report, flags, io));
 }
 
-async function explainReport(report: string, flags: { period?: string; json?: boolean }): Promise<void> {
+async function explainReport(report: string, flags: { period?: string; json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
   const [
     { createContext },
     { composeCatalogs },
@@ -31,7 +34,6 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     { loadDefinitions, requireReport },
     periods,
     { formatExplain },
-    print,
   ] = await Promise.all([
     import('../../context.ts'),
     import('../../../compose/run-ports.ts'),
@@ -41,18 +43,17 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     import('../../../services/definitions/built-in-kinds.ts'),
     import('../../../definitions/periods/period.ts'),
     import('../../../plan/explain.ts'),
-    import('../../terminal/print.ts'),
   ]);
-  const around = createContext();
-  const { config, env, clock } = around;
+  const context = createContext(io);
+  const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
   const period = periods.periodOf(definition, settings, clock.now(), spec);
-  const { catalogOf, sharedBudgets, scope } = await composeCatalogs(around, { orgs: jobs.orgs });
+  const { catalogOf, sharedBudgets, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
   try {
     const ports = {
-      secrets: secretSource(env, around),
+      secrets: secretSource(env, context),
       budgetOf: sharedBudgets,
       activeOrgs: jobs.orgs.values(),
       clock,

@@ -6,6 +6,8 @@ import { type Format, formatOf } from '../../../render/formats/format.ts';
 import { FORMATS } from '../../../render/formats/registry.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
+import { type CommandIo, resolvePath } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
 interface PreviewFlags {
   readonly period?: string;
@@ -15,34 +17,35 @@ interface PreviewFlags {
   readonly json?: boolean;
 }
 
-export function addPreviewCommand(program: Command): void {
+export function addPreviewCommand(program: Command, io: CommandIo): void {
   program
     .command('preview')
-    .description('Make a report’s e-mail and files to look at. Sends nothing')
+    .description('Create a report’s e-mail and files for review, without sending')
     .argument('<report>', '<org>/<report>')
-    .option('--period <period>', 'another period than the definition’s, e.g. previous_month, 2026-10')
-    .option('--out <dir>', 'where everything goes; out/preview/<org>/<report>/<period> when absent')
-    .option('--open', 'open the mail in the browser')
-    .option('--sample', 'made-up figures from the sandbox: no call to the service, no key or password needed')
+    .option('--period <period>', 'instead of the definition’s period, e.g. previous_month, 2026-10')
+    .option('--out <dir>', 'output folder; default: out/preview/<org>/<report>/<period>')
+    .option('--open', 'open the e-mail in the browser')
+    .option('--sample', 'sample data from the sandbox: no call to the service, no key or password needed')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-Without --sample it asks and costs what \`docket run --no-deliver\` does. Besides what a run leaves (files, mail.html and
-mail.txt as they would be sent, the manifest) the folder gets preview.html: the mail with its pictures inside, for a browser.
+Without --sample it makes the same calls as \`docket run --no-deliver\`. In addition to the output of a run (files, mail.html
+and mail.txt as sent, the manifest) it writes preview.html: the e-mail with inline images, for a browser.
 
 Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --sample also COMPLIANCE_API_URL, REDIS_URL and the organization's secrets
 
-Exit codes: 0 made; 1 failed; 2 usage or configuration
+Exit codes: 0 created; 1 failed; 2 usage or configuration
 
 Examples:
   docket preview acme/weekly-kpi --sample --open
   docket preview acme/board-pack --period 2026-10 --out preview`,
     )
-    .action(preview);
+    .action((report: string, flags: PreviewFlags) => preview(report, flags, io));
 }
 
-async function preview(report: string, flags: PreviewFlags): Promise<void> {
+async function preview(report: string, flags: PreviewFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
   const [
     { createContext },
     { loadDefinitions, requireReport },
@@ -50,7 +53,6 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     { runInline },
     { inlineImages },
     { replaceFile },
-    print,
     path,
   ] = await Promise.all([
     import('../../context.ts'),
@@ -59,30 +61,30 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
     import('../../run-inline.ts'),
     import('../../../render/artifact.ts'),
     import('../../../base/files/durable-file.ts'),
-    import('../../terminal/print.ts'),
     import('node:path'),
   ]);
-  const around = createContext();
-  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
+  const context = createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
   const source = flags.sample
-    ? await useSandbox(around, settings)
-    : { around, settings, orgs: jobs.orgs, close: async () => {} };
+    ? await useSandbox(context, settings)
+    : { context, settings, orgs: jobs.orgs, close: async () => {} };
   try {
-    const { order, result, sealed } = await runInline(
+    const { order, result, published } = await runInline(
       {
         definition: flags.sample ? withoutOutputSecrets(definition, FORMATS) : definition,
         settings: source.settings,
         ...('orgs' in source ? { orgs: source.orgs } : {}),
         period,
-        out: ({ period: { label } }) => flags.out ?? `out/preview/${report}/${label}`,
+        out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
         deliver: false,
       },
-      source.around,
+      source.context,
+      io,
     );
     const page = path.join(result.folder, 'preview.html');
-    await replaceFile(page, inlineImages(sealed.mail));
+    await replaceFile(page, inlineImages(published.mail));
     if (flags.json) print.printJson(documentOf(order, result, page));
     else print.printLine(summaryOf(order, result, page));
     if (flags.open) await openInBrowser(page, print.printStatus);
@@ -91,7 +93,7 @@ async function preview(report: string, flags: PreviewFlags): Promise<void> {
   }
 }
 
-/** Sample figures need no encryption, and the user may not have the secrets. */
+/** Sample data needs no password, and the password may not be available. */
 const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]): Definition => ({
   ...definition,
   outputs: definition.outputs.map((output) => {
@@ -102,11 +104,11 @@ const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]
   }),
 });
 
-/** Of the sandbox and of our own budget, s: nobody shares this sandbox, so nothing has to wait for a minute. */
+/** Of the sandbox's rate limit and of the budget, seconds. Short, because the sandbox is not shared. */
 const SAMPLE_WINDOW_S = 1;
 
-/** The same report against a sandbox of its own, which is gone with `close`. Mail and files say that it is a sample. */
-async function useSandbox(around: AppContext, settings: OrgSettings) {
+/** Starts a sandbox, and points the report to it. E-mail and files are marked as samples. */
+async function useSandbox(context: AppContext, settings: OrgSettings) {
   const [{ startSandbox }, { DocketError }] = await Promise.all([
     import('../../../sandbox/sandbox.ts'),
     import('../../../base/error.ts'),
@@ -114,12 +116,12 @@ async function useSandbox(around: AppContext, settings: OrgSettings) {
   const sandbox = await startSandbox({ windowMs: SAMPLE_WINDOW_S * 1000 });
   const key = sandbox.keys.find(({ organizations }) => organizations.length === 1)?.key;
   if (key === undefined) throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
-  const { REDIS_URL: _, ...env } = around.env;
+  const { REDIS_URL: _, ...env } = context.env;
   return {
-    // Without the workers' Redis: its budgets are of keys that exist.
-    around: {
-      ...around,
-      config: { ...around.config, COMPLIANCE_API_URL: sandbox.url },
+    // Without REDIS_URL: the workers' budgets are not for sandbox keys.
+    context: {
+      ...context,
+      config: { ...context.config, COMPLIANCE_API_URL: sandbox.url },
       env: { ...env, DOCKET_SAMPLE_KEY: key },
     },
     settings: {
@@ -135,15 +137,15 @@ async function useSandbox(around: AppContext, settings: OrgSettings) {
 
 const OPENERS = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] } as const;
 
-/** By the desktop's own program; where there is none, the path that was printed has to do. */
-async function openInBrowser(page: string, say: (line: string) => void): Promise<void> {
+/** With the desktop's own program. Without one, prints that. */
+async function openInBrowser(page: string, printStatus: (line: string) => void): Promise<void> {
   const { spawn } = await import('node:child_process');
   const [command, ...args] =
     process.platform === 'darwin' || process.platform === 'win32' ? OPENERS[process.platform] : ['xdg-open'];
   await new Promise<void>((resolve) => {
     const opener = spawn(command, [...args, page], { detached: true, stdio: 'ignore' });
     opener.once('error', () => {
-      say(`No browser could be opened (${command}); open the file yourself.`);
+      printStatus(`No browser could be opened (${command}); open the file yourself.`);
       resolve();
     });
     opener.once('spawn', () => {
@@ -159,7 +161,7 @@ const mailFilesOf = ({ folder }: RunResult, page: string) => ({
   text: `${folder}/mail.txt`,
 });
 
-/** What `--json` prints. Snake case, as the API and the manifest. */
+/** The JSON document. Snake case, as the API and the manifest. */
 const documentOf = (order: RunOrder, result: RunResult, page: string) => ({
   run: order.id,
   org: order.org,

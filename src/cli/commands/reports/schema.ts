@@ -1,15 +1,17 @@
 import { Argument, type Command } from 'commander';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
-export function addSchemaCommand(program: Command): void {
+export function addSchemaCommand(program: Command, io: CommandIo): void {
   program
     .command('schema')
     .description('Print the JSON Schema of report definitions (or of org.yaml) for editors')
-    .addArgument(new Argument('[file]', 'which file').choices(['report', 'org']).default('report'))
-    .option('--json', 'what it prints in any case: one JSON document')
+    .addArgument(new Argument('[file]', 'kind of file').choices(['report', 'org']).default('report'))
+    .option('--json', 'no effect: the output is always one JSON document')
     .addHelpText(
       'after',
       `
-Point a definition to it in its first line:
+Refer to it in the first line of a definition:
   # yaml-language-server: $schema=../report.schema.json
 
 Environment: none
@@ -19,11 +21,10 @@ Examples:
   docket schema org > jobs/org.schema.json`,
     )
     .action(async (file: 'report' | 'org') => {
-      const [{ orgJsonSchema, reportJsonSchema }, { BUILT_IN_KINDS }, { printJson }] = await Promise.all([
+      const [{ orgJsonSchema, reportJsonSchema }, { BUILT_IN_KINDS }] = await Promise.all([
         import('../../../definitions/schema/json-schema.ts'),
         import('../../../services/definitions/built-in-kinds.ts'),
-        import('../../terminal/print.ts'),
       ]);
-      printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema(BUILT_IN_KINDS));
+      createPrinter(io).printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema(BUILT_IN_KINDS));
     });
 }

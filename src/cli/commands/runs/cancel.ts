@@ -1,64 +1,56 @@
 import type { Command } from 'commander';
+import type { CommandIo } from '../../io.ts';
 import { type ActorFlags, addActorOptions } from '../../options/actor.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
 type CancelFlags = ActorFlags & { readonly json?: boolean };
 
-export function addRunsCancelCommand(runs: Command): void {
+export function addRunsCancelCommand(runs: Command, io: CommandIo): void {
   addActorOptions(
     runs
       .command('cancel')
-      .description('Stop a run that has not ended')
-      .argument('<id>', 'the run: its id, or the first 8 digits or more')
+      .description('Cancel a run that has not ended')
+      .argument('<id>', 'id of the run, or its first 8 digits or more')
       .option('--json', 'one JSON document on stdout'),
   )
     .addHelpText(
       'after',
       `
-A run that waits ends at once. One that is under way is told within two seconds, wherever it runs, and stops before its
-next step; a message that is just being sent is settled first. What was delivered stays delivered and listed, and
-\`docket runs retry\` goes on with the rest.
+A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
+message that is being sent is finished first. Deliveries that were made stay made and listed; \`docket runs retry\` continues
+with the others.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"`,
     )
-    .action(cancel);
+    .action((text: string, flags: CancelFlags) => cancel(text, flags, io));
 }
 
-async function cancel(text: string, flags: CancelFlags): Promise<void> {
-  const [
-    { createContext },
-    { openDecisions },
-    { openAuditLog },
-    { readActor },
-    { requireRunId },
-    { decideRun },
-    print,
-  ] = await Promise.all([
-    import('../../context.ts'),
-    import('../../../compose/decisions.ts'),
-    import('../../context.ts'),
-    import('../../options/actor.ts'),
-    import('../../options/run-id.ts'),
-    import('../../../services/deliveries/audited-decisions.ts'),
-    import('../../terminal/print.ts'),
-  ]);
-  const who = await readActor(flags);
-  const around = createContext();
-  const { decisions, runs, redis, scope } = await openDecisions(around);
-  try {
+async function cancel(text: string, flags: CancelFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { withDecisions }, { openAuditLog }, { readActor }, { requireRunId }, { decideRun }] =
+    await Promise.all([
+      import('../../context.ts'),
+      import('../../decisions.ts'),
+      import('../../audit-log.ts'),
+      import('../../options/actor.ts'),
+      import('../../options/run-id.ts'),
+      import('../../../services/deliveries/audited-decisions.ts'),
+    ]);
+  const actor = await readActor(flags);
+  const context = createContext(io);
+  await withDecisions(context, async ({ decisions, runs, redis }) => {
     const id = await requireRunId(text, runs);
-    const record = await decideRun(id, 'cancel', who, { decisions, audit: await openAuditLog(redis, around) });
+    const record = await decideRun(id, 'cancel', actor, { decisions, audit: openAuditLog(redis, context) });
     const { org, report } = record;
     if (flags.json) return print.printJson(record);
-    const of = `The run of ${org}/${report} ${record.period.label}`;
+    const subject = `The run of ${org}/${report} ${record.period.label}`;
     print.printLine(
       record.state === 'cancelled'
-        ? `${of} is cancelled.`
-        : `${of} is told to stop, and does so before its next step; \`docket runs show ${id}\` tells when.`,
+        ? `${subject} is cancelled.`
+        : `${subject} stops before its next step; \`docket runs show ${id}\` shows when.`,
     );
-  } finally {
-    await scope.close();
-  }
+  });
 }

@@ -1,50 +1,49 @@
-import type { DocketError } from '../../../base/error.ts';
+import { DocketError, toDocketError } from '../../../base/error.ts';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { isTerminal } from '../../terminal/style.ts';
 
-/** How a command goes on about a report that was delivered for its period already. */
 export interface RepeatFlags {
-  /** `--again`: it is delivered once more, and nobody is asked. */
+  /** `--again`: delivers once more without a prompt. */
   readonly again: boolean;
-  /** Nobody is asked: whoever wants a document has no use for a question. */
+  /** `--json`: never prompts. */
   readonly json: boolean;
 }
 
 /**
- * Does what may be refused with `already_delivered`. On a terminal the refusal becomes a question, and yes does it once more
- * with `again`; elsewhere it is thrown. Throws `run.cancelled` for a no.
+ * Runs `attempt`, which may fail with `already_delivered`. On a terminal the error becomes a prompt, and yes runs it once
+ * more with `again`; otherwise it is thrown. Throws `run.cancelled` for no.
  */
 export async function withRepeatConfirmation<T>(
   { again, json }: RepeatFlags,
+  io: CommandIo,
   attempt: (again: boolean) => Promise<T>,
 ): Promise<T> {
   try {
     return await attempt(again);
   } catch (thrown) {
-    const { toDocketError } = await import('../../../base/error.ts');
     const error = toDocketError(thrown);
-    if (error.code !== 'already_delivered' || json || !(await isInteractive())) throw thrown;
-    await confirmRepeat(error);
+    const interactive = !json && io.stdin.isTTY === true && isTerminal(io.stderr, io.env);
+    if (error.code !== 'already_delivered' || !interactive) throw thrown;
+    await confirmRepeat(error, io);
     return attempt(true);
   }
 }
 
-async function isInteractive(): Promise<boolean> {
-  const { isTerminal } = await import('../../terminal/style.ts');
-  return process.stdin.isTTY === true && isTerminal(process.stderr);
-}
-
-async function confirmRepeat({ message }: DocketError): Promise<void> {
-  const [{ confirm, isCancel }, { DocketError: Stopped }, { printStatus }] = await Promise.all([
-    import('@clack/prompts'),
-    import('../../../base/error.ts'),
-    import('../../terminal/print.ts'),
-  ]);
-  printStatus(message);
-  // On stderr: stdout is for what the command makes.
-  const answer = await confirm({ message: 'Send it again?', initialValue: false, output: process.stderr });
+async function confirmRepeat({ message }: DocketError, io: CommandIo): Promise<void> {
+  const { confirm, isCancel } = await import('@clack/prompts');
+  createPrinter(io).printStatus(message);
+  // On stderr: stdout is for the result.
+  const answer = await confirm({
+    message: 'Send it again?',
+    initialValue: false,
+    input: io.stdin,
+    output: io.stderr,
+  });
   if (answer === true) return;
-  // Ctrl-C reaches the prompt as a key, not the process as a signal.
-  if (isCancel(answer)) process.exitCode = 130;
-  throw new Stopped('run.cancelled', 'The report was not run again; nothing was sent.', {
-    next: 'Give --again to send it without a question.',
+  // During a prompt, Ctrl-C is a key, not a signal.
+  if (isCancel(answer)) io.exitCode = 130;
+  throw new DocketError('run.cancelled', 'The report was not run again; nothing was sent.', {
+    next: 'Give --again to send it without a prompt.',
   });
 }

@@ -1,57 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { createScope } from '../../../base/scope.ts';
+import { openVerifiedStore } from '../../../compose/store.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
+import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { requestRun } from '../../../services/runs/trigger-run.ts';
+import { openAuditLog } from '../../audit-log.ts';
+import { createContext } from '../../context.ts';
+import type { CommandIo } from '../../io.ts';
+import { readActorName } from '../../options/actor.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { withRepeatConfirmation } from './confirm-repeat.ts';
+import { followRun, printRunResult } from './follow-run.ts';
 
-/** Opens one run in the line of the workers, as the admin route does, and says which; or follows it to its end. */
+export interface EnqueueRequest {
+  readonly period: PeriodSpec | undefined;
+  readonly deliver: boolean;
+  /** Also if it was delivered for this period before. */
+  readonly again: boolean;
+  /** Follows the run to its end. */
+  readonly wait: boolean;
+  readonly json: boolean;
+}
+
+/** Enqueues one run for the workers, as the HTTP API does. */
 export async function enqueueRun(
   report: string,
-  {
-    period,
-    deliver,
-    again,
-    wait,
-    json,
-  }: {
-    readonly period: PeriodSpec | undefined;
-    readonly deliver: boolean;
-    /** Also when it was delivered for this period already. */
-    readonly again: boolean;
-    readonly wait: boolean;
-    readonly json: boolean;
-  },
+  { period, deliver, again, wait, json }: EnqueueRequest,
+  io: CommandIo,
 ): Promise<void> {
-  const [
-    { randomUUID },
-    { createContext },
-    { createScope },
-    { assertMailConfigured },
-    { openVerifiedStore },
-    { loadDefinitions, requireReport },
-    { readActorName },
-    { openAuditLog },
-    { withRepeatConfirmation },
-    { requestRun },
-    print,
-  ] = await Promise.all([
-    import('node:crypto'),
-    import('../../context.ts'),
-    import('../../../base/scope.ts'),
-    import('../../../deliver/targets/email/mail-routes.ts'),
-    import('../../../compose/store.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-    import('../../options/actor.ts'),
-    import('../../context.ts'),
-    import('./confirm-repeat.ts'),
-    import('../../../services/runs/trigger-run.ts'),
-    import('../../terminal/print.ts'),
-  ]);
-  const around = createContext();
-  const { definition, settings } = requireReport(await loadDefinitions(around.config.DOCKET_JOBS), report);
-  if (deliver) assertMailConfigured(definition, settings, around.config, '--no-deliver makes the files alone');
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
+  if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = await readActorName();
   const scope = createScope();
   try {
-    const { trigger, redis } = await openVerifiedStore(around, scope);
-    const audit = await openAuditLog(redis, around);
-    const { record } = await withRepeatConfirmation({ again, json }, (insisting) =>
+    const { trigger, redis } = await openVerifiedStore(context, scope);
+    const audit = openAuditLog(redis, context);
+    const { record } = await withRepeatConfirmation({ again, json }, io, (force) =>
       requestRun(
         {
           definition,
@@ -61,21 +48,19 @@ export async function enqueueRun(
           priority: 'on_demand',
           ...(period === undefined ? {} : { period }),
           deliver,
-          again: insisting,
+          again: force,
           by,
         },
         { trigger, audit },
       ),
     );
+    const { id } = record;
     if (wait) {
-      const { followRun, printRunResult } = await import('./follow-run.ts');
-      print.printStatus(`${report} ${record.period.label} is in line: run ${record.id}`);
-      return printRunResult(await followRun(record.id, around, undefined), json);
+      print.printStatus(`${report} ${record.period.label} is queued as run ${id}`);
+      return printRunResult(await followRun(id, context, undefined, io), json, io);
     }
     if (json) return print.printJson(record);
-    print.printLine(
-      `${report} ${record.period.label} is in line; \`docket runs show ${record.id}\` tells how it ends.`,
-    );
+    print.printLine(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
   } finally {
     await scope.close();
   }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { RunRecord } from '../../../run/run-record.ts';
-import { formatInstant } from '../../terminal/print.ts';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter, formatInstant } from '../../terminal/print.ts';
 import type { Column } from '../../terminal/table.ts';
 import { addRunsCancelCommand } from './cancel.ts';
 import { addRunDecisionCommands } from './decide.ts';
@@ -19,23 +20,21 @@ interface RunsFlags {
   readonly json?: boolean;
 }
 
-export function addRunsCommand(program: Command): void {
-  const runs = program
-    .command('runs')
-    .description('List runs, show or follow one, get what it sent, cancel, retry or release it');
+export function addRunsCommand(program: Command, io: CommandIo): void {
+  const runs = program.command('runs').description('List runs; show, watch, get, cancel, retry or release one');
   runs
     .command('list', { isDefault: true })
-    .description('List the runs that are on record, newest first')
+    .description('List the recorded runs, newest first')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
     .option(
       '--state <state...>',
-      'only in one of these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
+      'only in these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
     )
-    .option('--since <instant>', 'only those created at this instant or later, e.g. 2026-11-01T00:00:00Z')
-    .option('--until <instant>', 'only those created before it')
-    .option('--after <cursor>', 'the next page: what the page before gave as "next"')
-    .option('--limit <n>', 'at most so many', '20')
+    .option('--since <instant>', 'only runs created at this instant or later, e.g. 2026-11-01T00:00:00Z')
+    .option('--until <instant>', 'only runs created before this instant')
+    .option('--after <cursor>', 'the next page: "next" of the previous page')
+    .option('--limit <n>', 'maximum number of runs', '20')
     .option('--json', 'one JSON document on stdout: runs, and next for --after')
     .addHelpText(
       'after',
@@ -46,27 +45,26 @@ Examples:
   docket runs --org acme --report weekly-kpi
   docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`,
     )
-    .action(list);
-  addRunsShowCommand(runs);
-  addRunsWatchCommand(runs);
-  addRunsGetCommand(runs);
-  addRunsCancelCommand(runs);
-  addRunDecisionCommands(runs);
+    .action((flags: RunsFlags) => list(flags, io));
+  addRunsShowCommand(runs, io);
+  addRunsWatchCommand(runs, io);
+  addRunsGetCommand(runs, io);
+  addRunsCancelCommand(runs, io);
+  addRunDecisionCommands(runs, io);
 }
 
-async function list(flags: RunsFlags): Promise<void> {
+async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
   const [
     { createContext },
-    { openDecisions },
+    { withDecisions },
     { parseInstant, parseNumber, parseRunStates, assertOrgWithReport },
     { listRunPage, parseRunCursor },
-    print,
   ] = await Promise.all([
     import('../../context.ts'),
-    import('../../../compose/decisions.ts'),
+    import('../../decisions.ts'),
     import('../../options/option-parsers.ts'),
     import('../../../run/run-page.ts'),
-    import('../../terminal/print.ts'),
   ]);
   assertOrgWithReport(flags);
   const { org, report, state, since, until, after } = flags;
@@ -79,28 +77,23 @@ async function list(flags: RunsFlags): Promise<void> {
     ...(after === undefined ? {} : { after: parseRunCursor(after) }),
     limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
-  const { runs, scope } = await openDecisions(createContext());
-  try {
-    const page = await listRunPage(runs, filter);
-    if (flags.json) return print.printJson(page);
-    if (page.runs.length === 0) return print.printLine('No such run is on record.');
-    print.printLine(print.formatColumns(COLUMNS, [...page.runs.map(rowOf)]));
-    if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
-  } finally {
-    await scope.close();
-  }
+  const page = await withDecisions(createContext(io), ({ runs }) => listRunPage(runs, filter));
+  if (flags.json) return print.printJson(page);
+  if (page.runs.length === 0) return print.printLine('No runs.');
+  print.printTable(COLUMNS, page.runs.map(rowOf));
+  if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'CREATED', narrow: 'whole' },
+  { name: 'CREATED', whenNarrow: 'keep' },
   { name: 'STATE' },
   { name: 'REPORT' },
   { name: 'PERIOD' },
-  { name: 'TRIGGER', narrow: 'spare' },
-  { name: 'CALLS', narrow: 'spare' },
-  { name: 'TOOK', narrow: 'spare' },
-  { name: 'ERROR', narrow: 'spare' },
-  { name: 'RUN', narrow: 'whole' },
+  { name: 'TRIGGER', whenNarrow: 'drop' },
+  { name: 'CALLS', whenNarrow: 'drop' },
+  { name: 'TOOK', whenNarrow: 'drop' },
+  { name: 'ERROR', whenNarrow: 'drop' },
+  { name: 'RUN', whenNarrow: 'keep' },
 ];
 
 const rowOf = (run: RunRecord): string[] => [

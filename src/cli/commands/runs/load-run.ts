@@ -1,20 +1,36 @@
 import type { HeldRun } from '../../../admin/access/access.ts';
 import type { AppContext } from '../../../base/context.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.ts';
+import { secretSource } from '../../../base/secrets/secret.ts';
+import { withArchive } from '../../../compose/archive.ts';
+import type { DecisionContext } from '../../../compose/decisions.ts';
 import type { AttemptRecord, Manifest, Release } from '../../../deliver/archive/archive.ts';
+import { archiveCorrupt } from '../../../deliver/archive/archive-errors.ts';
+import { readAttempts, readReceipts, readRelease } from '../../../deliver/archive/attempt-log.ts';
+import { readManifest } from '../../../deliver/archive/run-metadata.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
+import { redisLedger } from '../../../deliver/ledger/redis-ledger.ts';
+import { definitionStore } from '../../../queue/definitions/definition-store.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { loadDefinitions, reportFileSchema } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
+import { withDecisions } from '../../decisions.ts';
+import type { CommandIo } from '../../io.ts';
+import { findRunId } from '../../options/run-id.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
-/** What is left of a run, wherever it is kept. */
+/** A run from Redis and the archive. */
 export interface LoadedRun {
   readonly id: string;
-  /** Undefined when Redis has lost it or cannot be asked. */
+  /** Undefined if Redis has lost it or cannot be reached. */
   readonly record: RunRecord | undefined;
-  /** The ledger's rows; empty when Redis has lost them or cannot be asked. */
+  /** The ledger's rows; empty if Redis has lost them or cannot be reached. */
   readonly rows: readonly DeliveryRow[];
-  /** Of a run that is held: what is missing in its files, and who would receive them. */
+  /** Of a held run: missing figures, and who would receive it. */
   readonly held: Omit<HeldRun, 'error'> | undefined;
-  /** Undefined when the run made no files, or they have left the archive. */
+  /** Undefined if the run created no files, or they were removed from the archive. */
   readonly archived: ArchivedRunDetails | undefined;
 }
 
@@ -28,66 +44,67 @@ export interface ArchivedRunDetails {
 }
 
 /**
- * A run's record and its archive; either alone will do. Throws `run.not_found` when there is neither, `archive.corrupt`
- * when its papers in the archive cannot be read.
+ * Loads a run's record, its archived metadata, or both. Throws `run.not_found` if neither exists, `archive.corrupt` if the
+ * archived metadata cannot be read.
  */
-export async function loadRunWithArchive(around: AppContext, text: string): Promise<LoadedRun> {
-  const [
-    { DocketError, isRedisOutage, toDocketError },
-    { openDecisions },
-    { printStatus },
-    { findRunId },
-    { loadHeldRun },
-  ] = await Promise.all([
-    import('../../../base/error.ts'),
-    import('../../../compose/decisions.ts'),
-    import('../../terminal/print.ts'),
-    import('../../options/run-id.ts'),
-    import('./load-held-run.ts'),
-  ]);
-  const id = await findRunId(around, text);
-  const asked =
-    id !== undefined
-      ? await openDecisions(around)
-          .then(async (desk) => {
-            try {
-              const record = await desk.runs.get(id);
-              const rows = await desk.decisions.list({ orgs: '*', run: id, limit: 1 });
-              return { record, rows, held: await loadHeldRun(record, desk, around) };
-            } finally {
-              await desk.scope.close();
-            }
-          })
-          .catch((thrown: unknown) => {
-            const error = toDocketError(thrown);
-            if (!isRedisOutage(error)) throw error;
-            printStatus(`${error.message} (${error.got ?? error.code}) The archive alone is shown.`);
-            return undefined;
-          })
-      : undefined;
-  const archived = id === undefined ? undefined : await loadArchivedRun(around, id);
-  if (id === undefined || (asked?.record === undefined && archived === undefined)) {
+export async function loadRunWithArchive(context: AppContext, text: string, io: CommandIo): Promise<LoadedRun> {
+  const id = await findRunId(context, text);
+  const recorded = id === undefined ? undefined : await loadRecordedRun(context, id, io);
+  const archived = id === undefined ? undefined : await loadArchivedRun(context, id);
+  if (id === undefined || (recorded?.record === undefined && archived === undefined)) {
     throw new DocketError(
       'run.not_found',
-      `There is neither a record of run ${JSON.stringify(text)} nor its archive.`,
+      `There is neither a record of run ${JSON.stringify(text)} nor archived files.`,
       {
         expected: 'the id of a run, or its first 8 digits or more',
-        next: '`docket runs` lists what is kept.',
+        next: '`docket runs` lists the recorded runs.',
       },
     );
   }
-  return { id, record: asked?.record, rows: asked?.rows ?? [], held: asked?.held, archived };
+  return { id, record: recorded?.record, rows: recorded?.rows ?? [], held: recorded?.held, archived };
 }
 
-async function loadArchivedRun(around: AppContext, id: string): Promise<ArchivedRunDetails | undefined> {
-  const [{ withArchive }, { readAttempts, readReceipts, readRelease }, { readManifest }, { archiveCorrupt }] =
-    await Promise.all([
-      import('../../../compose/archive.ts'),
-      import('../../../deliver/archive/attempt-log.ts'),
-      import('../../../deliver/archive/run-metadata.ts'),
-      import('../../../deliver/archive/archive-errors.ts'),
-    ]);
-  return withArchive(around, async ({ storage, signing }) => {
+const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
+  withDecisions(context, async (opened) => {
+    const record = await opened.runs.get(id);
+    const rows = await opened.decisions.list({ orgs: '*', run: id, limit: 1 });
+    return { record, rows, held: await loadHeldRun(record, opened, context) };
+  }).catch((thrown: unknown) => {
+    const error = toDocketError(thrown);
+    if (!isRedisOutage(error)) throw error;
+    createPrinter(io).printStatus(`${error.message} (${error.got ?? error.code}) Only the archive is shown.`);
+    return undefined;
+  });
+
+/** Undefined if the run is not held, or has no archived files. */
+async function loadHeldRun(
+  run: RunRecord | undefined,
+  { archive, redis }: Pick<DecisionContext, 'archive' | 'redis'>,
+  context: AppContext,
+): Promise<Omit<HeldRun, 'error'> | undefined> {
+  if (run?.state !== 'held') return undefined;
+  // Without definitions on this machine, the settings stored with the run apply.
+  const settings = await loadDefinitions(context.config.DOCKET_JOBS).then(
+    (definitions) => definitions.orgs.get(run.org),
+    () => undefined,
+  );
+  return loadReleasePreview(run, {
+    definitions: definitionStore(redis, {
+      prefix: DEFAULT_KEY_PREFIX,
+      keepDays: RETENTION_DAYS,
+      reportSchema: reportFileSchema,
+    }),
+    archive,
+    ledger: redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS }),
+    secrets: secretSource(context.env, context),
+    clock: context.clock,
+    settingsNow: () => settings,
+    workingDirectory: context.workingDirectory,
+  });
+}
+
+const loadArchivedRun = (context: AppContext, id: string): Promise<ArchivedRunDetails | undefined> =>
+  withArchive(context, async ({ storage, signing }) => {
     const found = await storage.find(id);
     if (found === undefined) return undefined;
     const { files } = found;
@@ -101,4 +118,3 @@ async function loadArchivedRun(around: AppContext, id: string): Promise<Archived
     ]);
     return { location: files.location, manifest, receipts, attempts, release };
   });
-}

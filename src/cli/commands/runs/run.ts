@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
+import { type CommandIo, resolvePath } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 
 interface RunFlags {
   readonly period?: string;
@@ -13,112 +15,104 @@ interface RunFlags {
   readonly json?: boolean;
 }
 
-export function addRunCommand(program: Command): void {
+export function addRunCommand(program: Command, io: CommandIo): void {
   program
     .command('run')
-    .description('Run one report here and now, without the queue')
+    .description('Run one report now, in this process')
     .argument('<report>', '<org>/<report>')
     .option(
       '--period <period>',
-      'another period than the definition’s, e.g. previous_month, 2026-Q3, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
+      'instead of the definition’s period, e.g. previous_month, 2026-Q3, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
     )
-    .option('--out <dir>', 'where the files go; out/<org>/<report>/<period> when absent')
-    .option('--no-deliver', 'make the files, send nothing')
-    .option('--again', 'deliver also what was delivered for this period already, without asking')
-    .option('--fresh', 'ask the service anew, whatever max_age allows')
+    .option('--out <dir>', 'output folder; default: out/<org>/<report>/<period>')
+    .option('--no-deliver', 'only create the files')
+    .option('--again', 'deliver again even if it was delivered for this period before; no prompt')
+    .option('--fresh', 'ignore cached answers, whatever max_age allows')
     .addOption(
-      new Option('--queue', 'put it in the line of the workers instead, and say which run it is').conflicts([
-        'out',
-        'fresh',
-      ]),
+      new Option('--queue', 'enqueue it for the workers instead, and print the run id').conflicts(['out', 'fresh']),
     )
-    .option('--wait', 'with --queue: follow it to its end, as `docket runs watch` does')
+    .option('--wait', 'with --queue: watch it to its end, like `docket runs watch`')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-With REDIS_URL set, its calls share the rate limit of the API key with those of the workers, and a run that delivers uses their
-ledger, archive and records: docket runs and docket deliveries list it. Without, the run keeps a budget of its own, and beside
-busy workers on the same key it may have to wait out a 429; a ledger in the archive's folder says what was sent.
+With REDIS_URL set, it shares one rate limiter per API key with the workers, and a run that delivers uses their ledger, archive
+and records: docket runs and docket deliveries list it. Without, it has its own rate limiter, and beside busy workers on the
+same key it may have to wait after a 429; a ledger in the archive's folder records what was sent.
 
-A report that was delivered for this period already, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
-terminal it asks first; elsewhere, and with --json, it ends with already_delivered. --again insists; DOCKET_REPEAT=allow never asks.
+A report that was delivered for this period before, by e-mail, SFTP, S3 or webhook, is not delivered again by accident: on a
+terminal it prompts first; elsewhere, and with --json, it fails with already_delivered. --again forces it;
+DOCKET_REPEAT=allow never prompts.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, DOCKET_REPEAT,
 DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, REDIS_URL, LOG_LEVEL; SMTP_URL and
-MAIL_FROM where it delivers e-mail; the organization's secrets
+MAIL_FROM for e-mail; the organization's secrets
 
-Exit codes: 0 done; 1 failed; 2 usage or configuration, or delivered already; 3 held, or not delivered to everybody
+Exit codes: 0 done; 1 failed; 2 usage or configuration, or already delivered; 3 held or partly delivered
 
 Examples:
   docket run acme/weekly-kpi --no-deliver --out out
   docket run acme/board-pack --period 2026-10 --json
   docket run acme/board-pack --period 2026-09 --queue --wait`,
     )
-    .action(runReport);
+    .action((report: string, flags: RunFlags) => runReport(report, flags, io));
 }
 
-async function runReport(report: string, flags: RunFlags): Promise<void> {
-  if (flags.wait && !flags.queue) {
+async function runReport(report: string, flags: RunFlags, io: CommandIo): Promise<void> {
+  const { deliver, again = false, wait = false, json = false } = flags;
+  if (wait && !flags.queue) {
     const { DocketError } = await import('../../../base/error.ts');
-    throw new DocketError('usage.invalid', 'A run that is made here and now is waited for anyway.', {
+    throw new DocketError('usage.invalid', 'The option requires --queue.', {
       where: '--wait',
       expected: '--queue as well',
       next: 'Add --queue, or leave --wait out.',
     });
   }
+  const { parsePeriod } = await import('../../../definitions/periods/period.ts');
   if (flags.queue) {
-    const [{ enqueueRun }, { parsePeriod }] = await Promise.all([
-      import('./enqueue-run.ts'),
-      import('../../../definitions/periods/period.ts'),
-    ]);
+    const { enqueueRun } = await import('./enqueue-run.ts');
     const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
-    const { deliver, again = false, wait = false, json = false } = flags;
-    return enqueueRun(report, { period, deliver, again, wait, json });
+    return enqueueRun(report, { period, deliver, again, wait, json }, io);
   }
   const [
     { createContext },
     { assertMailConfigured },
     { loadDefinitions, requireReport },
-    { parsePeriod },
     { runInline },
     { readActorName },
     { withRepeatConfirmation },
-    print,
   ] = await Promise.all([
     import('../../context.ts'),
     import('../../../deliver/targets/email/mail-routes.ts'),
     import('../../../services/definitions/built-in-kinds.ts'),
-    import('../../../definitions/periods/period.ts'),
     import('../../run-inline.ts'),
     import('../../options/actor.ts'),
     import('./confirm-repeat.ts'),
-    import('../../terminal/print.ts'),
   ]);
-  const around = createContext();
-  const jobs = await loadDefinitions(around.config.DOCKET_JOBS);
-  const { definition, settings } = requireReport(jobs, report);
-  if (flags.deliver) assertMailConfigured(definition, settings, around.config, '--no-deliver makes the files alone');
+  const context = createContext(io);
+  const definitions = await loadDefinitions(context.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(definitions, report);
+  if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = await readActorName();
   const request = {
     definition,
     settings,
-    orgs: jobs.orgs,
+    orgs: definitions.orgs,
     fresh: flags.fresh,
     period: flags.period === undefined ? undefined : parsePeriod(flags.period),
-    out: ({ period }: RunOrder) => flags.out ?? `out/${report}/${period.label}`,
+    out: ({ period }: RunOrder) => resolvePath(flags.out ?? `out/${report}/${period.label}`, io),
   };
-  const { order, result } = await withRepeatConfirmation(
-    { again: flags.again ?? false, json: flags.json ?? false },
-    (again) => runInline({ ...request, deliver: flags.deliver && { by, again } }, around),
+  const { order, result } = await withRepeatConfirmation({ again, json }, io, (force) =>
+    runInline({ ...request, deliver: deliver && { by, again: force } }, context, io),
   );
-  if (flags.json) print.printJson(documentOf(order, result));
-  else print.printLine(summaryOf(order, result));
-  process.exitCode = result.state === 'done' ? 0 : 3;
+  const print = createPrinter(io);
+  if (json) print.printJson(runDocument(order, result));
+  else print.printLine(formatResult(order, result));
+  io.exitCode = result.state === 'done' ? 0 : 3;
 }
 
-/** What `--json` prints. Snake case, as the API and the manifest. */
-const documentOf = (order: RunOrder, result: RunResult) => ({
+/** The JSON document. Snake case, as the API and the manifest. */
+const runDocument = (order: RunOrder, result: RunResult) => ({
   run: order.id,
   org: order.org,
   report: order.report,
@@ -139,7 +133,7 @@ const documentOf = (order: RunOrder, result: RunResult) => ({
   })),
 });
 
-const summaryOf = (order: RunOrder, result: RunResult): string =>
+const formatResult = (order: RunOrder, result: RunResult): string =>
   [
     `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),

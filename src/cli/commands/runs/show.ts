@@ -2,37 +2,39 @@ import type { Command } from 'commander';
 import type { ErrorJson } from '../../../base/error.ts';
 import type { Manifest } from '../../../deliver/archive/archive.ts';
 import { type RunRecord, STAGES } from '../../../run/run-record.ts';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
 import type { ArchivedRunDetails, LoadedRun } from './load-run.ts';
 
-export function addRunsShowCommand(runs: Command): void {
+export function addRunsShowCommand(runs: Command, io: CommandIo): void {
   runs
     .command('show')
-    .description('Show all that is known of a run: its record, its files, what became of each delivery')
-    .argument('<id>', 'the run: its id, or the first 8 digits or more')
+    .description('Show a run: its record, its files, and each delivery')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
     .option('--json', 'one JSON document on stdout')
     .addHelpText(
       'after',
       `
-Reads the record and the ledger in Redis and the manifest in the archive; where one of them is lost, the other is shown.
+Reads the record and the ledger from Redis, and the manifest from the archive; either alone is enough.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs show 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e`,
     )
-    .action(show);
+    .action((text: string, flags: { readonly json?: boolean }) => show(text, flags, io));
 }
 
-async function show(text: string, flags: { readonly json?: boolean }): Promise<void> {
-  const [{ createContext }, { loadRunWithArchive }, { deliveryView }, print] = await Promise.all([
+async function show(text: string, flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const [{ createContext }, { loadRunWithArchive }, { deliveryView }] = await Promise.all([
     import('../../context.ts'),
     import('./load-run.ts'),
     import('../../../admin/api/schemas.ts'),
-    import('../../terminal/print.ts'),
   ]);
-  const kept = await loadRunWithArchive(createContext(), text);
+  const run = await loadRunWithArchive(createContext(io), text, io);
   if (flags.json) {
-    const { id, record, rows, held, archived } = kept;
+    const { id, record, rows, held, archived } = run;
     return print.printJson({
       id,
       record: record ?? null,
@@ -45,18 +47,18 @@ async function show(text: string, flags: { readonly json?: boolean }): Promise<v
       held: held ?? null,
     });
   }
-  print.printLine(formatRun(kept).join('\n'));
+  print.printLine(formatRun(run).join('\n'));
 }
 
 const formatInstantOrPending = (at: number | null): string => (at === null ? 'not yet' : new Date(at).toISOString());
 
 function formatRun({ id, record, rows, held, archived }: LoadedRun): string[] {
-  const of = record ?? archived?.manifest;
-  const { org = '', report = '', slot = '', period, digest = '' } = of ?? {};
+  const source = record ?? archived?.manifest;
+  const { org = '', report = '', slot = '', period, digest = '' } = source ?? {};
   const line = (name: string, value: string): string => `  ${name.padEnd(11)} ${value}`;
   const decisions = rows.flatMap(({ recipient, decisions: made }) => made.map((one) => ({ ...one, recipient })));
   return [
-    `${org}/${report} ${period?.label ?? ''}: ${record === undefined ? 'in the archive alone, Redis has no record' : record.state.replaceAll('_', ' ')}`,
+    `${org}/${report} ${period?.label ?? ''}: ${record === undefined ? 'only archived, Redis has no record' : record.state.replaceAll('_', ' ')}`,
     line('run', id),
     line('slot', slot),
     line('period', period === undefined ? '' : `${period.from} to ${period.to} (${period.timezone})`),
@@ -97,13 +99,13 @@ function timesOf(record: RunRecord): (readonly [string, string])[] {
     ['started', formatInstantOrPending(record.startedAt)],
     record.until === null
       ? ['finished', formatInstantOrPending(record.finishedAt)]
-      : ['sleeps till', formatInstantOrPending(record.until)],
-    ['tries', `${record.attempts}, taken up ${record.starts} times`],
-    ['calls', `${calls.planned} planned, ${calls.made} made, ${calls.saved} answered from the store`],
+      : ['waits until', formatInstantOrPending(record.until)],
+    ['tries', `${record.attempts}, started ${record.starts} times`],
+    ['calls', `${calls.planned} planned, ${calls.made} made, ${calls.saved} cached`],
     ['took', formatTimings(record)],
     ...(record.cancel === null || record.state === 'cancelled'
       ? []
-      : ([['to stop', `told by ${record.cancel.by}: ${record.cancel.reason}`]] as const)),
+      : ([['cancel', `requested by ${record.cancel.by}: ${record.cancel.reason}`]] as const)),
   ];
 }
 
@@ -119,35 +121,35 @@ function manifestLines({ location, manifest }: ArchivedRunDetails): string[] {
   return [
     ...section(`Files in ${location}:`, manifest.files.map(fileLine)),
     ...section(
-      'Figures that are not whole:',
+      'Incomplete sections:',
       manifest.incomplete.map(({ section: where, text }) => `  ${where}: ${text}`),
     ),
     ...section(
       'Calls:',
       manifest.calls.map(
         ({ method, path, rows, asOf, correlationId }) =>
-          `  ${method} ${path}: ${rows} rows, as of ${asOf ?? 'not told'}, correlation ${correlationId ?? 'not told'}`,
+          `  ${method} ${path}: ${rows} rows, as of ${asOf ?? 'unknown'}, correlation ${correlationId ?? 'unknown'}`,
       ),
     ),
   ];
 }
 
-/** Who receives a held run if it is released, and how that is done. */
+/** The recipients of a held run if it is released, and the command. */
 function releaseLines(id: string, { recipients }: NonNullable<LoadedRun['held']>): string[] {
-  const of = (receives: boolean) => recipients?.filter((each) => each.receives === receives) ?? [];
-  const line = ({ recipient, target, why }: ReturnType<typeof of>[number]): string =>
+  const recipientsBy = (receives: boolean) => recipients?.filter((each) => each.receives === receives) ?? [];
+  const line = ({ recipient, target, why }: ReturnType<typeof recipientsBy>[number]): string =>
     `  ${recipient} (${target})${why === null ? '' : `: ${why}`}`;
-  const receiving = of(true).map(line);
+  const receiving = recipientsBy(true).map(line);
   return [
     ...section(
-      'If it is released, it goes to:',
+      'A release delivers to:',
       recipients === null
-        ? ['  not known: its definition is not kept any more']
+        ? ['  unknown: its definition is no longer stored']
         : receiving.length === 0
-          ? ['  nobody']
+          ? ['  none']
           : receiving,
     ),
-    ...section('It does not go to:', of(false).map(line)),
+    ...section('A release does not deliver to:', recipientsBy(false).map(line)),
     '',
     `To release it: docket runs release ${id.slice(0, 8)} --reason "why"`,
   ];
@@ -156,7 +158,7 @@ function releaseLines(id: string, { recipients }: NonNullable<LoadedRun['held']>
 const fileLine = ({ name, bytes, sha256 }: Manifest['files'][number]): string =>
   `  ${name}, ${bytes} bytes, SHA-256 ${sha256}`;
 
-/** As the ledger has them; as the archive has them where the ledger has lost them. */
+/** The ledger's rows; the archived receipts if the ledger has lost them. */
 function deliveryLines({ rows, archived }: Pick<LoadedRun, 'rows' | 'archived'>): string[] {
   const known =
     rows.length > 0
@@ -171,7 +173,7 @@ function deliveryLines({ rows, archived }: Pick<LoadedRun, 'rows' | 'archived'>)
 
 const errorLines = ({ message, code, expected, got, where, next }: ErrorJson): string[] => [
   `  ${message} [${code}]`,
-  ...Object.entries({ where, expected, got, 'what to do': next }).flatMap(([name, value]) =>
+  ...Object.entries({ where, expected, got, next }).flatMap(([name, value]) =>
     value === undefined ? [] : [`  ${name}: ${value}`],
   ),
 ];

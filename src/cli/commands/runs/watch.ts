@@ -1,43 +1,48 @@
 import type { Command } from 'commander';
+import type { CommandIo } from '../../io.ts';
 
-export function addRunsWatchCommand(runs: Command): void {
+export function addRunsWatchCommand(runs: Command, io: CommandIo): void {
   runs
     .command('watch')
-    .description('Follow a run that the workers make, to its end')
-    .argument('<id>', 'the run: its id, or the first 8 digits or more')
-    .option('--timeout <time>', 'stop watching after so long, e.g. 90s, 15m, 2h; the run goes on')
+    .description('Watch a queued run until it ends')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .option('--timeout <time>', 'stop watching after this time, e.g. 90s, 15m, 2h; the run continues')
     .option('--json', 'one JSON document on stdout: the record, when the run has ended')
     .addHelpText(
       'after',
       `
-Tells on stderr what goes on, a line each, with a bar for the calls on a terminal. A run that sleeps or is tried again is
-followed on. Looks once a second and stands in nobody's way; Ctrl-C stops the watching, not the run.
+Prints progress on stderr, one line per event, and on a terminal a bar for the calls. Keeps watching a run that waits or is
+retried. Polls once a second; Ctrl-C stops watching, not the run.
 
 Environment: REDIS_URL, LOG_LEVEL
 
-Exit codes: 0 done; 1 failed, cancelled or not ended in time; 2 usage or configuration; 3 held, or not delivered to everybody; 130
-the watching was stopped by Ctrl-C
+Exit codes: 0 done; 1 failed, cancelled or not ended in time; 2 usage or configuration; 3 held or partly delivered; 130
+Ctrl-C stopped watching
 
 Examples:
   docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e
   docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --timeout 15m --json`,
     )
-    .action(watch);
+    .action((text: string, flags: WatchFlags) => watch(text, flags, io));
 }
 
-async function watch(text: string, flags: { readonly timeout?: string; readonly json?: boolean }): Promise<void> {
-  const [{ createContext }, { parseDurationOption }, { followRun, printRunResult }, { expandRunId }] =
+interface WatchFlags {
+  readonly timeout?: string;
+  readonly json?: boolean;
+}
+
+async function watch(text: string, flags: WatchFlags, io: CommandIo): Promise<void> {
+  const [{ createContext }, { parseDurationOption }, { followRun, printRunResult }, { expandRunId }, { DAY_MS }] =
     await Promise.all([
       import('../../context.ts'),
       import('../../options/option-parsers.ts'),
       import('./follow-run.ts'),
       import('../../options/run-id.ts'),
+      import('../../../base/time.ts'),
     ]);
   const timeoutMs =
-    flags.timeout === undefined
-      ? undefined
-      : parseDurationOption('--timeout', flags.timeout, { maxMs: 7 * 86_400_000 });
-  const around = createContext();
-  const id = await expandRunId(around, text);
-  printRunResult(await followRun(id, around, timeoutMs), flags.json ?? false);
+    flags.timeout === undefined ? undefined : parseDurationOption('--timeout', flags.timeout, { maxMs: 7 * DAY_MS });
+  const context = createContext(io);
+  const id = await expandRunId(context, text);
+  printRunResult(await followRun(id, context, timeoutMs, io), flags.json ?? false, io);
 }
