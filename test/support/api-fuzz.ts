@@ -299,7 +299,7 @@ export function fuzzApi(
           const response = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
           const text = await textOf(response);
           seen.add(response.status);
-          expect(response.status).toBeLessThan(500);
+          expect(response.status, text).toBeLessThan(500);
           const told = `${text}\n${JSON.stringify(Object.fromEntries(response.headers))}`;
           expect(told).not.toMatch(/\n\s+at |node_modules|\.ts:\d|TypeError|ZodError|ReplyError/);
           for (const org of HIDDEN[as]) expect(told).not.toContain(canary(org));

@@ -25,7 +25,7 @@ test('a running scheduler reloads changed files, keeps the last good version of 
   const scheduler = start(['--role', 'scheduler'], { DOCKET_ADMIN_PORT: port });
   /** The next such line from now on. */
   const logged = (matches: (line: LogLine) => boolean) => scheduler.logged(matches, scheduler.lines.length);
-  const inForce = (line: LogLine) => line.msg === 'Definitions were put in force';
+  const inForce = (line: LogLine) => line.msg === 'Definitions activated';
   const put = async (text: string) => {
     const path = join(folder, 'acme/weekly.yaml');
     await writeFile(`${path}.new`, text);

@@ -115,7 +115,7 @@ describe('docket tokens', () => {
       // 429 as well: while it was not accepted yet, it counted as guessing.
       await untilStatus(async () => ((await status()) === 200 ? 200 : 401), 401);
       expect(await statusOf({ cookie })).toBe(401);
-      await running.logged((line) => line.msg === 'A token is not accepted any more' && line.who === 'short');
+      await running.logged((line) => line.msg === 'Token removed' && line.who === 'short');
     });
 
     it('records both in the audit log', async () => {
