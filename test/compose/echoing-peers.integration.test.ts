@@ -134,7 +134,7 @@ test('what peers echo of our secrets stands nowhere: answers, page, Redis, archi
     runs.push(runSchema.parse(await answer.json()).id);
   }
   await Promise.all(
-    runs.map((run) => child.logged((line) => /^Run (?:ended|failed for good)/.test(line.msg) && line.run === run)),
+    runs.map((run) => child.logged((line) => /^Run (?:ended|failed permanently)/.test(line.msg) && line.run === run)),
   );
   // The owner of each is told: two that failed, one that reached only some.
   await expect.poll(() => smtp.mails.filter((mail) => /^To: .*owner@/im.test(mail)).length).toBeGreaterThanOrEqual(3);
