@@ -226,7 +226,7 @@ test('Redis is killed again and again under load, loses the tail of its log, and
   const taken = reports();
   await client.flushall();
   const shown = await command('runs', 'show', runs[0]?.id ?? '');
-  expect(shown.stdout).toContain('in the archive alone, Redis has no record');
+  expect(shown.stdout).toContain('only archived');
   await (await start(['--role', 'scheduler'])).stop();
   await setBack();
   const again = ended();
