@@ -1,6 +1,7 @@
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
+import type { ComparisonKind } from '../definitions/schema/comparison.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import type { Bucket, DateRange } from './buckets.ts';
 
@@ -66,10 +67,32 @@ export interface Replacement {
   readonly to: string;
 }
 
+/**
+ * Figures of a section over other days, which its own calls do not answer: of the year before, or from the start of a
+ * year or quarter on. Their requests have neither `order` nor `limit`.
+ */
+export interface PartnerPlan {
+  readonly kind: 'previous_year' | 'to_date';
+  /** What the figures belong to: the rows by bucket and group, or the totals (and a single row without bucket). */
+  readonly of: 'rows' | 'totals';
+  readonly range: DateRange;
+  /** Regardless of limits. */
+  readonly request: ReportRequest;
+  /** Id of its call; of the first part if there is a `join`. */
+  readonly call: string;
+  readonly join?: Join;
+}
+
 /** The calls of a section and how its table is read from them. */
 export interface SectionPlan {
   /** As defined, with deprecated metrics replaced. */
   readonly section: Section;
+  /** The section's own period, or the report's. */
+  readonly period: Period;
+  /** In the order of the definition. */
+  readonly comparisons: readonly ComparisonKind[];
+  /** For `previous_year` and `to_date`. A range that serves rows and totals alike is there twice, with the same call. */
+  readonly partners: readonly PartnerPlan[];
   /** Id of its call; of the first part if there is a `join`. */
   readonly call: string;
   readonly join?: Join;
