@@ -13,6 +13,7 @@ import { pausedNow } from '../queue/pausing.ts';
 import { redisPresence } from '../queue/presence.ts';
 import { requeuer, startReconciler } from '../queue/reconciler.ts';
 import { schedules, startTicks } from '../queue/schedules.ts';
+import { lockShortener } from '../queue/shorten-locks.ts';
 import { redisVersions } from '../queue/versions.ts';
 import { currentKeys } from './current-keys.ts';
 import type { Adopter } from './deployment-identity.ts';
@@ -118,6 +119,7 @@ export async function openScheduler(
       steps: [
         adopt,
         look,
+        lockShortener(redis, { prefix, log }),
         indexRepair(redis, { prefix, keepDays: KEEP_DAYS, log }),
         requeuer({ runs, queue, clock, log }),
         () => registered.sync(inForce.now()),

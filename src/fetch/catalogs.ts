@@ -105,8 +105,14 @@ export function redisCatalogs(
       put: async (name, catalog) =>
         void (await reachable(() => redis.set(key(name), JSON.stringify(catalog), 'PX', KEEP_MS))),
       drop: async (name) => void (await reachable(() => redis.del(key(name)))),
-      claim: async (name) =>
-        (await reachable(() => redis.set(`${key(name)}:claim`, '1', 'PX', CLAIM_MS, 'NX'))) === 'OK',
+      claim: async (name) => {
+        const claim = `${key(name)}:claim`;
+        if ((await reachable(() => redis.set(claim, '1', 'PX', CLAIM_MS, 'NX'))) === 'OK') return true;
+        // A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+        if ((await reachable(() => redis.pttl(claim))) > CLAIM_MS)
+          await reachable(() => redis.pexpire(claim, CLAIM_MS));
+        return false;
+      },
       release: async (name) => void (await reachable(() => redis.del(`${key(name)}:claim`))),
     },
     clock,

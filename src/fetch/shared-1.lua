@@ -66,7 +66,15 @@ if operation == 'look' or operation == 'claim' then
   local computed, asked, till = instants()
   if computed and asked <= now and now <= till and (now - computed <= maxAge or now - asked <= wanted) then return { 'answered' } end
   local other = redis.call('GET', flight)
-  if other and other ~= holder then return { 'asking', redis.call('PTTL', flight) } end
+  if other and other ~= holder then
+    local left = redis.call('PTTL', flight)
+    -- A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+    if left > 600000 then
+      left = 60000
+      redis.call('PEXPIRE', flight, left)
+    end
+    return { 'asking', left }
+  end
   if operation == 'look' then return { 'nobody' } end
   redis.call('SET', flight, holder, 'PX', ARGV[5])
   return { 'claimed', now }

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { redisShared } from '../../src/fetch/redis-shared.ts';
 import { type Claim, questionOf, type SharedAnswer } from '../../src/fetch/shared-answers.ts';
@@ -301,4 +301,13 @@ test('a question is one service’s, one key’s, one organization’s here and 
     questionOf(reportCall(101, { ...call.request, limit: 5 }), by),
   ];
   expect(new Set([questionOf(call, by), ...others]).size).toBe(others.length + 1);
+});
+
+test('a claim in Redis that a step back of its clock made longer ends within a minute', async () => {
+  const bench = await redisBench(inject('redisUrl'));
+  onTestFinished(() => bench.close());
+  const shared = bench.open(manualClock(START));
+  expect((await shared.claim('q', wishOf('a'), 60 * MINUTE)).kind).toBe('claimed');
+  const found = await shared.look('q', wishOf('b'));
+  expect(found.kind === 'asking' && found.forMs <= MINUTE).toBe(true);
 });
