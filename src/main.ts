@@ -1,5 +1,5 @@
 #!/usr/bin/env node
+import { exitWith } from './cli/exit.ts';
 import { createProgram } from './cli/program.ts';
-import { runProgram } from './cli/run-program.ts';
 
-await runProgram(createProgram());
+await exitWith(createProgram());

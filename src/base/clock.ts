@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as timeout } from 'node:timers/promises';
 
-/** Time as a parameter: code that reads the time or waits takes a clock, which tests control. */
+/** Time as a parameter: everything that asks for "now" or waits takes one, so that tests can move it. */
 export interface Clock {
   /** Epoch milliseconds, UTC. */
   now(): number;
@@ -10,9 +8,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that also measures durations, unaffected by steps of the wall clock. */
+/** A clock that also measures durations, which no step of the wall clock touches. */
 export interface SteadyClock extends Clock {
-  /** Ms since an arbitrary instant, the same for all processes of this machine. Never steps. */
+  /** Milliseconds since an instant that only this machine knows: one origin for all its processes. Never steps. */
   monotonic(): number;
 }
 
@@ -27,16 +25,3 @@ export const systemClock: SteadyClock = {
     }
   },
 };
-
-/**
- * Identifies the origin of `SteadyClock.monotonic`: readings may be compared between processes with the same id (the same
- * boot of the same machine). Where the system gives none, the id is unique to the process.
- */
-export function bootId(): string {
-  try {
-    // A container may have its own time namespace, with another origin of the monotonic clock.
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/time')}`;
-  } catch {
-    return randomUUID();
-  }
-}

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import type { ErrorJson } from './error.ts';
-import { formatPretty } from './log-pretty.ts';
-import { sanitizeLogText } from './log-text.ts';
+import { prettyLine } from './log-line.ts';
+import { logText } from './log-text.ts';
 
-/** Fields of a log line. An allow-list: other fields are dropped. */
+/** What a log line may carry beside its sentence. An allow-list: a field that is not named here cannot be logged. */
 export interface LogFields {
   run?: string;
   org?: string;
@@ -17,25 +17,25 @@ export interface LogFields {
   status?: number;
   ms?: number;
   count?: number;
-  /** Total, for `count` or `attempt`. */
+  /** Of how many `count` or `attempt` is one. */
   of?: number;
-  /** Number of the attempt, from 1. */
+  /** Tries of a run that were spent, this one included. */
   attempt?: number;
   until?: string;
   why?: string;
-  /** Name of the event in the audit log. */
+  /** What happened, by its name in the audit log. */
   event?: string;
-  /** Name of the admin token, or of the person. */
+  /** Name of the token of the admin route: who asked for it. */
   who?: string;
-  /** Client address. */
+  /** Address that it came from. */
   from?: string;
   url?: string;
-  /** Of the process: worker, scheduler, admin. */
+  /** What the process does: worker, scheduler, admin. */
   role?: string;
   path?: string;
   key?: string;
   correlation_id?: string;
-  /** Where traces are exported. */
+  /** Of the trace in which it was said, where traces are kept. */
   trace_id?: string;
   error?: ErrorJson;
 }
@@ -47,7 +47,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-const ALLOWED_FIELDS: ReadonlySet<string> = new Set(
+const ALLOWED: ReadonlySet<string> = new Set(
   Object.keys({
     run: true,
     org: true,
@@ -78,7 +78,7 @@ const ALLOWED_FIELDS: ReadonlySet<string> = new Set(
   } satisfies Record<keyof LogFields, true>),
 );
 
-const ERROR_FIELDS = Object.keys({
+const OF_ERROR = Object.keys({
   code: true,
   message: true,
   expected: true,
@@ -86,47 +86,47 @@ const ERROR_FIELDS = Object.keys({
   where: true,
   next: true,
   correlation_id: true,
-  // Not `delivered`, which is no text; the message has its content.
+  // Not `delivered`, which is no text: the sentence says it.
 } satisfies Record<Exclude<keyof ErrorJson, 'delivered'>, true>);
 
 type Redact = (text: string) => string;
 
-// Also at run time: casts and spreads may pass other fields.
-const pickAllowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
+// The types already refuse other fields; this holds at run time too, where a cast or a spread could slip one in.
+const allowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
-      if (!ALLOWED_FIELDS.has(name)) return [];
-      const kept = name === 'error' ? pickErrorFields(value, redact) : sanitizeScalar(value, redact);
+      if (!ALLOWED.has(name)) return [];
+      const kept = name === 'error' ? errorParts(value, redact) : scalar(value, redact);
       return kept === undefined ? [] : [[name, kept]];
     }),
   );
 
-const sanitizeScalar = (value: unknown, redact?: Redact): string | number | undefined => {
-  if (typeof value === 'string') return sanitizeLogText(value, redact);
+const scalar = (value: unknown, redact?: Redact): string | number | undefined => {
+  if (typeof value === 'string') return logText(value, redact);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 };
 
-function pickErrorFields(error: unknown, redact?: Redact): Record<string, unknown> | undefined {
+function errorParts(error: unknown, redact?: Redact): Record<string, unknown> | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const parts: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   return Object.fromEntries(
-    ERROR_FIELDS.flatMap((name) => {
+    OF_ERROR.flatMap((name) => {
       const text = parts.get(name);
-      return typeof text === 'string' ? [[name, sanitizeLogText(text, redact)]] : [];
+      return typeof text === 'string' ? [[name, logText(text, redact)]] : [];
     }),
   );
 }
 
 export interface LogOptions {
-  /** Removes this process's secrets from every text. */
+  /** Takes out of every text what this process knows to be secret. */
   readonly redact?: Redact | undefined;
-  /** For people instead of JSON. */
+  /** As a person reads it, in colour or not, rather than JSON. */
   readonly pretty?: { readonly color: boolean } | undefined;
-  /** Default: stderr. */
+  /** Where lines go; stderr when absent. */
   readonly write?: (line: string) => void;
 }
 
-/** JSON lines on stderr; stdout is for the output of commands. */
+/** JSON lines on stderr: stdout belongs to what a command prints. */
 export function stderrLog(level: string, { redact, pretty, write }: LogOptions = {}): Log {
   const stream = write === undefined ? toStderr() : { write };
   const logger = pino(
@@ -136,33 +136,33 @@ export function stderrLog(level: string, { redact, pretty, write }: LogOptions =
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    pretty === undefined ? stream : { write: (line: string) => void stream.write(formatPretty(line, pretty.color)) },
+    pretty === undefined ? stream : { write: (line: string) => void stream.write(prettyLine(line, pretty.color)) },
   );
   const line =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (at: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}): void => {
-      if (logger.isLevelEnabled(level)) logger[level](pickAllowed(fields, redact), sanitizeLogText(message, redact));
+      if (logger.isLevelEnabled(at)) logger[at](allowed(fields, redact), logText(message, redact));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-/** Buffered while stderr is blocked; further lines are dropped. */
-const MAX_UNWRITTEN_BYTES = 1 << 20;
+/** So much is kept for a stderr that takes nothing at the moment; what comes on top of it is lost. */
+const MOST_UNWRITTEN = 1 << 20;
 
 function toStderr() {
-  const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
-  // On a full disk, every log call would throw and fail its run.
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN });
+  // A disk that is full would otherwise throw out of each line, and fail the run that says it.
   stream.on('error', () => {});
   return stream;
 }
 
-/** A log that adds these fields to every line. */
-export function childLog(log: Log, extra: LogFields | (() => LogFields)): Log {
-  const fieldsOf = typeof extra === 'function' ? extra : () => extra;
+/** The same log, where every line carries these fields: what belongs to a run is said by its run's log, and cannot forget it. */
+export function logWith(log: Log, own: LogFields | (() => LogFields)): Log {
+  const fieldsOf = typeof own === 'function' ? own : () => own;
   const line =
-    (level: keyof Log) =>
+    (at: keyof Log) =>
     (message: string, fields?: LogFields): void =>
-      log[level](message, { ...fieldsOf(), ...fields });
+      log[at](message, { ...fieldsOf(), ...fields });
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 

@@ -1,8 +1,11 @@
-/** Closes resources in reverse order of opening, including those opened before a later one failed to open. */
+/**
+ * Whatever opens, closes, in reverse. A composition registers each part's `close` as soon as the part is open; when a
+ * later part fails to open, `close()` still lets go of all the earlier ones.
+ */
 export interface Scope {
-  /** Registers how to close `part`, and returns it. */
+  /** Registers how to let go of `part` and returns it. */
   use<Part>(part: Part, close: (part: Part) => unknown): Part;
-  /** Closes all parts, last opened first, also after a failure; then throws the first failure. Idempotent. */
+  /** Closes everything, last opened first, each even when another failed; then throws the first failure. Idempotent. */
   close(): Promise<void>;
 }
 

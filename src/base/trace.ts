@@ -1,48 +1,49 @@
-/** Attributes of spans. An allow-list, as in the log: no secrets and no recipients' addresses. */
-export interface SpanAttributes {
+/** What a span may say. An allow-list, as in the log: never a secret, nor the address of anybody who gets a report. */
+export interface TraceFields {
   run?: string;
   org?: string;
   report?: string;
   slot?: string;
-  /** `schedule`, `on_demand`, … */
+  /** What asked for the run: `schedule`, `on_demand`, … */
   trigger?: string;
   attempt?: number;
-  /** How it ended: a run's state or `snoozed`, a delivery's state. */
+  /** How it ended: of a run its state or that it sleeps, of a delivery its state. */
   state?: string;
   target?: string;
   delivery?: string;
   count?: number;
-  /** Of a request: its method, path without query, server name, and the response's status. */
+  /** Of a request: its method, its path without the query, the server's name, the answer's status. */
   method?: string;
   path?: string;
   server?: string;
   status?: number;
   correlation_id?: string;
-  /** Error code; the span counts as failed. */
+  /** Code of the error with which it ended; the span then counts as failed. */
   error?: string;
 }
 
-/** `producer`: enqueues work. `client`: sends a request. `server`: handles a request. */
+/** `producer`: puts work in line. `client`: asks another server. `server`: answers a request. */
 export type SpanKind = 'internal' | 'producer' | 'client' | 'server';
 
-export interface SpanOptions extends SpanAttributes {
+export interface SpanSpec extends TraceFields {
   readonly name: string;
   readonly kind?: SpanKind;
-  /** W3C `traceparent` of a parent in another process. Default: the span that is open here. */
+  /** W3C `traceparent` of a span of another process in which this one stands; the one that is open here when absent. */
   readonly parent?: string | undefined;
 }
 
-export type SetSpanAttributes = (more: SpanAttributes) => void;
+/** Says more of the span while it is open. */
+export type TellSpan = (more: TraceFields) => void;
 
-/** Creates spans. */
+/** Where spans go. A parameter, like the clock: without one nothing is measured, and nothing is loaded. */
 export interface Trace {
-  /** Runs the work in a new span, the parent of all spans that the work opens. Errors are rethrown. */
-  span<Value>(spec: SpanOptions, work: (setAttributes: SetSpanAttributes) => Promise<Value>): Promise<Value>;
-  /** W3C `traceparent` of the open span, for another process; undefined without one. */
-  traceparent(): string | undefined;
+  /** Does the work in a span of its own, in which all spans stand that the work opens. What is thrown passes. */
+  span<Value>(spec: SpanSpec, work: (tell: TellSpan) => Promise<Value>): Promise<Value>;
+  /** W3C `traceparent` of the span that is open here, to be carried to another process; undefined where none is. */
+  parent(): string | undefined;
 }
 
-const ignoreAttributes: SetSpanAttributes = () => {};
+const untold: TellSpan = () => {};
 
 /** No spans. */
-export const noTrace: Trace = { span: (_spec, work) => work(ignoreAttributes), traceparent: () => undefined };
+export const noTrace: Trace = { span: (_spec, work) => work(untold), parent: () => undefined };

@@ -1,29 +1,29 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { version } from '../base/version.ts';
-import { addArchiveCommand } from './commands/archive.ts';
-import { addBudgetCommand } from './commands/budget.ts';
-import { addCompletionCommand } from './commands/completion.ts';
-import { addDeliveriesCommand } from './commands/deliveries.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addDoctorCommand } from './commands/doctor.ts';
-import { addInitCommand } from './commands/init.ts';
-import { addPauseCommand } from './commands/pause.ts';
-import { addCheckCommand } from './commands/reports/check.ts';
-import { addDiffCommand } from './commands/reports/diff.ts';
-import { addExplainCommand } from './commands/reports/explain.ts';
-import { addPreviewCommand } from './commands/reports/preview.ts';
-import { addScheduleCommand } from './commands/reports/schedule.ts';
-import { addSchemaCommand } from './commands/reports/schema.ts';
-import { addResumeCommand } from './commands/resume.ts';
-import { addBackfillCommand } from './commands/runs/backfill.ts';
-import { addRunsCommand } from './commands/runs/list.ts';
-import { addRunCommand } from './commands/runs/run.ts';
-import { addSandboxCommand } from './commands/sandbox.ts';
-import { addStartCommand } from './commands/start.ts';
-import { addTokensCommand } from './commands/tokens.ts';
+import { addArchive } from './archive.ts';
+import { addBackfill } from './backfill.ts';
+import { addBudget } from './budget.ts';
+import { addCheck } from './check.ts';
+import { addCompletion } from './completion.ts';
+import { addDeliveries } from './deliveries.ts';
+import { addDemo } from './demo.ts';
+import { addDiff } from './diff.ts';
+import { addDoctor } from './doctor.ts';
+import { addExplain } from './explain.ts';
+import { addInit } from './init.ts';
+import { addPause } from './pause.ts';
+import { addPreview } from './preview.ts';
+import { addResume } from './resume.ts';
+import { addRun } from './run.ts';
+import { addRuns } from './runs.ts';
+import { addSandbox } from './sandbox.ts';
+import { addSchedule } from './schedule.ts';
+import { addSchema } from './schema.ts';
+import { addStart } from './start.ts';
+import { addTokens } from './tokens.ts';
 
-const HELP_FOOTER = `
+const AFTER = `
 With --json a command puts one JSON document on standard output and nothing else there; progress, remarks and logs go to
 standard error. An error is {"error": {"code", "message", "expected", "got", "where", "next"}}, and in words on standard error.
 
@@ -44,14 +44,11 @@ Examples:
 
 /** In the order in which a newcomer needs them; the help and docs/cli.md follow it. */
 const GROUPS: readonly (readonly [string, readonly ((program: Command) => void)[]])[] = [
-  ['First steps:', [addDemoCommand, addInitCommand, addDoctorCommand, addSandboxCommand]],
-  [
-    'Reports:',
-    [addSchemaCommand, addCheckCommand, addExplainCommand, addPreviewCommand, addDiffCommand, addScheduleCommand],
-  ],
-  ['Runs:', [addRunCommand, addStartCommand, addBackfillCommand, addPauseCommand, addResumeCommand]],
-  ['What was made and sent:', [addRunsCommand, addDeliveriesCommand, addArchiveCommand]],
-  ['Operation:', [addBudgetCommand, addTokensCommand, addCompletionCommand]],
+  ['First steps:', [addDemo, addInit, addDoctor, addSandbox]],
+  ['Reports:', [addSchema, addCheck, addExplain, addPreview, addDiff, addSchedule]],
+  ['Runs:', [addRun, addStart, addBackfill, addPause, addResume]],
+  ['What was made and sent:', [addRuns, addDeliveries, addArchive]],
+  ['Operation:', [addBudget, addTokens, addCompletion]],
 ];
 
 /**
@@ -65,7 +62,7 @@ export function createProgram(): Command {
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     // The error is thrown as well, and told in the form of all others.
     .configureOutput({ outputError: () => {} })
-    .addHelpText('after', HELP_FOOTER)
+    .addHelpText('after', AFTER)
     .exitOverride();
   for (const [group, adders] of GROUPS) {
     program.commandsGroup(group);

@@ -1,80 +1,84 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { AppContext } from '../base/context.ts';
+import type { Check } from '../admin/app.ts';
+import { redisAudit } from '../admin/auth/audit.ts';
+import type { Readings } from '../admin/metrics.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
-import { startPeriodicTasks } from '../base/periodic.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secrets/secret.ts';
-import type { Definitions } from '../definitions/load/load-definitions.ts';
-import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/process-registry.ts';
-import { redisAuditLog } from '../services/audit-log.ts';
-import { sharedBudgets } from '../services/budgets/budgets.ts';
+import { secretSource } from '../base/secret.ts';
+import type { Jobs } from '../define/load.ts';
+import { PRESENT_EVERY_MS, redisPresence } from '../queue/presence.ts';
+import { startReconciler } from '../queue/reconciler.ts';
+import { identityPorts } from './archive.ts';
+import { sharedBudgets } from './budgets.ts';
 import {
   type Adopter,
   adoptDeployment,
   confirmIdentity,
   type DeploymentIdentity,
   deploymentIdentity,
-} from '../services/deployment/deployment-identity.ts';
-import { type MetricsSnapshot, readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
-import { type HealthCheck, monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
-import { identityPorts } from './archive.ts';
+} from './deployment-identity.ts';
+import type { Surroundings } from './ports.ts';
+import { readNow } from './readings.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
+import { watchStorage } from './storage-health.ts';
+import { redisProbe } from './storage-probes.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
 
-/** Roles of a process. Any number of processes may have each role. */
+/** What a process may do; any number of processes may do each, against one Redis. */
 export const ROLES = ['worker', 'scheduler', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
   /** All when absent. */
   readonly roles?: ReadonlySet<Role>;
-  /** Joins Redis, archive and definitions of different deployments. */
+  /** Joins Redis, archive and definitions that do not belong together, on purpose. */
   readonly adopt?: Adopter;
 }
 
+/** A process's roles, at work. */
 export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
-  /** The checks of `/readyz`: Redis, definitions, roles and storage. Never rejects. */
-  readonly health: () => Promise<readonly HealthCheck[]>;
-  /** Throws `redis.unreachable`. */
-  readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
-  /** Lets running runs finish for a while, requeues the rest, closes everything. */
+  /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
+  readonly health: () => Promise<readonly Check[]>;
+  /** What the metrics tell of all processes; throws `redis.unreachable`. */
+  readonly readings: () => Promise<Readings>;
+  /** Lets runs in hand end for a while, hands over the rest, closes everything. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the roles of a process. The role `admin` needs only the store; `composeAdmin` opens its server. A failed start
- * closes everything.
+ * Opens what the process's roles need against one Redis; the role `admin` needs the store alone, and `composeAdmin` its
+ * route. On a failed start everything that was opened is closed.
  * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
-export async function composeDocket(context: AppContext, settings: DocketSettings): Promise<RunningDocket> {
+export async function composeDocket(around: Surroundings, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
   try {
-    return await openRoles(context, settings, scope);
+    return await open(around, settings, scope);
   } catch (error) {
     await scope.close();
     throw error;
   }
 }
 
-async function openRoles(context: AppContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
+async function open(around: Surroundings, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
-  const store = await openStore(context, settings, scope);
-  const identity = await startIdentity(context, settings, roles, store, scope);
-  const checks: (() => readonly HealthCheck[])[] = [];
+  const store = await openStore(around, settings, scope);
+  const identity = await startIdentity(around, settings, roles, store, scope);
+  const checks: (() => readonly Check[])[] = [];
   const probes = [redisProbe(store.redis, store.prefix)];
-  const redisWrites = await monitorStorage(probes, context, scope, settings.observeStorage);
-  if (roles.has('worker')) checks.push(await openWorker(context, settings, store, identity, scope));
+  const redisWrites = await watchStorage(probes, around, scope, settings.observeStorage);
+  if (roles.has('worker')) checks.push(await openWorker(around, settings, store, identity, scope));
   if (roles.has('scheduler')) {
-    const scheduler = await openScheduler(context, settings, store, scope);
+    const scheduler = await openScheduler(around, settings, store, scope);
     checks.push(() => [scheduler()]);
   }
   checks.push(redisWrites.checks);
-  startHeartbeat(context, { roles, checks, identity }, store, scope);
-  const { clock, env } = context;
+  sayPresent(around, { roles, checks, identity }, store, scope);
+  const { clock, env } = around;
   const budgets = sharedBudgets(store.redis, store.prefix, clock);
   return {
     store,
@@ -84,79 +88,73 @@ async function openRoles(context: AppContext, settings: DocketSettings, scope: S
         () => ({ name: 'redis', ok: true }),
         (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
       ),
-      definitionsCheck(jobs.current()),
+      definitionsCheck(jobs.now()),
       ...identityCheck(identity),
       ...checks.flatMap((check) => check()),
     ],
-    metricsSnapshot: () =>
-      readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets, secrets: secretSource(env, context), clock }),
+    readings: () => readNow({ ...store, jobs: jobs.now(), budgets, secrets: secretSource(env, around), clock }),
     close: () => scope.close(),
   };
 }
 
-/** Compares Redis with the archive before either is used. A scheduler may have no archive. */
+/** Compares Redis with the archive before anything is done with either. A scheduler alone may have no archive. */
 async function startIdentity(
-  context: AppContext,
+  around: Surroundings,
   { adopt }: Pick<DocketSettings, 'adopt'>,
   roles: ReadonlySet<Role>,
   { redis, prefix, runs }: Store,
   scope: Scope,
 ): Promise<DeploymentIdentity> {
-  const { clock, log } = context;
+  const { clock, log } = around;
   const writes = roles.has('worker') || roles.has('admin');
-  const ports = identityPorts(context, { redis, prefix, runs, writes }, scope);
-  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAuditLog(redis, { prefix, clock, log }), adopt);
+  const ports = identityPorts(around, { redis, prefix, runs, writes }, scope);
+  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAudit(redis, { prefix, clock, log }), adopt);
   const identity = deploymentIdentity(ports);
   await identity.start();
   return identity;
 }
 
-/** Present only while it fails. */
-const identityCheck = (identity: DeploymentIdentity): readonly HealthCheck[] => {
+/** Said only while it fails. */
+const identityCheck = (identity: DeploymentIdentity): readonly Check[] => {
   const conflict = identity.conflict();
   return conflict === undefined ? [] : [{ name: 'identity', ok: false, detail: conflict.message }];
 };
 
-/** Registers the healthy roles of the process periodically, until the scope closes. */
-function startHeartbeat(
-  { clock, log }: AppContext,
+/** Says again and again, until the scope closes, which of the process's roles are at work: others count them. */
+function sayPresent(
+  { clock, log }: Surroundings,
   {
     roles,
     checks,
     identity,
   }: {
     readonly roles: ReadonlySet<Role>;
-    readonly checks: readonly (() => readonly HealthCheck[])[];
+    readonly checks: readonly (() => readonly Check[])[];
     readonly identity: DeploymentIdentity;
   },
   { redis, prefix }: Store,
   scope: Scope,
 ): void {
   const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  const registry = redisProcessRegistry(redis, { prefix, self });
-  // An outage is reported elsewhere, and a missing heartbeat is the correct result of it.
-  const ignoreOutage = (thrown: unknown) => {
+  const presence = redisPresence(redis, { prefix, self });
+  // That Redis is away is said by whoever has work there; a process that is not heard of is what is meant then.
+  const whileAway = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };
-  const sendHeartbeat = async () => {
-    const results = checks.flatMap((check) => check());
-    const healthyRoles = [...roles].filter((role) => results.find(({ name }) => name === role)?.ok ?? true);
-    await registry.heartbeat(healthyRoles).catch(ignoreOutage);
+  const tell = async () => {
+    const found = checks.flatMap((check) => check());
+    const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
+    await presence.tell(atWork).catch(whileAway);
   };
-  const heartbeats = startPeriodicTasks({
-    steps: [sendHeartbeat, confirmIdentity(identity)],
-    clock,
-    log,
-    everyMs: PROCESS_HEARTBEAT_INTERVAL_MS,
-  });
-  scope.use(heartbeats, async (opened) => {
+  const telling = startReconciler({ steps: [tell, confirmIdentity(identity)], clock, log, everyMs: PRESENT_EVERY_MS });
+  scope.use(telling, async (opened) => {
     await opened.close();
-    await registry.leave().catch(ignoreOutage);
+    await presence.leave().catch(whileAway);
   });
 }
 
-const definitionsCheck = ({ reports, diagnostics, usingLastKnownGood }: Definitions): HealthCheck => ({
+const definitionsCheck = ({ reports, faults, kept }: Jobs): Check => ({
   name: 'definitions',
   ok: reports.size > 0,
-  detail: `${reports.size} loaded, ${diagnostics.length} faults${usingLastKnownGood.size === 0 ? '' : `, ${usingLastKnownGood.size} on the last good version`}`,
+  detail: `${reports.size} loaded, ${faults.length} faults${kept.size === 0 ? '' : `, ${kept.size} on the last good version`}`,
 });

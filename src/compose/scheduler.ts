@@ -1,137 +1,129 @@
 import { hostname } from 'node:os';
-import type { AppContext } from '../base/context.ts';
-import { startPeriodicTasks } from '../base/periodic.ts';
+import type { Check } from '../admin/app.ts';
 import type { Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secrets/secret.ts';
-import { MINUTE_MS } from '../base/time.ts';
-import type { DefinitionSource } from '../definitions/load/definition-source.ts';
-import { TARGETS } from '../deliver/targets/registry.ts';
-import { createActiveReports } from '../queue/definitions/active-reports.ts';
-import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
-import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
-import { activePauses } from '../queue/jobs/pause-enforcement.ts';
-import { createOrphanRequeuer } from '../queue/jobs/requeue-orphans.ts';
-import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
-import { redisProcessRegistry } from '../queue/process-registry.ts';
-import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
-import { createDueSlotCache } from '../queue/schedules/due-slots.ts';
-import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
-import { openDueSlots, type SlotEvent } from '../queue/schedules/open-due-slots.ts';
-import { redisScheduleCursors } from '../queue/schedules/schedule-cursors.ts';
-import { redisSchedulerHeartbeats } from '../queue/schedules/scheduler-heartbeat.ts';
-import { RETENTION_DAYS } from '../redis/keys.ts';
-import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
-import type { Adopter } from '../services/deployment/deployment-identity.ts';
-import type { HealthCheck } from '../services/deployment/storage-health.ts';
+import { secretSource } from '../base/secret.ts';
+import type { JobsInForce } from '../define/in-force.ts';
+import { redisCursors } from '../queue/cursors.ts';
+import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
+import { reportsInForce } from '../queue/in-force.ts';
+import { indexRepair } from '../queue/index-repair.ts';
+import { redisLooks } from '../queue/looks.ts';
+import { assertNoMassRemoval, type Removal } from '../queue/mass-removal.ts';
+import { pausedNow } from '../queue/pausing.ts';
+import { redisPresence } from '../queue/presence.ts';
+import { requeuer, startReconciler } from '../queue/reconciler.ts';
+import { schedules, startTicks } from '../queue/schedules.ts';
+import { lockShortener } from '../queue/shorten-locks.ts';
+import { redisVersions } from '../queue/versions.ts';
+import { currentKeys } from './current-keys.ts';
+import type { Adopter } from './deployment-identity.ts';
+import { KEEP_DAYS } from './keep-days.ts';
+import type { Surroundings } from './ports.ts';
 import type { Store } from './store.ts';
 
-/** A scheduler scans for due slots every minute; after this long without a scan it is unhealthy. */
-const MAX_SCAN_AGE_MS = 3 * MINUTE_MS;
+/** A scheduler that has not looked at the due slots for so long is of no use, ms. It looks every minute. */
+const LATE_MS = 3 * 60_000;
 
 export interface SchedulerSettings {
-  readonly jobs: DefinitionSource;
-  readonly observeSlots?: (event: SlotEvent) => void;
-  /** Called with the number of re-registered BullMQ job schedulers. */
+  readonly jobs: JobsInForce;
+  readonly observeSlots?: (news: SlotNews) => void;
+  /** Told how many of BullMQ's schedulers had stopped ticking and were registered again. */
   readonly observeRepairs?: (repaired: number) => void;
-  /** Allows the files of this process to remove most reports. */
+  /** The files of this process may take most reports out of force. */
   readonly adopt?: Adopter;
 }
 
 /**
- * The role `scheduler`, until the scope closes: opens due slots and requeues orphaned runs. It needs neither the API nor a
- * mail server. Any number may run: a slot opens once.
- *
- * @returns its health check, for `/readyz`. Throws `deployment.mass_removal`.
+ * The role `scheduler`, until the scope closes: opens slots as they come due and puts runs in line again whose job was
+ * lost. It needs neither the API nor a mail server. Any number may run: a slot opens once.
+ * Returns whether it looks at the due slots, for `/readyz`. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
-  context: AppContext,
+  around: Surroundings,
   { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
-): Promise<() => HealthCheck> {
-  const { clock, log, env } = context;
+): Promise<() => Check> {
+  const { clock, log, env } = around;
   const { redis, prefix, runs, queue, pauses, definitions } = store;
-  const blockingClient = await store.blockingClient();
-  const keyOf = currentKeyFingerprint(jobs, secretSource(env, context));
-  for (const { org, report, who, why, since } of (await activePauses({ pauses, keyOf, log })).values()) {
+  const patient = await store.patient();
+  const keyOf = currentKeys(jobs, secretSource(env, around));
+  for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
+    const of = report === null ? { org } : { org, report };
+    const from = `since ${new Date(since).toISOString()}: ${why}`;
     log.warn(`The ${report === null ? 'organization' : 'report'} is paused: its scheduled runs wait`, {
-      org,
-      ...(report === null ? {} : { report }),
+      ...of,
       who,
-      why: `since ${new Date(since).toISOString()}: ${why}`,
+      why: from,
     });
   }
   const duePorts = {
-    cursors: redisScheduleCursors(redis, { prefix }),
+    cursors: redisCursors(redis, { prefix }),
     trigger: store.trigger,
     runs,
     ...(observeSlots === undefined ? {} : { observe: observeSlots }),
-    paused: () => activePauses({ pauses, keyOf, log }),
+    paused: () => pausedNow({ pauses, keyOf, log }),
     clock,
     log,
   };
-  const heartbeats = redisSchedulerHeartbeats(redis, { prefix });
-  const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
-  const activeReports = createActiveReports({
-    targets: TARGETS,
+  const looks = redisLooks(redis, { prefix });
+  const presence = redisPresence(redis, { prefix, self: 'start' });
+  const inForce = reportsInForce({
     ...(adopts === undefined
-      ? {
-          assertRemovalAllowed: (removal: RemovalSummary) =>
-            assertNoMassRemoval(removal, { processes, heartbeats, clock }),
-        }
+      ? { admitRemoval: (removal: Removal) => assertNoMassRemoval(removal, { presence, looks, clock }) }
       : {}),
-    jobs: jobs.current,
-    versions: redisActiveVersions(redis, { prefix }),
+    jobs: jobs.now,
+    versions: redisVersions(redis, { prefix }),
     definitions,
     by: `${hostname()}:${process.pid}`,
     clock,
     log,
   });
   const registered = scope.use(
-    jobSchedulers(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
+    schedules(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
     (opened) => opened.close(),
   );
-  // A change that cannot be activated during an outage of Redis is activated afterwards; one that arrives during the start,
-  // by the first round.
+  // A change that cannot be adopted, because Redis is away, is adopted when it is back. One that comes while this process
+  // starts is adopted by the first round.
   let changed = false;
   let wake = () => {};
   scope.use(
-    jobs.onChange(() => {
+    jobs.changed(() => {
       changed = true;
       wake();
     }),
     (stop) => stop(),
   );
-  await activeReports.activate();
-  const cache = createDueSlotCache();
-  let scannedAt: number | undefined;
-  const scan = async () => {
-    await activeReports.refresh();
-    const { stuck = null } = await openDueSlots(activeReports.current(), duePorts, cache);
-    scannedAt = clock.now();
-    await heartbeats.record({ at: scannedAt, stuck });
+  await inForce.adopt();
+  const memory = dueMemory();
+  let lookedAt: number | undefined;
+  const look = async () => {
+    await inForce.follow();
+    const { stuck = null } = await openDue(inForce.now(), duePorts, memory);
+    lookedAt = clock.now();
+    await looks.tell({ at: lookedAt, stuck });
   };
-  const ticks = scope.use(startTickWorker(blockingClient, { prefix, log, onTick: scan }), (opened) => opened.close());
-  const activateChanges = async () => {
+  const ticks = scope.use(startTicks(patient, { prefix, log, onTick: look }), (opened) => opened.close());
+  const adopt = async () => {
     if (!changed) return;
     changed = false;
     try {
-      await activeReports.activate();
+      await inForce.adopt();
     } catch (error) {
       changed = true;
       throw error;
     }
   };
   const reconciler = scope.use(
-    startPeriodicTasks({
+    startReconciler({
       steps: [
-        activateChanges,
-        scan,
-        createLockShortener(redis, { prefix, log }),
-        createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
-        createOrphanRequeuer({ runs, queue, clock, log }),
-        () => registered.sync(activeReports.current()),
-        () => activeReports.touch(),
+        adopt,
+        look,
+        lockShortener(redis, { prefix, log }),
+        indexRepair(redis, { prefix, keepDays: KEEP_DAYS, log }),
+        requeuer({ runs, queue, clock, log }),
+        () => registered.sync(inForce.now()),
+        () => inForce.keep(),
       ],
       clock,
       log,
@@ -142,10 +134,10 @@ export async function openScheduler(
   await ticks.ready();
   return () => ({
     name: 'scheduler',
-    ok: scannedAt !== undefined && clock.now() - scannedAt < MAX_SCAN_AGE_MS,
+    ok: lookedAt !== undefined && clock.now() - lookedAt < LATE_MS,
     detail:
-      scannedAt === undefined
-        ? 'no scan for due slots yet'
-        : `last scan for due slots: ${new Date(scannedAt).toISOString()}`,
+      lookedAt === undefined
+        ? 'the due slots were not looked at yet'
+        : `the due slots were looked at ${new Date(lookedAt).toISOString()}`,
   });
 }

@@ -1,75 +1,70 @@
 import { DocketError } from '../base/error.ts';
-import { normalizeHost } from '../base/net/private-address.ts';
-import {
-  bucketRefusal,
-  type DestinationRefusal,
-  folderRefusal,
-  hostRefusal,
-  type ReservedFolder,
-} from '../definitions/allow-lists/destinations.ts';
-import type { OrgSettings } from '../definitions/schema/org-settings.ts';
-import type { AddressPolicy } from './address-guard.ts';
+import { canonicalHost } from '../base/private-address.ts';
+import { bucketRefusal, folderRefusal, hostRefusal, type OwnFolder, type Refusal } from '../define/destinations.ts';
+import type { OrgSettings } from '../define/org.ts';
+import type { S3Spec } from '../define/target.ts';
+import type { AddressPolicy } from './guarded-lookup.ts';
 
-/** The deployment's policy for destinations. */
+/** What the deployment says of where reports may be delivered to. */
 export interface DestinationPolicy {
-  /** Whether an organization needs `destinations` to deliver at all. */
+  /** An organization without `destinations` may deliver nowhere. */
   readonly required: boolean;
-  readonly reservedFolders: readonly ReservedFolder[];
-  /** false: only warn about an SFTP server or S3 endpoint at a private address that is not allowed. */
+  readonly ownFolders: readonly OwnFolder[];
+  /** false: an SFTP server or S3 endpoint at a private address that is not allowed is only warned of. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
 }
 
-const UNRESTRICTED_POLICY: DestinationPolicy = {
+export const OPEN_POLICY: DestinationPolicy = {
   required: false,
-  reservedFolders: [],
+  ownFolders: [],
   enforcePrivate: false,
   warn: () => {},
 };
 
-/** The destinations of one organization. Each `assert…` throws `deliver.target_refused`. */
+/** Where one organization's reports may be delivered to. Each `require…` throws `deliver.target_refused`. */
 export interface DestinationGuard {
-  /** @param displayName of the host in the error */
-  assertHost(host: string, displayName?: string): void;
-  assertBucket(spec: { readonly bucket: string; readonly endpoint?: string | undefined }): void;
-  assertFolder(folder: string, workingDirectory: string): Promise<void>;
-  /** For connections to this host. */
-  addressPolicy(host: string): AddressPolicy;
+  /** @param shown what the refusal names */
+  requireHost(host: string, shown?: string): void;
+  requireS3(spec: Pick<S3Spec, 'bucket' | 'endpoint'>): void;
+  requireFolder(folder: string, workingDirectory: string): Promise<void>;
+  /** Of connections to this host. */
+  addresses(host: string): AddressPolicy;
 }
 
 export function destinationGuard(
   settings: Pick<OrgSettings, 'id' | 'destinations' | 'allow_private'>,
-  policy: DestinationPolicy = UNRESTRICTED_POLICY,
+  policy: DestinationPolicy = OPEN_POLICY,
 ): DestinationGuard {
-  const assertHost = (host: string, displayName = host): void => {
+  const requireHost = (host: string, shown = host): void => {
     const refusal = hostRefusal(host, settings, policy);
-    if (refusal !== undefined) throwIfRefused({ ...refusal, got: displayName });
+    if (refusal !== undefined) refuse({ ...refusal, got: shown });
   };
   return {
-    assertHost,
-    assertBucket: ({ bucket, endpoint }) => {
-      throwIfRefused(bucketRefusal(bucket, settings, policy));
-      if (endpoint !== undefined) assertHost(new URL(endpoint).hostname);
+    requireHost,
+    requireS3: ({ bucket, endpoint }) => {
+      refuse(bucketRefusal(bucket, settings, policy));
+      if (endpoint !== undefined) requireHost(new URL(endpoint).hostname);
     },
-    assertFolder: async (folder, workingDirectory) =>
-      throwIfRefused(await folderRefusal(folder, settings, policy, workingDirectory)),
-    addressPolicy: (host) => ({
+    requireFolder: async (folder, workingDirectory) =>
+      refuse(await folderRefusal(folder, settings, policy, workingDirectory)),
+    addresses: (host) => ({
       allowPrivate: settings.allow_private === true,
-      // Other hosts are those from which the SDK gets the deployment's credentials.
-      appliesTo: (other) => normalizeHost(other) === normalizeHost(host) || other.endsWith(`.${normalizeHost(host)}`),
+      // The SDK asks other hosts for credentials, which are the deployment's.
+      concerns: (asked) => canonicalHost(asked) === canonicalHost(host) || asked.endsWith(`.${canonicalHost(host)}`),
       ...(policy.enforcePrivate
         ? {}
         : {
-            onPrivate: (connected: string, address: string) =>
+            onPrivate: (asked: string, address: string) =>
               policy.warn(
-                `A report of ${settings.id} is delivered to ${connected === address ? connected : `${connected} (${address})`}, a private address; set "allow_private: true" in its org.yaml`,
+                `A report of ${settings.id} is delivered to ${asked === address ? asked : `${asked} (${address})`}, a private address; write "allow_private: true" into its org.yaml`,
               ),
           }),
     }),
   };
 }
 
-function throwIfRefused(refusal: DestinationRefusal | undefined): void {
+function refuse(refusal: Refusal | undefined): void {
   if (refusal === undefined) return;
   const { message, expected, got, next } = refusal;
   throw new DocketError('deliver.target_refused', `The destination is refused: ${message}.`, {

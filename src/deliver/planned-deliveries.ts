@@ -1,47 +1,46 @@
-import { type Artifact, artifactKind } from '../render/artifact.ts';
-import type { PublishedRun } from './archive/archive.ts';
-import type { Manifest } from './archive/manifest.ts';
-import { sendDecisionFor } from './send-decision.ts';
-import { listDeliveries } from './targets/registry.ts';
-import type { DeliveryContext, Target } from './targets/target.ts';
+import { recipientFault } from '../define/recipients.ts';
+import { ARTIFACT_FORMATS, type Artifact, MEDIA_TYPES } from '../render/artifact.ts';
+import type { Manifest, Sealed } from './archive.ts';
+import { decisionOn } from './decision.ts';
+import { type DeliveryContext, listDeliveries } from './targets.ts';
 
-/** A delivery that is not made yet. */
+/** A delivery that has not been made. */
 export interface PlannedDelivery {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** An address, or the location of the files. */
+  /** An address, or where the files go. */
   readonly recipient: string;
+  /** Whether it would be sent. */
   readonly receives: boolean;
-  /** The reason where it does not. */
+  /** Why it would not. */
   readonly why: string | null;
 }
 
 /**
- * The targets and recipients of a published run, as `deliver` would treat them: with those that the allow-list refuses or
- * whose `send_if` is not met. Makes no requests.
+ * Who would receive a sealed run if it was delivered now: the targets and recipients of its definition, as `deliver` goes
+ * through them, with those that the organization's allow-list refuses or whose `send_if` is not met. Asks nobody anything.
  */
 export function plannedDeliveries(
   manifest: Manifest,
-  context: Omit<DeliveryContext, 'published' | 'mail'>,
-  targets?: readonly Target[],
+  context: Omit<DeliveryContext, 'sealed' | 'mail'>,
 ): readonly PlannedDelivery[] {
-  const published = fromManifest(manifest);
-  return listDeliveries({ ...context, published, mail: undefined }, targets).map(({ row, recipientRefusal }) => {
+  const { recipients } = context.settings;
+  return listDeliveries({ ...context, sealed: unopened(manifest), mail: undefined }).map(({ row }) => {
     const { target, recipient } = row;
-    const decision = sendDecisionFor(manifest, row);
+    const decision = decisionOn(manifest, row);
     if (decision?.send === false) return { target, recipient, receives: false, why: decision.reason };
-    const refusal = recipientRefusal?.();
-    return { target, recipient, receives: refusal === undefined, why: refusal === undefined ? null : `It ${refusal}.` };
+    const fault = target.endsWith('-email') ? recipientFault(recipient, recipients) : undefined;
+    return { target, recipient, receives: fault === undefined, why: fault === undefined ? null : `It ${fault}.` };
   });
 }
 
-/** A run with the file names of its manifest, without the files. */
-const fromManifest = (manifest: Manifest): PublishedRun => ({
+/** The run as its manifest names its files, for whoever does not read them. */
+const unopened = (manifest: Manifest): Sealed => ({
   folder: '',
   manifest,
-  artifacts: manifest.files.map((file): Artifact => {
-    const { name, format, bytes, sha256 } = file;
-    return { name, format, ...artifactKind(file), path: '', bytes, sha256 };
+  artifacts: manifest.files.flatMap(({ name, format, bytes, sha256 }): Artifact[] => {
+    const known = ARTIFACT_FORMATS.find((each) => each === format);
+    return known === undefined ? [] : [{ name, format: known, mediaType: MEDIA_TYPES[known], path: '', bytes, sha256 }];
   }),
   mail: { html: '', text: '', pictures: [] },
 });

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig } from '../../src/base/config/config.ts';
+import { readConfig } from '../../src/base/config.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { issueKeys } from '../../src/sandbox/api-keys.ts';
+import { issueKeys } from '../../src/sandbox/keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
 
 const serviceSchema = z.object({

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { Secret } from '../../src/base/secrets/secret.ts';
-import type { Archive } from '../../src/deliver/archive/archive.ts';
-import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import { Secret } from '../../src/base/secret.ts';
+import type { Archive } from '../../src/deliver/archive.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import type { Ledger } from '../../src/deliver/ledger/ledger.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
-import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
-import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { directoryArchive } from '../../src/deliver/directory-archive.ts';
+import type { Ledger } from '../../src/deliver/ledger.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
+import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { redisLedger } from '../../src/deliver/redis-ledger.ts';
 import { Crash, type CrashPlan, crashing } from '../support/crash.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
@@ -30,14 +30,14 @@ async function diesAndIsStartedAgain(ledger: Ledger, plan: CrashPlan | undefined
   const root = await folderFor(onTestFinished);
   const server = await scriptedSmtp({});
   onTestFinished(() => server.close());
-  const { archive, published } = await sealedRun(root);
+  const { archive, sealed } = await sealedRun(root);
   const mailer = smtpMailer(new Secret(server.url));
   const input: DeliverInput = {
     order: ORDER,
     definition: DEFINITION,
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    published,
+    sealed,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
     archive,
@@ -69,10 +69,10 @@ const LEDGERS: readonly [string, () => Ledger][] = [
 ];
 
 test.each(LEDGERS)(
-  'a crash before or after any step loses nothing and sends nothing twice (ledger %s)',
+  'dying before or after any step loses nothing and sends nothing twice (ledger %s)',
   async (_, make) => {
     const { calls: steps } = await diesAndIsStartedAgain(make(), undefined);
-    expect(steps).toEqual(expect.arrayContaining(['open', 'begin', 'send', 'settle', 'putMessage', 'putReceipts']));
+    expect(steps).toEqual(expect.arrayContaining(['open', 'begin', 'send', 'settle', 'keepMessage', 'keepReceipts']));
     const unknown: string[] = [];
     for (const [at, step] of steps.entries()) {
       for (const when of ['before', 'after'] as const) {
@@ -93,7 +93,7 @@ test.each(LEDGERS)(
     // Only between the ledger's `sending` and the archive's word of the end is there anything nobody can know.
     expect(new Set(unknown)).toEqual(
       new Set([
-        ...['after begin', 'before putAttempt', 'after putAttempt'],
+        ...['after begin', 'before keepAttempt', 'after keepAttempt'],
         ...['before send', 'before find', 'after find', 'after send'],
       ]),
     );
@@ -113,14 +113,14 @@ const FATES = {
 } as const satisfies Record<string, { delivered: boolean; result: SendResult }>;
 type Fate = keyof typeof FATES;
 
-test('no server behaviour and no crash causes a duplicate or a wrong ledger state', async () => {
-  const { published } = await sealedRun(await folderFor(onTestFinished));
+test('whatever the server does and wherever processes die, nobody gets two and the ledger never lies', async () => {
+  const { sealed } = await sealedRun(await folderFor(onTestFinished));
   const archive: Archive = {
-    ...directoryArchive(published.folder),
-    putMessage: async () => 'f'.repeat(64),
-    putAttempt: async () => {},
-    getArchivedStates: async () => new Map(),
-    putReceipts: async () => {},
+    ...directoryArchive(sealed.folder),
+    keepMessage: async () => 'f'.repeat(64),
+    keepAttempt: async () => {},
+    evidence: async () => new Map(),
+    keepReceipts: async () => {},
   };
   const definition = definitionWith([{ email: { to: [...TO, 'c@acme.example'] } }]);
   const fate = fc.constantFrom(...(Object.keys(FATES) as Fate[]));
@@ -150,7 +150,7 @@ test('no server behaviour and no crash causes a duplicate or a wrong ledger stat
           definition,
           settings: SETTINGS,
           secrets: NO_SECRETS,
-          published,
+          sealed,
           mail: { mailer: guard(mailer), from: 'reports@docket.example' },
           ledger: guard(ledger),
           archive: guard(archive),

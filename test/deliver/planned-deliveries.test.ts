@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
 import { plannedDeliveries } from '../../src/deliver/planned-deliveries.ts';
 import {
   definitionWith,
@@ -13,9 +13,11 @@ import {
   sealedRun,
 } from '../support/delivery-case.ts';
 
-test('planned deliveries match actual ones, with reasons for refusals', async ({ onTestFinished }) => {
+test('who would receive a run are those to whom it is then delivered, and those who are refused say why', async ({
+  onTestFinished,
+}) => {
   const root = await folderFor(onTestFinished);
-  const { archive, published: sealed } = await sealedRun(root);
+  const { archive, sealed } = await sealedRun(root);
   const definition = definitionWith([
     { email: { to: ['lead@acme.example', 'Lead@Acme.example', 'board@elsewhere.example'], attach: ['xlsx'] } },
     { directory: { path: 'sent/{{ period.label }}' } },
@@ -49,7 +51,7 @@ test('planned deliveries match actual ones, with reasons for refusals', async ({
     order: ORDER,
     definition,
     settings: SETTINGS,
-    published: { ...sealed, manifest },
+    sealed: { ...sealed, manifest },
     mail: undefined,
     signal: new AbortController().signal,
     observe: () => {},

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createScope } from '../../src/base/scope.ts';
 import { version } from '../../src/base/version.ts';
-import { localRedis } from '../../src/demo/local-redis.ts';
-import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { localRedis } from '../../src/demo/redis.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 
 const run = promisify(execFile);
@@ -67,9 +67,7 @@ describe('the package', () => {
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
     ]);
     expect(paths).not.toContain('dist/of-yesterday.js');
-    expect(paths).toEqual(
-      expect.arrayContaining(['dist/main.js', 'dist/fetch/rate-limit/budget-8.lua', 'jobs/demo/org.yaml']),
-    );
+    expect(paths).toEqual(expect.arrayContaining(['dist/main.js', 'dist/fetch/budget-8.lua', 'jobs/demo/org.yaml']));
     expect(
       paths.filter((path) => !/\.(js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|md)$|^LICENSE$/.test(path)),
     ).toEqual([]);
@@ -108,7 +106,7 @@ describe('the package', () => {
     try {
       const redis = scope.use(await localRedis(env, undefined, ['--appendonly', 'yes']), (opened) => opened.close());
       const sandbox = scope.use(await startSandbox(), (opened) => opened.close());
-      const mail = scope.use(await createMailCatcher(join(folder, 'mailbox')), (opened) => opened.close());
+      const mail = scope.use(await mailCatcher(join(folder, 'mailbox')), (opened) => opened.close());
       const around = {
         COMPLIANCE_API_URL: sandbox.url,
         ACME_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',

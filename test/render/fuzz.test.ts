@@ -4,20 +4,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { strFromU8, unzipSync } from 'fflate';
 import { expect, test } from 'vitest';
-import { compileMjml } from '../../src/render/email/mjml.ts';
-import { escapeFormula } from '../../src/render/formats/csv/csv-fields.ts';
-import { escapeXml } from '../../src/render/formats/xlsx/sheet-parts.ts';
-import { sheetNames } from '../../src/render/formats/xlsx/workbook-context.ts';
+import { neutral } from '../../src/render/csv-text.ts';
+import { compileMjml } from '../../src/render/mjml.ts';
+import { sheetNames } from '../../src/render/xlsx/sheet-name.ts';
+import { xmlText } from '../../src/render/xlsx/text.ts';
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
-import {
-  cases,
-  expectCleanPrototypes,
-  hostileText,
-  least,
-  mutatedText,
-  resolveOrUndefined,
-  within,
-} from '../support/fuzz.ts';
+import { expectCleanPrototypes, gotOrRefused, hostileText, nearly, runs, within } from '../support/fuzz.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -57,7 +49,7 @@ test(
           ],
           rows: rows.map(([text, value]) => row({ 'profile.group': text, 'profiles.created': value })),
         });
-        const artifacts = await resolveOrUndefined(
+        const artifacts = await gotOrRefused(
           () =>
             render(dataset([section], { title: title || 'a', organization: note || 'a' }), [
               { format: 'xlsx' },
@@ -99,7 +91,7 @@ test(
           if (value !== '') expect(Number(value)).toBe((rows[index]?.[1] ?? 0) + 0);
         });
       }),
-      cases(40),
+      runs(40),
     );
   },
   within(12),
@@ -124,7 +116,7 @@ test(
           }
         },
       ),
-      cases(1_500),
+      runs(1_500),
     );
   },
   within(2),
@@ -135,14 +127,14 @@ test(
   () => {
     fc.assert(
       fc.property(hostileText(10), (text) => {
-        expect(escapeXml(text)).not.toMatch(NOT_XML);
-        expect(escapeXml(text)).not.toMatch(/[<>"]|&(?!(amp|lt|gt|quot);)/);
-        const safe = escapeFormula(text);
+        expect(xmlText(text)).not.toMatch(NOT_XML);
+        expect(xmlText(text)).not.toMatch(/[<>"]|&(?!(amp|lt|gt|quot);)/);
+        const safe = neutral(text);
         expect(safe).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
-        expect(escapeFormula(safe)).toBe(safe);
+        expect(neutral(safe)).toBe(safe);
         expect(safe.replaceAll("'", '')).toBe(text.replaceAll("'", ''));
       }),
-      cases(2_000),
+      runs(2_000),
     );
   },
   within(2),
@@ -181,18 +173,18 @@ test(
     const mark =
       '<mjml>\n<mj-body><mj-section><mj-column><mj-text>\ufeffp>\n</mj-text></mj-column></mj-section></mj-body></mjml>';
     expect(compileMjml(mark)).toMatchObject({
-      issue: { line: 2, column: 42, message: expect.stringContaining('invisible') },
+      fault: { line: 2, column: 42, why: expect.stringContaining('invisible') },
     });
     expect(compileMjml(page('hello'))).toEqual(good);
     let made = 0;
     fc.assert(
       fc.property(
-        fc.oneof({ weight: 8, arbitrary: mutatedText([page('hello'), page('<p>{{ title }}</p>')], WORDS) }, deep),
+        fc.oneof({ weight: 8, arbitrary: nearly([page('hello'), page('<p>{{ title }}</p>')], WORDS) }, deep),
         (source) => {
           const result = compileMjml(source);
-          if ('issue' in result) {
-            expect(result.issue.line).toBeGreaterThanOrEqual(1);
-            expect(result.issue.message).toMatch(/\S/);
+          if ('fault' in result) {
+            expect(result.fault.line).toBeGreaterThanOrEqual(1);
+            expect(result.fault.why).toMatch(/\S/);
           } else {
             made += 1;
             expect(result.html).not.toContain('root:x:');
@@ -200,9 +192,9 @@ test(
           expect(compileMjml(page('hello'))).toEqual(good);
         },
       ),
-      cases(400),
+      runs(400),
     );
-    expect(made).toBeGreaterThan(least(20));
+    expect(made).toBeGreaterThan(20);
   },
   within(4),
 );

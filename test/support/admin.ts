@@ -1,62 +1,61 @@
-import { type AccessPorts, createAccess } from '../../src/admin/access/create-access.ts';
+import { type AccessPorts, accessOf } from '../../src/admin/access/access-of.ts';
+import type { Planning } from '../../src/admin/access/definitions.ts';
+import type { Packs } from '../../src/admin/access/files.ts';
 import { reportSlotFinder } from '../../src/admin/access/slots.ts';
-import { createStreamLimiter } from '../../src/admin/api/stream-limiter.ts';
-import { type AdminPorts, createAdminApp } from '../../src/admin/app.ts';
+import { type Admin, type AdminPorts, createAdmin } from '../../src/admin/app.ts';
+import type { Audit } from '../../src/admin/auth/audit.ts';
 import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
-import type { AdminApp } from '../../src/admin/hono-env.ts';
+import { eventStreams } from '../../src/admin/event-streams.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
-import type { AuditLog } from '../../src/services/audit-log.ts';
-import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
-import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
-import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
-import { loadedJobs } from './loaded-jobs.ts';
-import { aDoor } from './page-auth.ts';
+import { NO_DECISIONS, NO_PAUSES } from './deciding.ts';
+import { aDoor } from './door.ts';
+import { jobsOf } from './jobs-of.ts';
 
 /** An archive in which nothing is. */
-export const NO_PACKS: RunFileReader = {
+export const NO_PACKS: Packs = {
   files: async () => undefined,
   file: async () => undefined,
   preview: async () => undefined,
 };
 
 /** Nothing is known of what definitions ask. */
-export const NO_PLANNING: PlanExplainer = { explain: () => Promise.reject(new Error('not here')) };
+export const NO_PLANNING: Planning = { explain: () => Promise.reject(new Error('not here')) };
 
 /** An audit log that is not kept. */
-export const NO_AUDIT: AuditLog = { record: async () => {}, list: async () => ({ entries: [], next: null }) };
+export const NO_AUDIT: Audit = { tell: async () => {}, list: async () => ({ entries: [], next: null }) };
 
 /** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
 export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
-  jobs: () => loadedJobs(),
+  jobs: () => jobsOf(),
   lastGood: async () => undefined,
   trigger: () => Promise.reject(new Error('not here')),
-  runs: { get: async () => undefined, list: async () => [], findIdsByPrefix: async () => [] },
+  runs: { get: async () => undefined, list: async () => [], idsFrom: async () => [] },
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
-  archivedFiles: NO_PACKS,
-  heldRun: async () => undefined,
+  packs: NO_PACKS,
+  heldPack: async () => undefined,
   audit: NO_AUDIT,
-  live: { get: async () => undefined },
+  live: { read: async () => undefined },
   findSlots: reportSlotFinder(),
-  budgetsOf: async () => ({ budgets: [], unknown: [] }),
-  explainer: NO_PLANNING,
+  lines: async () => ({ lines: [], unknown: [] }),
+  planning: NO_PLANNING,
   checkText: () => Promise.reject(new Error('not here')),
   clock: systemClock,
   ...given,
 });
 
 /** The admin route for whoever has one of these tokens. */
-export function createTestAdmin(
+export function anAdmin(
   entries: readonly TokenEntry[],
   given: Partial<AccessPorts> = {},
   { log = silentLog, clock = systemClock, ...change }: Partial<AdminPorts> & { log?: Log; clock?: Clock } = {},
-): AdminApp {
+): Admin {
   const ports = accessPorts({ clock, ...given });
-  return createAdminApp({
-    auth: aDoor(entries, { clock, log }),
-    access: (principal) => createAccess(ports, principal),
-    streams: createStreamLimiter(),
+  return createAdmin({
+    door: aDoor(entries, { clock, log }),
+    access: (principal) => accessOf(ports, principal),
+    streams: eventStreams(),
     version: '0.0.0',
     health: async () => [{ name: 'redis', ok: true }],
     metrics: async () => ({ type: 'text/plain', body: '' }),

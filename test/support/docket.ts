@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
-import { builtMain } from './built-main.ts';
-import { captureStderr } from './capture-stderr.ts';
-import { PLANTED_SECRETS } from './secret-scan.ts';
+import { fileURLToPath } from 'node:url';
+import { keptStderr } from './kept-stderr.ts';
+import { PLANTED } from './secret-scan.ts';
 
-export interface CliResult {
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -22,9 +24,9 @@ export async function docket(
     /** When this comes about, Ctrl-C is pressed. */
     readonly stopAt?: Promise<unknown>;
   } = {},
-): Promise<CliResult> {
-  const child = spawn(process.execPath, [builtMain(), ...args], {
-    env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
+): Promise<Ended> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -34,7 +36,7 @@ export async function docket(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
   });
-  captureStderr(child.stderr)
+  keptStderr(child.stderr)
     .setEncoding('utf8')
     .on('data', (text: string) => {
       stderr += text;

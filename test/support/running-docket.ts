@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { builtMain } from './built-main.ts';
-import { captureStderr } from './capture-stderr.ts';
-import { PLANTED_SECRETS } from './secret-scan.ts';
+import { keptStderr } from './kept-stderr.ts';
+import { PLANTED } from './secret-scan.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 const lineSchema = z.looseObject({
   msg: z.string(),
@@ -33,8 +35,8 @@ export function startDocket(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
   listen: (line: LoggedLine) => void = () => {},
 ): RunningProcess {
-  const child: ChildProcess = spawn(process.execPath, [builtMain(), 'start', ...args], {
-    env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
+  const child: ChildProcess = spawn(process.execPath, [MAIN, 'start', ...args], {
+    env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
     cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -46,7 +48,7 @@ export function startDocket(
     readonly reject: (reason: Error) => void;
   }[] = [];
   if (child.stderr === null) throw new Error('no stderr');
-  createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
+  createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
     const line = lineSchema.parse(JSON.parse(text));
     lines.push(line);
     for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);

@@ -1,34 +1,34 @@
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { slotView } from '../../definitions/schedules/slot-view.ts';
-import { timetableOf } from '../../definitions/schedules/slots.ts';
-import { groupByTimetable, slotFinder, type TimetableGroup } from '../../definitions/schedules/upcoming-slots.ts';
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Definition } from '../../definitions/schema/report-definition.ts';
-import { canSee, type Principal } from '../auth/tokens.ts';
-import type { Access } from './access.ts';
-import { assertVisible, notFoundError } from './permissions.ts';
+import type { Definition } from '../../define/definition.ts';
+import type { Jobs } from '../../define/load.ts';
+import type { OrgSettings } from '../../define/org.ts';
+import { slotView } from '../../define/slot-view.ts';
+import { timetableOf } from '../../define/slots.ts';
+import { type DueTogether, dueTogether, slotFinder } from '../../define/soonest-slots.ts';
+import type { Access } from '../access.ts';
+import { maySee, type Principal } from '../auth/tokens.ts';
+import { notThere, requireSeen } from './may.ts';
 import type { ReportsPorts } from './reports.ts';
 
-/** A report and its settings. */
+/** A report, and the settings that it is read with. */
 interface Scheduled {
   readonly definition: Definition;
   readonly settings: OrgSettings;
 }
 
-/** Finds the next slots of reports. One finder for all principals: it caches timetables. */
+/** Finds the soonest slots of reports; the same for all principals. Made once, for it remembers. */
 export type FindReportSlots = (
-  jobs: Definitions,
+  jobs: Jobs,
   which: (of: { readonly org: string; readonly report: string }) => boolean,
   span: { readonly from: number; readonly until?: number | undefined; readonly limit: number },
 ) => Promise<readonly (Scheduled & { readonly slot: Parameters<typeof slotView>[0] })[]>;
 
-/** Takes milliseconds for ten thousand reports, and longer once a day to compute their timetables. */
+/** See `FindReportSlots`. Ten thousand reports cost milliseconds, and the first time of a day their timetables. */
 export function reportSlotFinder(): FindReportSlots {
   const find = slotFinder();
-  let grouped: { readonly jobs: Definitions; readonly groups: readonly TimetableGroup<Scheduled>[] } | undefined;
+  let grouped: { readonly jobs: Jobs; readonly groups: readonly DueTogether<Scheduled>[] } | undefined;
   return async (jobs, which, span) => {
-    // The object changes only when definitions are loaded again.
-    if (grouped?.jobs !== jobs) grouped = { jobs, groups: groupByTimetable(scheduledOf(jobs)) };
+    // Until definitions are read again they are the very same.
+    if (grouped?.jobs !== jobs) grouped = { jobs, groups: dueTogether(scheduledOf(jobs)) };
     const groups = grouped.groups.flatMap(({ reports, ...group }) => {
       const chosen = reports.filter(({ definition }) => which(definition));
       return chosen.length === 0 ? [] : { ...group, reports: chosen };
@@ -37,7 +37,7 @@ export function reportSlotFinder(): FindReportSlots {
   };
 }
 
-function* scheduledOf({ reports, orgs }: Definitions) {
+function* scheduledOf({ reports, orgs }: Jobs) {
   for (const definition of reports.values()) {
     const settings = orgs.get(definition.org);
     if (settings !== undefined) yield [{ definition, settings }, timetableOf(definition, settings)] as const;
@@ -54,11 +54,11 @@ export function slotsAccess(ports: SlotsPorts, principal: Principal): Pick<Acces
     slots: async ({ org, report, from = ports.clock.now(), until, limit }) => {
       const jobs = ports.jobs();
       if (org !== undefined) {
-        assertVisible(principal, org);
-        if (!jobs.orgs.has(org)) throw notFoundError();
+        requireSeen(principal, org);
+        if (!jobs.orgs.has(org)) throw notThere();
       }
       const which = (of: { readonly org: string; readonly report: string }): boolean =>
-        canSee(principal, of.org) && (org ?? of.org) === of.org && (report ?? of.report) === of.report;
+        maySee(principal, of.org) && (org ?? of.org) === of.org && (report ?? of.report) === of.report;
       const [found, pauses] = await Promise.all([
         ports.findSlots(jobs, which, { from, until, limit }),
         ports.pauses.list(),

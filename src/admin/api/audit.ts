@@ -1,18 +1,18 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { AUDIT_CURSOR_PATTERN, AUDIT_EVENTS, type StoredAuditEntry } from '../../services/audit-log.ts';
-import type { AdminApp } from '../hono-env.ts';
+import { AUDIT_EVENTS, CURSOR, type KeptEntry } from '../auth/audit.ts';
+import type { Admin } from '../env.ts';
 import {
-  jsonResponse,
+  asking,
+  json,
   limitSchema,
   nextLink,
   nextSchema,
   orgSchema,
-  PROBLEM_RESPONSES,
+  PROBLEM,
   pageHeaders,
-  queryProblems,
   security,
-} from './openapi-helpers.ts';
+} from './declare.ts';
 
 const text = z.string().nullable();
 const entrySchema = z
@@ -20,7 +20,7 @@ const entrySchema = z
     id: z.string(),
     at: z.iso.datetime(),
     event: z.enum(AUDIT_EVENTS),
-    who: z.string().describe('Name of the token, or of the user on the command line.'),
+    who: z.string().describe('Name of the token, or of the person on the command line.'),
     from: text.describe('IP address; null on the command line.'),
     organization: text.describe('Null for what belongs to none: sign-ins and tokens.'),
     report: text,
@@ -34,7 +34,7 @@ const listRoute = createRoute({
   method: 'get',
   path: '/api/audit',
   tags: ['Audit'],
-  summary: 'List the audit log, newest first',
+  summary: 'Who did what, the newest first',
   description:
     'The last 10,000 or so. Sign-ins and tokens belong to no organization and are told to an operator of all organizations alone.',
   security,
@@ -43,23 +43,23 @@ const listRoute = createRoute({
       org: orgSchema.optional(),
       event: z.enum(AUDIT_EVENTS).optional(),
       who: z.string().min(1).max(100).optional(),
-      after: z.string().regex(AUDIT_CURSOR_PATTERN, 'the `next` of the page before').optional(),
+      after: z.string().regex(CURSOR, 'the `next` of the page before').optional(),
       limit: limitSchema(500, 50),
     }),
   },
   responses: {
     200: {
-      ...jsonResponse(z.object({ entries: z.array(entrySchema), next: nextSchema }), 'A page of them.'),
+      ...json(z.object({ entries: z.array(entrySchema), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 
 /** The audit log. */
-export function addAuditRoutes(app: AdminApp): void {
+export function addAudit(app: Admin): void {
   app.openapi(listRoute, async (context) => {
     const { org, event, who, after, limit } = context.req.valid('query');
     const { entries, next } = await context.get('access').audit({ org, event, who, after, limit });
@@ -67,7 +67,7 @@ export function addAuditRoutes(app: AdminApp): void {
   });
 }
 
-const entryView = ({ id, at, event, who, from, org, report, run, delivery, why }: StoredAuditEntry) => ({
+const entryView = ({ id, at, event, who, from, org, report, run, delivery, why }: KeptEntry) => ({
   id,
   at: new Date(at).toISOString(),
   event,

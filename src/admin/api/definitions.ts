@@ -1,17 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
-import { parsePeriod } from '../../definitions/periods/period.ts';
-import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
-import type { AdminApp } from '../hono-env.ts';
-import {
-  jsonResponse,
-  mutationProblems,
-  PROBLEM_RESPONSES,
-  queryProblems,
-  reportParams,
-  security,
-} from './openapi-helpers.ts';
+import type { PeriodSpec } from '../../define/definition.ts';
+import { parsePeriod } from '../../define/period.ts';
+import type { Admin } from '../env.ts';
+import { acting, asking, json, PROBLEM, reportParams, security } from './declare.ts';
 
 const validationSchema = z
   .object({
@@ -37,13 +30,13 @@ const validationSchema = z
   })
   .meta({ id: 'Validation' });
 
-const { 403: _forbidden, 422: _invalid, ...problems } = mutationProblems;
+const { 403: _forbidden, 422: _invalid, ...problems } = acting;
 
 const validateRoute = createRoute({
   method: 'post',
   path: '/api/reports/{org}/{report}/validate',
   tags: ['Definitions'],
-  summary: 'Validate a definition',
+  summary: 'Look for faults in a definition',
   description:
     'The text as it would stand in the report’s file, which need not be there; at most 256 KiB, and what is read within 1.5 s. Nothing is kept, and no call is made: it is compared with the metric catalog if the workers hold one.',
   security,
@@ -51,10 +44,7 @@ const validateRoute = createRoute({
     params: reportParams,
     body: { required: true, content: { 'application/yaml': { schema: z.string().meta({ example: 'version: 1' }) } } },
   },
-  responses: {
-    200: jsonResponse(validationSchema, 'What was found; faults are an answer, not a problem.'),
-    ...problems,
-  },
+  responses: { 200: json(validationSchema, 'What was found; faults are an answer, not a problem.'), ...problems },
 });
 
 /** A period as a query can say it. */
@@ -87,18 +77,18 @@ const explainRoute = createRoute({
     }),
   },
   responses: {
-    200: jsonResponse(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    409: PROBLEM_RESPONSES[409],
-    422: PROBLEM_RESPONSES[422],
+    200: json(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
+    ...asking,
+    404: PROBLEM[404],
+    409: PROBLEM[409],
+    422: PROBLEM[422],
   },
 });
 
 const planSchema = z.record(z.string(), z.unknown());
 
 /** Definitions: looking for faults in a text, and what a report would ask. */
-export function addDefinitionRoutes(app: AdminApp): void {
+export function addDefinitions(app: Admin): void {
   app.openapi(validateRoute, async (context) => {
     const { org, report } = context.req.valid('param');
     return context.json(await context.get('access').validate(org, report, await context.req.text()), 200);

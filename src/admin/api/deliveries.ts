@@ -1,26 +1,26 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { DELIVERY_STATES } from '../../services/deliveries/decisions.ts';
-import type { AdminApp } from '../hono-env.ts';
+import { DELIVERY_STATES } from '../../queue/decisions.ts';
+import type { Admin } from '../env.ts';
+import { deliverySchema, deliveryView, givenIdSchema } from '../view.ts';
 import {
+  acting,
+  asking,
   cursorSchema,
+  finding,
   idParams,
-  jsonRequestBody,
-  jsonResponse,
+  json,
+  jsonBodyOf,
   limitSchema,
-  lookupProblems,
-  mutationProblems,
   nextLink,
   nextSchema,
   orgSchema,
-  PROBLEM_RESPONSES,
+  PROBLEM,
   pageHeaders,
-  queryProblems,
   reasonSchema,
   reportSchema,
   security,
-} from './openapi-helpers.ts';
-import { deliverySchema, deliveryView, idOrPrefixSchema } from './schemas.ts';
+} from './declare.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -34,7 +34,7 @@ const listRoute = createRoute({
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
-      run: idOrPrefixSchema.optional(),
+      run: givenIdSchema.optional(),
       state: z.enum(DELIVERY_STATES).optional(),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
@@ -42,14 +42,11 @@ const listRoute = createRoute({
   },
   responses: {
     200: {
-      ...jsonResponse(
-        z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }),
-        'A page of them.',
-      ),
+      ...json(z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }), 'A page of them.'),
       headers: pageHeaders,
     },
-    ...queryProblems,
-    ...lookupProblems,
+    ...asking,
+    ...finding,
   },
 });
 
@@ -60,7 +57,7 @@ const oneRoute = createRoute({
   summary: 'One delivery',
   security,
   request: { params: idParams },
-  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...queryProblems, ...lookupProblems },
+  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking, ...finding },
 });
 
 const resolveRoute = createRoute({
@@ -73,15 +70,15 @@ const resolveRoute = createRoute({
   security,
   request: {
     params: idParams,
-    body: jsonRequestBody(
+    body: jsonBodyOf(
       z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema }).meta({ id: 'Resolution' }),
     ),
   },
-  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
+  responses: { 200: json(deliverySchema, 'As it is now.'), ...acting, 409: PROBLEM[409] },
 });
 
 /** Deliveries: the listing, one of them, and what may be decided of it. */
-export function addDeliveryRoutes(app: AdminApp): void {
+export function addDeliveries(app: Admin): void {
   app.openapi(listRoute, async (context) => {
     const { org, report, run, state, after, limit } = context.req.valid('query');
     const page = await context.get('access').deliveries({

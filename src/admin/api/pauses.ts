@@ -1,17 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { AdminApp } from '../hono-env.ts';
-import {
-  jsonRequestBody,
-  jsonResponse,
-  mutationProblems,
-  orgParams,
-  queryProblems,
-  reasonBody,
-  reportParams,
-  security,
-} from './openapi-helpers.ts';
-import { pauseSchema, pauseView } from './schemas.ts';
+import type { Admin } from '../env.ts';
+import { acting, asking, json, jsonBodyOf, orgParams, reasonBody, reportParams, security } from './declare.ts';
+import { pauseSchema, pauseView } from './pause-view.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -20,29 +11,29 @@ const listRoute = createRoute({
   summary: 'What is paused',
   security,
   responses: {
-    200: jsonResponse(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
-    ...queryProblems,
+    200: json(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
+    ...asking,
   },
 });
 
 const pausing = {
   description:
     'Scheduled runs wait; runs on demand are made. What is paused already stays so, with the reason that was given first.',
-  responses: { 200: jsonResponse(pauseSchema, 'The pause that stands.'), ...mutationProblems },
+  responses: { 200: json(pauseSchema, 'The pause that stands.'), ...acting },
 };
 const resuming = {
   description:
     'Lifts the pause of exactly this, Docket’s own for a refused API key included; slots are made up for as their schedules say.',
   responses: {
-    200: jsonResponse(
+    200: json(
       z.object({ lifted: z.array(pauseSchema).readonly() }),
       'What was lifted; empty where nothing was paused.',
     ),
-    ...mutationProblems,
+    ...acting,
   },
 };
 const shared = { method: 'post' as const, tags: ['Pauses'], security };
-const body = jsonRequestBody(reasonBody);
+const body = jsonBodyOf(reasonBody);
 
 const pauseOrg = createRoute({
   ...shared,
@@ -74,7 +65,7 @@ const resumeReport = createRoute({
 });
 
 /** What is paused, and pausing it: an organization's scheduled runs or one report's. */
-export function addPauseRoutes(app: AdminApp): void {
+export function addPauses(app: Admin): void {
   app.openapi(listRoute, async (context) => {
     const pauses = await context.get('access').pauses();
     return context.json({ pauses: pauses.map(pauseView) }, 200);

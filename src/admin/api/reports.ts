@@ -1,22 +1,23 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
-import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
-import type { AdminApp } from '../hono-env.ts';
+import { ID } from '../../define/words.ts';
+import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access.ts';
+import type { Admin } from '../env.ts';
+import { runSchema, runView } from '../view.ts';
 import {
-  jsonResponse,
+  asking,
+  json,
   limitSchema,
   nextLink,
   nextSchema,
   orgSchema,
   orNull,
-  PROBLEM_RESPONSES,
+  PROBLEM,
   pageHeaders,
-  queryProblems,
   reportParams,
   security,
-} from './openapi-helpers.ts';
-import { pauseSchema, pauseView, runSchema, runView } from './schemas.ts';
+} from './declare.ts';
+import { pauseSchema, pauseView } from './pause-view.ts';
 
 const organizationSchema = z
   .object({
@@ -38,7 +39,7 @@ const reportSchema = z
     faults: z
       .array(z.string())
       .readonly()
-      .describe('Errors of its file. The report uses its last good version, if there is one.'),
+      .describe('Of its file: it goes on as its last good version says, or not at all where there is none.'),
     last: orNull(runSchema).describe('The newest run, of whatever state.'),
   })
   .meta({ id: 'Report' });
@@ -57,7 +58,7 @@ const detailSchema = reportSchema
   .extend({
     owner: z.string().nullable(),
     timezone: z.string().nullable(),
-    text: z.string().nullable().describe('The active definition, YAML; an invalid text is not shown.'),
+    text: z.string().nullable().describe('The definition in force, YAML; a text with a fault is not shown.'),
     digest: z.string().nullable(),
     slots: z.array(slotSchema).readonly().describe('The next ones.'),
   })
@@ -99,17 +100,14 @@ const organizationsRoute = createRoute({
   summary: 'Organizations',
   security,
   responses: {
-    200: jsonResponse(
-      z.object({ organizations: z.array(organizationSchema).readonly() }),
-      'Those that the token may see.',
-    ),
-    ...queryProblems,
+    200: json(z.object({ organizations: z.array(organizationSchema).readonly() }), 'Those that the token may see.'),
+    ...asking,
   },
 });
 
 const nameSchema = z
   .string()
-  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID_PATTERN.test(id)), 'org/report')
+  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID.test(id)), 'org/report')
   .meta({ description: '`next` of the page before.', example: 'acme/weekly' });
 
 const listRoute = createRoute({
@@ -123,15 +121,15 @@ const listRoute = createRoute({
   },
   responses: {
     200: {
-      ...jsonResponse(
+      ...json(
         z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
         'A page of them, in the order of their names.',
       ),
       headers: pageHeaders,
     },
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 
@@ -142,15 +140,11 @@ const oneRoute = createRoute({
   summary: 'One report, with its definition and next slots',
   security,
   request: { params: reportParams },
-  responses: {
-    200: jsonResponse(detailSchema, 'As it is defined now.'),
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-  },
+  responses: { 200: json(detailSchema, 'As it is defined now.'), ...asking, 404: PROBLEM[404] },
 });
 
 /** Organizations and reports. */
-export function addReportRoutes(app: AdminApp): void {
+export function addReports(app: Admin): void {
   app.openapi(organizationsRoute, async (context) => {
     const organizations = await context.get('access').organizations();
     return context.json({ organizations: organizations.map(organizationView) }, 200);

@@ -1,16 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { SlotEntry } from '../access/access.ts';
-import type { AdminApp } from '../hono-env.ts';
-import {
-  jsonResponse,
-  limitSchema,
-  orgSchema,
-  PROBLEM_RESPONSES,
-  queryProblems,
-  reportSchema,
-  security,
-} from './openapi-helpers.ts';
+import type { SlotEntry } from '../access.ts';
+import type { Admin } from '../env.ts';
+import { asking, json, limitSchema, orgSchema, PROBLEM, reportSchema, security } from './declare.ts';
 import { slotSchema } from './reports.ts';
 
 const scheduledSchema = slotSchema
@@ -51,10 +43,10 @@ const route = createRoute({
       }),
   },
   responses: {
-    200: jsonResponse(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
+    200: json(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
+    ...asking,
+    404: PROBLEM[404],
+    422: PROBLEM[422],
   },
 });
 
@@ -71,7 +63,7 @@ const slotView = ({ org, report, title, paused, at, local, timezone, begins, sch
 });
 
 /** `GET /api/schedules`. */
-export function addScheduleRoutes(app: AdminApp): void {
+export function addSchedules(app: Admin): void {
   app.openapi(route, async (context) => {
     const { org, report, from, until, limit } = context.req.valid('query');
     const slots = await context.get('access').slots({

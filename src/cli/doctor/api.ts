@@ -4,14 +4,14 @@ import { connect } from 'node:tls';
 import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { PATHS } from '../../contract/organization.ts';
-import { API_SKEW_LIMITS, evaluateClockSkew } from './clock.ts';
-import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
+import { API_SKEW, judgeSkew } from './clock.ts';
+import { type Finding, fail, ok, type Verdict, warn } from './finding.ts';
 
-const API_PROBE_TIMEOUT_MS = 10_000;
+const PATIENCE_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 /** How the service answers somebody without a key. */
-export interface UnauthenticatedReply {
+export interface Answer {
   readonly status: number;
   /** The `code` of the error body (specification §7); undefined when there is none. */
   readonly code: string | undefined;
@@ -19,7 +19,7 @@ export interface UnauthenticatedReply {
 }
 
 /** A stranger is refused with a 401 by the Compliance Service, and by hardly anything else in these words. */
-export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: URL): CheckResult {
+export function judgeAnswer({ status, code, ms }: Answer, url: URL): Verdict {
   const where = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   if (status === 401 && code?.startsWith('auth.')) {
     const detail = `${where} answers`;
@@ -48,8 +48,8 @@ export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: U
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
 /** Why a connection failed, with what can be done about each kind. */
-export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
-  const codes = errorCodes(error);
+export function judgeFailure(error: unknown, url: URL): Verdict {
+  const codes = codesOf(error);
   const code = codes[0] ?? (error instanceof Error ? error.message : String(error));
   const has = (pattern: RegExp) => codes.some((one) => pattern.test(one));
   if (has(/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/)) {
@@ -66,7 +66,7 @@ export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
   }
   if (has(/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/)) {
     return fail(
-      `${url.host} takes the connection, but does not answer within ${API_PROBE_TIMEOUT_MS / 1_000} s`,
+      `${url.host} takes the connection, but does not answer within ${PATIENCE_MS / 1_000} s`,
       'Ask whoever runs the service, or what stands in front of it (proxy, firewall).',
     );
   }
@@ -77,17 +77,17 @@ export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
 }
 
 /** Codes of an error and of what caused it, the innermost first. */
-function errorCodes(error: unknown): string[] {
+function codesOf(error: unknown): string[] {
   const codes: string[] = [];
   for (let at = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') codes.unshift(at.code);
-    if (at instanceof AggregateError) codes.unshift(...at.errors.flatMap(errorCodes));
+    if (at instanceof AggregateError) codes.unshift(...at.errors.flatMap(codesOf));
   }
   return codes;
 }
 
 /** @param until epoch ms at which it expires */
-export function evaluateCertificate(until: number, now: number): CheckResult {
+export function judgeCertificate(until: number, now: number): Verdict {
   const days = Math.floor((until - now) / DAY_MS);
   const detail = `valid until ${new Date(until).toISOString().slice(0, 10)}`;
   const remedy = 'Whoever runs the service has to renew it: afterwards no call works.';
@@ -96,7 +96,7 @@ export function evaluateCertificate(until: number, now: number): CheckResult {
 }
 
 /** Asks the service as a stranger: no key is shown and no call of any key is spent. Throws the reason of `stopped` alone. */
-export async function checkApi(base: string, clock: Clock, stopped: AbortSignal): Promise<Finding[]> {
+export async function examineApi(base: string, clock: Clock, stopped: AbortSignal): Promise<Finding[]> {
   const url = new URL(base);
   try {
     if (isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0) await lookup(url.hostname);
@@ -104,32 +104,29 @@ export async function checkApi(base: string, clock: Clock, stopped: AbortSignal)
     const { statusCode, headers, body } = await request(
       `${url.origin}${url.pathname.replace(/\/+$/, '')}${PATHS.organizations}`,
       {
-        headersTimeout: API_PROBE_TIMEOUT_MS,
-        bodyTimeout: API_PROBE_TIMEOUT_MS,
-        signal: AbortSignal.any([stopped, AbortSignal.timeout(API_PROBE_TIMEOUT_MS * 2)]),
+        headersTimeout: PATIENCE_MS,
+        bodyTimeout: PATIENCE_MS,
+        signal: AbortSignal.any([stopped, AbortSignal.timeout(PATIENCE_MS * 2)]),
       },
     );
     const after = clock.now();
     const text = await body.text();
     const findings: Finding[] = [
-      { what: 'API', ...evaluateReply({ status: statusCode, code: problemCode(text), ms: after - before }, url) },
+      { what: 'API', ...judgeAnswer({ status: statusCode, code: problemCode(text), ms: after - before }, url) },
     ];
     const date = Date.parse(typeof headers.date === 'string' ? headers.date : '');
     // The header leaves out the fraction of its second.
     if (Number.isFinite(date)) {
-      findings.push({
-        what: 'API clock',
-        ...evaluateClockSkew(date + 500 - (before + after) / 2, 'The API', API_SKEW_LIMITS),
-      });
+      findings.push({ what: 'API clock', ...judgeSkew(date + 500 - (before + after) / 2, 'The API', API_SKEW) });
     }
     if (url.protocol === 'https:') {
-      const until = await readCertificateExpiry(url);
-      if (until !== undefined) findings.push({ what: 'API certificate', ...evaluateCertificate(until, clock.now()) });
+      const until = await certificateEnd(url);
+      if (until !== undefined) findings.push({ what: 'API certificate', ...judgeCertificate(until, clock.now()) });
     }
     return findings;
   } catch (error) {
     stopped.throwIfAborted();
-    return [{ what: 'API', ...evaluateConnectionError(error, url) }];
+    return [{ what: 'API', ...judgeFailure(error, url) }];
   }
 }
 
@@ -142,16 +139,11 @@ function problemCode(text: string): string | undefined {
   }
 }
 
-const readCertificateExpiry = (url: URL): Promise<number | undefined> =>
+const certificateEnd = (url: URL): Promise<number | undefined> =>
   new Promise((resolve) => {
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const socket = connect(
-      {
-        host,
-        port: Number(url.port || 443),
-        timeout: API_PROBE_TIMEOUT_MS,
-        ...(isIP(host) === 0 ? { servername: host } : {}),
-      },
+      { host, port: Number(url.port || 443), timeout: PATIENCE_MS, ...(isIP(host) === 0 ? { servername: host } : {}) },
       () => {
         const end = Date.parse(socket.getPeerCertificate().valid_to);
         socket.destroy();

@@ -1,5 +1,5 @@
-import type { ClockSteps } from '../../redis/clock.ts';
-import { type CheckResult, fail, ok, warn } from './finding.ts';
+import type { ClockSteps } from '../../queue/redis-clock.ts';
+import { fail, ok, type Verdict, warn } from './finding.ts';
 
 /** How far a server's clock may be off before it is said, and before it is a fault; ms. */
 export interface SkewLimits {
@@ -8,12 +8,12 @@ export interface SkewLimits {
 }
 
 /** Redis dates what all processes decide by. */
-export const REDIS_SKEW_LIMITS: SkewLimits = { warnMs: 1_000, failMs: 30_000 };
+export const REDIS_SKEW: SkewLimits = { warnMs: 1_000, failMs: 30_000 };
 /** A `Date` header has whole seconds. */
-export const API_SKEW_LIMITS: SkewLimits = { warnMs: 5_000, failMs: 120_000 };
+export const API_SKEW: SkewLimits = { warnMs: 5_000, failMs: 120_000 };
 
 /** @param skewMs the server's time less ours; positive: it is ahead */
-export function evaluateClockSkew(skewMs: number, whose: string, { warnMs, failMs }: SkewLimits): CheckResult {
+export function judgeSkew(skewMs: number, whose: string, { warnMs, failMs }: SkewLimits): Verdict {
   const off = Math.abs(skewMs);
   if (off < warnMs) return ok(`${whose} and this machine agree within ${warnMs / 1000} s`);
   const seconds = Number((off / 1000).toFixed(1));
@@ -24,14 +24,14 @@ export function evaluateClockSkew(skewMs: number, whose: string, { warnMs, failM
 }
 
 /** For this long (ms) a step of the clock of Redis is told. */
-const STEP_WARNING_PERIOD_MS = 86_400_000;
+const TOLD_MS = 86_400_000;
 
 /**
  * @param now epoch ms by the clock of Redis
  * @param otherwise where there is no step to tell
  */
-export function evaluateClockSteps({ steps, last }: ClockSteps, now: number, otherwise: CheckResult): CheckResult {
-  if (last === null || Math.abs(now - last.at) > STEP_WARNING_PERIOD_MS) return otherwise;
+export function judgeSteps({ steps, last }: ClockSteps, now: number, otherwise: Verdict): Verdict {
+  if (last === null || Math.abs(now - last.at) > TOLD_MS) return otherwise;
   const seconds = Number((Math.abs(last.ms) / 1000).toFixed(1));
   return warn(
     `Redis was set ${seconds} s ${last.ms > 0 ? 'ahead' : 'back'} at ${new Date(last.at).toISOString()}; ${steps} such steps were seen`,

@@ -1,32 +1,32 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
+import type { Jobs } from '../../define/load.ts';
+import { periodOf } from '../../define/period.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
-import { type CheckResult, type Finding, fail, ok } from './finding.ts';
+import { type Finding, fail, ok, type Verdict } from './finding.ts';
 
 /** What is known of the definitions. */
-export interface DefinitionCounts {
+export interface Defined {
   readonly folder: string;
   readonly reports: number;
   readonly orgs: number;
   readonly faults: number;
   /** Questions that a catalog we hold does not allow. */
-  readonly planErrors: number;
+  readonly refused: number;
 }
 
-const formatCount = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 
-export function evaluateDefinitions({ folder, reports, orgs, faults, planErrors }: DefinitionCounts): CheckResult {
-  const detail = `${formatCount(reports, 'report')} of ${formatCount(orgs, 'organization')} in ${folder}`;
-  const wrong = faults + planErrors;
+export function judgeDefinitions({ folder, reports, orgs, faults, refused }: Defined): Verdict {
+  const detail = `${counted(reports, 'report')} of ${counted(orgs, 'organization')} in ${folder}`;
+  const wrong = faults + refused;
   if (wrong > 0)
-    return fail(`${detail}, ${formatCount(wrong, 'fault')}`, '`docket check` shows each of them with its line.');
+    return fail(`${detail}, ${counted(wrong, 'fault')}`, '`docket check` shows each of them with its line.');
   if (reports === 0) return fail(detail, '`docket init` writes a first one; DOCKET_JOBS names the folder.');
   return ok(detail);
 }
 
 /** The definitions by themselves, and against the catalogs that are held: nothing is asked for. */
-export function checkDefinitions(jobs: Definitions, catalogs: ReadonlyMap<string, Catalog>, now: number): Finding {
+export function examineDefinitions(jobs: Jobs, catalogs: ReadonlyMap<string, Catalog>, now: number): Finding {
   let refused = 0;
   for (const definition of jobs.reports.values()) {
     const settings = jobs.orgs.get(definition.org);
@@ -34,17 +34,17 @@ export function checkDefinitions(jobs: Definitions, catalogs: ReadonlyMap<string
     if (settings === undefined || catalog === undefined) continue;
     refused += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
   }
-  const { folder, reports, orgs, diagnostics } = jobs;
-  const facts = { folder, reports: reports.size, orgs: orgs.size, faults: diagnostics.length, planErrors: refused };
-  return { what: 'Definitions', ...evaluateDefinitions(facts) };
+  const { folder, reports, orgs, faults } = jobs;
+  const facts = { folder, reports: reports.size, orgs: orgs.size, faults: faults.length, refused };
+  return { what: 'Definitions', ...judgeDefinitions(facts) };
 }
 
-export function evaluateTemplates(folder: string, faults: number): CheckResult {
+export function judgeTemplates(folder: string, faults: number): Verdict {
   if (faults === 0) return ok(`${folder}, no faults`);
-  return fail(`${folder}, ${formatCount(faults, 'fault')}`, '`docket check` shows each of them with its line.');
+  return fail(`${folder}, ${counted(faults, 'fault')}`, '`docket check` shows each of them with its line.');
 }
 
-export async function checkTemplateFolder(folder: string): Promise<Finding> {
-  const { checkEmailTemplates } = await import('../../render/email/check-templates.ts');
-  return { what: 'Templates', ...evaluateTemplates(folder, (await checkEmailTemplates(folder)).length) };
+export async function examineTemplates(folder: string): Promise<Finding> {
+  const { checkTemplates } = await import('../../render/check-templates.ts');
+  return { what: 'Templates', ...judgeTemplates(folder, (await checkTemplates(folder)).length) };
 }

@@ -1,7 +1,7 @@
 import { toDocketError } from '../../base/error.ts';
 
 /** What was found of one thing. */
-export interface CheckResult {
+export interface Verdict {
   readonly state: 'ok' | 'warn' | 'fail';
   /** Never a secret. */
   readonly detail: string;
@@ -10,32 +10,32 @@ export interface CheckResult {
 }
 
 /** One thing that was looked at. */
-export interface Finding extends CheckResult {
+export interface Finding extends Verdict {
   readonly what: string;
 }
 
-export const ok = (detail: string): CheckResult => ({ state: 'ok', detail });
-export const warn = (detail: string, remedy: string): CheckResult => ({ state: 'warn', detail, remedy });
-export const fail = (detail: string, remedy: string): CheckResult => ({ state: 'fail', detail, remedy });
+export const ok = (detail: string): Verdict => ({ state: 'ok', detail });
+export const warn = (detail: string, remedy: string): Verdict => ({ state: 'warn', detail, remedy });
+export const fail = (detail: string, remedy: string): Verdict => ({ state: 'fail', detail, remedy });
 
 /** What went wrong, as a verdict. */
-export function resultOfError(thrown: unknown): CheckResult {
+export function failed(thrown: unknown): Verdict {
   const { message, got, next } = toDocketError(thrown);
   const detail = got === undefined ? message : `${message} (${got})`;
   return { state: 'fail', detail, ...(next === undefined ? {} : { remedy: next }) };
 }
 
 /** A finding for what the look throws, too: one broken part must not hide the others. */
-export async function runCheck(what: string, look: () => CheckResult | Promise<CheckResult>): Promise<Finding> {
+export async function examine(what: string, look: () => Verdict | Promise<Verdict>): Promise<Finding> {
   try {
     return { what, ...(await look()) };
   } catch (thrown) {
-    return { what, ...resultOfError(thrown) };
+    return { what, ...failed(thrown) };
   }
 }
 
 /** Bytes for people: `1.5 GB`. */
-export function formatByteSize(bytes: number): string {
+export function sizeWords(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
   let value = bytes;
   let index = 0;

@@ -1,13 +1,13 @@
-import type { AppContext } from '../../base/context.ts';
+import type { RedisClient } from '../../base/redis-client.ts';
+import { type Identity, readIdentity } from '../../base/redis-identity.ts';
 import { withArchive } from '../../compose/archive.ts';
-import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive/archive-marker.ts';
-import type { RedisClient } from '../../redis/client.ts';
-import { type Identity, readIdentity } from '../../redis/identity.ts';
-import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
-import { type CheckResult, type Finding, fail, ok, runCheck } from './finding.ts';
+import type { Surroundings } from '../../compose/ports.ts';
+import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive-marker.ts';
+import { DEFAULT_PREFIX } from '../../queue/keys.ts';
+import { examine, type Finding, fail, ok, type Verdict } from './finding.ts';
 
 /** @param known what Redis says; `away` where it cannot be asked */
-export function evaluateIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): CheckResult {
+export function judgeIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): Verdict {
   const archive = marker === undefined ? `the archive has no marker, ${ARCHIVE_MARKER}` : `the archive is ${marker.id}`;
   if (known === 'away') return ok(`${archive}; Redis cannot be asked`);
   if (known === undefined) {
@@ -28,13 +28,13 @@ export function evaluateIdentity(known: Identity | 'away' | undefined, marker: A
 }
 
 /** Whether Redis and the archive belong to one deployment. Changes nothing. */
-export const checkDeploymentIdentity = (around: AppContext, redis: RedisClient | undefined): Promise<Finding> =>
-  runCheck('Deployment', () =>
-    withArchive(around, async ({ storage }) => {
+export const examineIdentity = (around: Surroundings, redis: RedisClient | undefined): Promise<Finding> =>
+  examine('Deployment', () =>
+    withArchive(around, async ({ shelf }) => {
       const [marker, known] = await Promise.all([
-        readMarker(storage),
-        redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_KEY_PREFIX),
+        readMarker(shelf),
+        redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_PREFIX),
       ]);
-      return evaluateIdentity(known, marker);
+      return judgeIdentity(known, marker);
     }),
   );

@@ -1,37 +1,35 @@
 import { resolve4, resolveMx } from 'node:dns/promises';
-import { signsFor } from '../../base/config/smtp-variables.ts';
-import type { AppContext } from '../../base/context.ts';
-import { secretSource } from '../../base/secrets/secret.ts';
-import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { targetOf } from '../../definitions/schema/kinds.ts';
-import { parseDkimKey } from '../../deliver/targets/email/dkim.ts';
-import { deploymentSmtp, resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
-import { probeSmtp } from '../../deliver/targets/email/smtp/smtp-probe.ts';
-import { TARGETS } from '../../deliver/targets/registry.ts';
-import { type CheckResult, type Finding, fail, ok, runCheck, warn } from './finding.ts';
+import { secretSource } from '../../base/secret.ts';
+import { signsFor } from '../../base/smtp-variables.ts';
+import { deploymentSmtp, mailServerOf } from '../../compose/mail.ts';
+import type { Surroundings } from '../../compose/ports.ts';
+import type { Jobs } from '../../define/load.ts';
+import { canonicalAddress } from '../../define/recipients.ts';
+import { readDkimKey } from '../../deliver/dkim.ts';
+import { probeMail } from '../../deliver/probe.ts';
+import { examine, type Finding, fail, ok, type Verdict, warn } from './finding.ts';
 
 /** What a handshake has shown. */
-export interface SmtpHandshake {
+export interface Handshake {
   /** In words, without a secret. */
-  readonly detail: string;
+  readonly said: string;
   readonly encrypted: boolean;
   readonly host: string;
 }
 
-export function evaluateHandshake({ detail, encrypted, host }: SmtpHandshake): CheckResult {
-  if (encrypted) return ok(`${detail}, over TLS`);
-  if (/^(localhost|127(\.\d+){3}|::1)$/.test(host)) return ok(`${detail}, without TLS on this machine`);
+export function judgeHandshake({ said, encrypted, host }: Handshake): Verdict {
+  if (encrypted) return ok(`${said}, over TLS`);
+  if (/^(localhost|127(\.\d+){3}|::1)$/.test(host)) return ok(`${said}, without TLS on this machine`);
   return warn(
-    `${detail}, without TLS: whoever is in between can read the reports`,
+    `${said}, without TLS: whoever is in between can read the reports`,
     'Use smtps://, or smtp://…?tls=required where the server has STARTTLS.',
   );
 }
 
 /** What DNS knows of the sender's domain; undefined: it could not be asked. */
-export type DomainLookup = { readonly receives: boolean } | undefined;
+export type Domain = { readonly receives: boolean } | undefined;
 
-export function evaluateSender(from: string | undefined, domain: DomainLookup, signs: string | undefined): CheckResult {
+export function judgeSender(from: string | undefined, domain: Domain, signs: string | undefined): Verdict {
   if (from === undefined) return fail('MAIL_FROM is not set', 'Set it to the address that reports come from.');
   const plain = canonicalAddress(from);
   if (plain === undefined) {
@@ -53,11 +51,11 @@ export function evaluateSender(from: string | undefined, domain: DomainLookup, s
 }
 
 /** Names that nobody can register (RFC 2606, RFC 6761): there is nothing to look up. */
-const RESERVED_DOMAINS = /(^|\.)(example|test|invalid|localhost|local|internal|example\.(com|net|org))$/;
+const RESERVED = /(^|\.)(example|test|invalid|localhost|local|internal|example\.(com|net|org))$/;
 
 /** Whether anything receives mail for the domain. */
-export async function lookUpDomain(domain: string): Promise<DomainLookup> {
-  if (RESERVED_DOMAINS.test(domain)) return undefined;
+export async function lookUpDomain(domain: string): Promise<Domain> {
+  if (RESERVED.test(domain)) return undefined;
   const found = async (look: () => Promise<readonly unknown[]>): Promise<boolean | undefined> => {
     try {
       return (await look()).length > 0;
@@ -72,38 +70,36 @@ export async function lookUpDomain(domain: string): Promise<DomainLookup> {
 }
 
 /** Every mail server that a delivery would use, once; the senders and the keys that sign. */
-export async function checkMailServers(jobs: Definitions, around: AppContext): Promise<Finding[]> {
+export async function examineMail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
   const { config, env } = around;
   const mailing = new Set(
-    [...jobs.reports.values()]
-      .filter(({ deliveries }) => deliveries.some((each) => targetOf(each, TARGETS).target.usesMailServer))
-      .map(({ org }) => org),
+    [...jobs.reports.values()].filter(({ deliveries }) => deliveries.some(({ email }) => email)).map(({ org }) => org),
   );
   const orgs = [...jobs.orgs.values()];
   const own = orgs.filter(({ id, smtp }) => mailing.has(id) && smtp?.url !== undefined);
-  const handshake = async (settings: Parameters<typeof resolveMailServer>[0]): Promise<CheckResult> => {
-    const server = await resolveMailServer(settings, around);
+  const handshake = async (settings: Parameters<typeof mailServerOf>[0]): Promise<Verdict> => {
+    const server = await mailServerOf(settings, around);
     if (server === undefined) {
       return fail(
         'SMTP_URL is not set',
         'Set it: reports have e-mail deliveries. `docket sandbox --mail` is a stand-in.',
       );
     }
-    return evaluateHandshake(await probeSmtp(server.url, server.options));
+    return judgeHandshake(await probeMail(server.url, server.options));
   };
   const findings: Finding[] = [];
-  if (own.length < mailing.size) findings.push(await runCheck('Mail server (SMTP_URL)', () => handshake({})));
+  if (own.length < mailing.size) findings.push(await examine('Mail server (SMTP_URL)', () => handshake({})));
   const { dkim } = deploymentSmtp(config);
   if (orgs.some(({ id, smtp }) => mailing.has(id) && smtp?.from === undefined)) {
     const from = config.MAIL_FROM;
     const domain =
       from === undefined ? undefined : await lookUpDomain(from.slice(from.lastIndexOf('@') + 1).toLowerCase());
-    findings.push({ what: 'Sender (MAIL_FROM)', ...evaluateSender(from, domain, dkim?.domain) });
+    findings.push({ what: 'Sender (MAIL_FROM)', ...judgeSender(from, domain, dkim?.domain) });
   }
   if (dkim !== undefined) {
     findings.push(
-      await runCheck('DKIM key (SMTP_DKIM_KEY_FILE)', async () => {
-        parseDkimKey(await secretSource(env)(dkim.key), 'SMTP_DKIM_KEY_FILE');
+      await examine('DKIM key (SMTP_DKIM_KEY_FILE)', async () => {
+        readDkimKey(await secretSource(env)(dkim.key), 'SMTP_DKIM_KEY_FILE');
         return ok(`signs for ${dkim.domain}`);
       }),
     );
@@ -112,12 +108,12 @@ export async function checkMailServers(jobs: Definitions, around: AppContext): P
     const signature = smtp?.dkim;
     if (signature === undefined) continue;
     findings.push(
-      await runCheck(`DKIM key of ${id}`, async () => {
-        parseDkimKey(await secretSource(env)(signature.key), `the smtp.dkim of ${id}`);
+      await examine(`DKIM key of ${id}`, async () => {
+        readDkimKey(await secretSource(env)(signature.key), `the smtp.dkim of ${id}`);
         return ok(`signs for ${signature.domain}`);
       }),
     );
   }
-  for (const settings of own) findings.push(await runCheck(`Mail server of ${settings.id}`, () => handshake(settings)));
+  for (const settings of own) findings.push(await examine(`Mail server of ${settings.id}`, () => handshake(settings)));
   return findings;
 }

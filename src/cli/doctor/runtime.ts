@@ -1,17 +1,17 @@
-import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
+import { type Finding, fail, ok, type Verdict, warn } from './finding.ts';
 
 /** The oldest Node.js of `engines`. */
-const MIN_NODE_VERSION = [20, 19] as const;
+const OLDEST = [20, 19] as const;
 
 /** When each line ceases to get security updates (nodejs.org/about/previous-releases). */
 const END_OF_LIFE: Readonly<Record<number, string>> = { 20: '2026-04-30', 22: '2027-04-30', 24: '2028-04-30' };
 
 /** @param version e.g. `22.11.0` */
-export function evaluateNodeVersion(version: string, now: number): CheckResult {
+export function judgeNode(version: string, now: number): Verdict {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const remedy = 'Install a newer Node.js: 22 or 24.';
-  if (major < MIN_NODE_VERSION[0] || (major === MIN_NODE_VERSION[0] && minor < MIN_NODE_VERSION[1])) {
-    return fail(`version ${version}, and ${MIN_NODE_VERSION.join('.')} is needed`, remedy);
+  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+    return fail(`version ${version}, and ${OLDEST.join('.')} is needed`, remedy);
   }
   const end = END_OF_LIFE[major];
   if (end !== undefined && now >= Date.parse(`${end}T00:00:00Z`)) {
@@ -21,7 +21,7 @@ export function evaluateNodeVersion(version: string, now: number): CheckResult {
 }
 
 /** Offsets in minutes, east positive, that zone data of this age has to know. */
-export interface TimeZoneData {
+export interface ZoneData {
   /** `process.versions.tz`, e.g. `2025b`; undefined where Node was built without. */
   readonly version: string | undefined;
   /** Zones of the definitions that this machine does not know. */
@@ -30,7 +30,7 @@ export interface TimeZoneData {
   readonly languages: boolean;
 }
 
-export function evaluateTimeZoneData({ version, unknown, languages }: TimeZoneData, now: number): CheckResult {
+export function judgeZones({ version, unknown, languages }: ZoneData, now: number): Verdict {
   if (unknown.length > 0) {
     return fail(`does not know ${unknown.join(', ')}`, 'Install a newer Node.js: its time zone data is too old.');
   }
@@ -47,7 +47,7 @@ export function evaluateTimeZoneData({ version, unknown, languages }: TimeZoneDa
     : ok(version);
 }
 
-export function checkRuntime(zones: Iterable<string>, now: number): Finding[] {
+export function examineRuntime(zones: Iterable<string>, now: number): Finding[] {
   const unknown = [...new Set(zones)].filter((zone) => {
     try {
       new Intl.DateTimeFormat('en', { timeZone: zone });
@@ -58,7 +58,7 @@ export function checkRuntime(zones: Iterable<string>, now: number): Finding[] {
   });
   const languages = Intl.NumberFormat.supportedLocalesOf(['de-CH']).length === 1;
   return [
-    { what: 'Node.js', ...evaluateNodeVersion(process.versions.node, now) },
-    { what: 'Time zone data', ...evaluateTimeZoneData({ version: process.versions.tz, unknown, languages }, now) },
+    { what: 'Node.js', ...judgeNode(process.versions.node, now) },
+    { what: 'Time zone data', ...judgeZones({ version: process.versions.tz, unknown, languages }, now) },
   ];
 }

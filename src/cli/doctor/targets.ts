@@ -1,19 +1,15 @@
-import type { AppContext } from '../../base/context.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
+import type { Surroundings } from '../../compose/ports.ts';
+import { reportScope } from '../../compose/report-scope.ts';
+import type { Jobs } from '../../define/load.ts';
+import { periodOf } from '../../define/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';
-import { TARGETS, targetProbe } from '../../deliver/targets/registry.ts';
-import { createReportScope } from '../../services/definitions/report-scope.ts';
-import { type Finding, ok, runCheck } from './finding.ts';
+import { targetProbe } from '../../deliver/probe-targets.ts';
+import { examine, type Finding, ok } from './finding.ts';
 
-/** Probes every target of every report, once for each organization. */
-export async function checkTargets(
-  jobs: Pick<Definitions, 'orgs' | 'reports'>,
-  around: AppContext,
-  targets = TARGETS,
-): Promise<Finding[]> {
+/** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */
+export async function examineTargets(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
   const { clock, workingDirectory = process.cwd() } = around;
-  const scope = createReportScope(around, () => jobs.orgs);
+  const scope = reportScope(around, () => jobs.orgs);
   const findings: Finding[] = [];
   const tried = new Set<string>();
   for (const definition of jobs.reports.values()) {
@@ -29,11 +25,11 @@ export async function checkTargets(
       workingDirectory,
     };
     for (const delivery of deliveries) {
-      const probe = targetProbe(delivery, context, targets);
-      const what = `${probe?.name} of ${org}`;
-      if (probe === undefined || tried.has(what)) continue;
+      const target = targetProbe(delivery, context);
+      const what = `${target?.name} of ${org}`;
+      if (target === undefined || tried.has(what)) continue;
       tried.add(what);
-      findings.push(await runCheck(what, async () => ok(await probe.probe())));
+      findings.push(await examine(what, async () => ok(await target.probe())));
     }
   }
   return findings;

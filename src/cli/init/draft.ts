@@ -1,25 +1,25 @@
 import { DocketError } from '../../base/error.ts';
-import type { SecretRef } from '../../base/secrets/secret.ts';
-import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { SecretRef } from '../../base/secret.ts';
+import { canonicalAddress } from '../../define/recipients.ts';
 import {
   type Answers,
-  guessKeyVariable,
-  idFromName,
-  type StarterReport,
+  addressesFault,
+  type FirstReport,
+  flagAnswer,
+  idOf,
+  keyEnvFault,
+  keyFileFault,
+  likelyKeyVariable,
+  orgFault,
+  ownerFault,
+  redisFault,
+  serviceOrgFault,
+  smtpFault,
   splitAddresses,
-  validateAddresses,
-  validatedFlag,
-  validateKeyEnv,
-  validateKeyFile,
-  validateOrgId,
-  validateOwner,
-  validateRedisUrl,
-  validateServiceOrg,
-  validateSmtpUrl,
-  validateTimezone,
-  validateUrl,
+  urlFault,
+  zoneFault,
 } from './answers.ts';
-import type { ServiceInfo } from './query-service.ts';
+import type { Seen } from './service.ts';
 
 /** The answers so far. */
 export type Draft = { readonly [Name in keyof Answers]?: Answers[Name] | undefined };
@@ -35,7 +35,7 @@ export interface InitFlags {
   readonly to?: readonly string[];
   readonly allow?: 'address' | 'domain';
   readonly owner?: string;
-  readonly report?: StarterReport;
+  readonly report?: FirstReport;
   readonly smtpUrl?: string;
   readonly mailFrom?: string;
   readonly yes?: boolean;
@@ -45,58 +45,58 @@ export interface InitFlags {
 
 const plain = (address: string): string => canonicalAddress(address) ?? address;
 
-export const parseServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
+export const readServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
 
-export const parseAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
+export const readAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
 
 /** What the flags answer. Throws `usage.invalid` for the first that is not usable. */
-export function draftFromFlags(flags: InitFlags): Draft {
+export function draftOf(flags: InitFlags): Draft {
   const { url, keyEnv, keyFile, org, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom } = flags;
   const given = <T, R>(value: T | undefined, read: (value: T) => R): R | undefined =>
     value === undefined ? undefined : read(value);
   return {
-    url: given(url, (text) => validatedFlag('--url', text, validateUrl)),
+    url: given(url, (text) => flagAnswer('--url', text, urlFault)),
     key:
-      given(keyEnv, (text): SecretRef => ({ env: validatedFlag('--key-env', text, validateKeyEnv) })) ??
-      given(keyFile, (text): SecretRef => ({ file: validatedFlag('--key-file', text, validateKeyFile) })),
-    org: given(org, (text) => validatedFlag('--org', text, validateOrgId)),
-    serviceOrg: given(serviceOrg, (text) => parseServiceOrg(validatedFlag('--service-org', text, validateServiceOrg))),
-    timezone: given(timezone, (text) => validatedFlag('--timezone', text, validateTimezone)),
-    to: given(to, (texts) => parseAddresses(validatedFlag('--to', texts.join(' '), validateAddresses))),
+      given(keyEnv, (text): SecretRef => ({ env: flagAnswer('--key-env', text, keyEnvFault) })) ??
+      given(keyFile, (text): SecretRef => ({ file: flagAnswer('--key-file', text, keyFileFault) })),
+    org: given(org, (text) => flagAnswer('--org', text, orgFault)),
+    serviceOrg: given(serviceOrg, (text) => readServiceOrg(flagAnswer('--service-org', text, serviceOrgFault))),
+    timezone: given(timezone, (text) => flagAnswer('--timezone', text, zoneFault)),
+    to: given(to, (texts) => readAddresses(flagAnswer('--to', texts.join(' '), addressesFault))),
     allow,
-    owner: given(owner, (text) => plain(validatedFlag('--owner', text, validateOwner))),
+    owner: given(owner, (text) => plain(flagAnswer('--owner', text, ownerFault))),
     report,
-    smtpUrl: given(smtpUrl, (text) => validatedFlag('--smtp-url', text, validateSmtpUrl)),
-    mailFrom: given(mailFrom, (text) => plain(validatedFlag('--mail-from', text, validateOwner))),
+    smtpUrl: given(smtpUrl, (text) => flagAnswer('--smtp-url', text, smtpFault)),
+    mailFrom: given(mailFrom, (text) => plain(flagAnswer('--mail-from', text, ownerFault))),
   };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the environment already answers; a URL with a password in it is not ours to write down. */
-export function draftFromEnvironment(env: Environment): Draft {
+export function fromEnvironment(env: Environment): Draft {
   const usable = (name: string, fault: (text: string) => string | undefined): string | undefined => {
     const text = env[name]?.trim();
     return text && fault(text) === undefined ? text : undefined;
   };
-  const variable = guessKeyVariable(env);
+  const variable = likelyKeyVariable(env);
   return {
-    url: usable('COMPLIANCE_API_URL', validateUrl),
+    url: usable('COMPLIANCE_API_URL', urlFault),
     key: variable === undefined ? undefined : { env: variable },
-    smtpUrl: usable('SMTP_URL', validateSmtpUrl),
-    mailFrom: usable('MAIL_FROM', validateOwner),
-    redisUrl: usable('REDIS_URL', validateRedisUrl),
+    smtpUrl: usable('SMTP_URL', smtpFault),
+    mailFrom: usable('MAIL_FROM', ownerFault),
+    redisUrl: usable('REDIS_URL', redisFault),
   };
 }
 
 /** The machine's own zone; UTC where it has none that the API would know. */
-export function systemTimezone(): string {
+export function machineZone(): string {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return validateTimezone(zone) === undefined ? zone : 'UTC';
+  return zoneFault(zone) === undefined ? zone : 'UTC';
 }
 
 /** What the service knows of the organization that is meant. */
-export function ownOrganization({ organizations = [] }: ServiceInfo, serviceOrg: number | 'current' | undefined) {
+export function ownOrganization({ organizations = [] }: Seen, serviceOrg: number | 'current' | undefined) {
   if (typeof serviceOrg === 'number') return organizations.find(({ id }) => id === serviceOrg);
   // A key that reaches several does not say which of them is its own.
   return organizations.length === 1 ? organizations[0] : undefined;
@@ -106,19 +106,19 @@ export function ownOrganization({ organizations = [] }: ServiceInfo, serviceOrg:
  * The whole answers, defaults in place of what was not said. Throws one `usage.invalid` with everything that is missing
  * and has no default.
  */
-export function completeAnswers(draft: Draft, seen: ServiceInfo): Answers {
+export function complete(draft: Draft, seen: Seen): Answers {
   const {
     url,
     key,
     serviceOrg = 'current',
     to,
-    timezone = systemTimezone(),
+    timezone = machineZone(),
     allow = 'address',
     report = 'weekly',
   } = draft;
   const known = ownOrganization(seen, serviceOrg);
-  const owner = draft.owner ?? to?.find((address) => validateOwner(address) === undefined);
-  const org = draft.org ?? (known === undefined ? undefined : idFromName(known.name));
+  const owner = draft.owner ?? to?.find((address) => ownerFault(address) === undefined);
+  const org = draft.org ?? (known === undefined ? undefined : idOf(known.name));
   const missing = [
     ...(url === undefined ? ['--url https://… (or COMPLIANCE_API_URL)'] : []),
     ...(key === undefined ? ['--key-env NAME or --key-file PATH'] : []),

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { SecretRef } from '../../base/secrets/secret.ts';
-import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
+import { closeDirections } from '../../base/bidi.ts';
+import type { SecretRef } from '../../base/secret.ts';
+import { singleLine } from '../../base/single-line.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
-import { orgJsonSchema, reportJsonSchema } from '../../definitions/schema/json-schema.ts';
-import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
+import { canonicalDomain, recipientFault } from '../../define/recipients.ts';
+import { orgJsonSchema, reportJsonSchema } from '../../define/schema.ts';
 import { type Answers, quoteForShell } from './answers.ts';
-import { type StarterSection, starterSections } from './starter-sections.ts';
+import { type FirstSection, sectionsFor } from './sections.ts';
 
 /** A file to be written. */
 export interface NewFile {
@@ -17,7 +17,7 @@ export interface NewFile {
   readonly shared: boolean;
 }
 
-export interface InitPaths {
+export interface Places {
   /** Where `docket.env` goes. */
   readonly folder: string;
   readonly jobs: string;
@@ -34,7 +34,7 @@ export const reportNames = (answers: Answers): string[] =>
   kindsOf(answers).map((kind) => `${answers.org}/${REPORT_ID[kind]}`);
 
 /** Everything that `docket init` writes, from the answers and what the key's catalog has. Pure; no secret is among it. */
-export function createFiles(answers: Answers, catalog: Catalog | undefined, places: InitPaths): readonly NewFile[] {
+export function filesFor(answers: Answers, catalog: Catalog | undefined, places: Places): readonly NewFile[] {
   const { folder, jobs } = places;
   const own = join(jobs, answers.org);
   const json = (schema: unknown) => `${JSON.stringify(schema, null, 2)}\n`;
@@ -46,7 +46,7 @@ export function createFiles(answers: Answers, catalog: Catalog | undefined, plac
       shared: false,
     })),
     { path: join(jobs, 'org.schema.json'), text: json(orgJsonSchema()), shared: true },
-    { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema(BUILT_IN_KINDS)), shared: true },
+    { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema()), shared: true },
     { path: join(folder, 'docket.env'), text: envFile(answers), shared: true },
   ];
 }
@@ -57,8 +57,7 @@ const scalar = (text: string): string => stringify(text, { lineWidth: 0, blockQu
 const list = (items: readonly string[], indent: string): string =>
   items.map((item) => `${indent}- ${scalar(item)}`).join('\n');
 
-const secretRefYaml = (ref: SecretRef): string =>
-  'env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`;
+const refYaml = (ref: SecretRef): string => ('env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`);
 
 function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers): string {
   const all = [...new Set([...to, owner])];
@@ -66,12 +65,12 @@ function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers)
     ...new Set(all.map((address) => canonicalDomain(address.slice(address.lastIndexOf('@') + 1)) ?? '')),
   ];
   // A domain does not allow all that is written in front of it.
-  const beside = allow === 'address' ? all : all.filter((to) => recipientRefusal(to, { addresses: [], domains }));
+  const beside = allow === 'address' ? all : all.filter((to) => recipientFault(to, { addresses: [], domains }));
   return `# yaml-language-server: $schema=../org.schema.json
 version: 1
 ${name === undefined ? '' : `name: ${scalar(name)}\n`}org: ${serviceOrg}                # the organization's number at the API, or current: the one of the API key
 api_key:                    # where the key is, never the key itself
-  ${secretRefYaml(key)}
+  ${refYaml(key)}
 timezone: ${scalar(timezone)}       # of periods and schedules
 recipients:                 # nobody else ever gets this organization's reports
 ${[
@@ -107,7 +106,7 @@ const TEXTS = {
 
 function reportYaml(kind: Kind, answers: Answers, catalog: Catalog | undefined): string {
   const { title, file, schedule, period } = TEXTS[kind];
-  const sections = starterSections(kind, catalog);
+  const sections = sectionsFor(kind, catalog);
   return `# yaml-language-server: $schema=../report.schema.json
 # Every word of this file: README.md, "A report definition". After a change: docket check
 version: 1
@@ -135,17 +134,7 @@ on_incomplete: flag          # figures are missing: flag them and deliver; or ho
 ${otherMetrics(sections, catalog)}`;
 }
 
-function sectionYaml({
-  id,
-  title,
-  why,
-  metrics,
-  dimensions,
-  granularity,
-  order,
-  totals,
-  chart,
-}: StarterSection): string {
+function sectionYaml({ id, title, why, metrics, dimensions, granularity, order, totals, chart }: FirstSection): string {
   return [
     `  # ${why}`,
     `  - id: ${scalar(id)}`,
@@ -164,7 +153,7 @@ function sectionYaml({
 const MOST_LISTED = 100;
 
 /** What else the key could ask for, as comments. Labels are the service's: nothing in them may end the comment. */
-function otherMetrics(sections: readonly StarterSection[], catalog: Catalog | undefined): string {
+function otherMetrics(sections: readonly FirstSection[], catalog: Catalog | undefined): string {
   if (catalog === undefined) {
     return '\n# Written without a look at the metric catalog: `docket check` says what your API key does not have.\n';
   }
@@ -177,8 +166,7 @@ function otherMetrics(sections: readonly StarterSection[], catalog: Catalog | un
   return `\n# What else this API key can ask for (${catalog.metrics.length} metrics in all):\n${lines.join('\n')}\n`;
 }
 
-const oneLine = (text: string): string =>
-  balanceBidiControls(toSingleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
+const oneLine = (text: string): string => closeDirections(singleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
 
 function envFile({ url, key, smtpUrl, mailFrom, redisUrl }: Answers): string {
   const set = (name: string, value: string | undefined, otherwise: string) =>

@@ -1,11 +1,12 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
-import type { RowKey } from '../../i18n/note.ts';
-import { truncateId } from '../client/untrusted-input.ts';
+import type { ReportRow } from '../../contract/report.ts';
+import type { RowPlace } from '../../words/note.ts';
+import { clipName } from '../clip.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
+import { bucketOf, type CheckContext, type Checked, finding } from './answer.ts';
+import { excludingDimension } from './filtered-rows.ts';
 
-/** Number of affected rows, and the first one. */
+/** How many rows are like this, and the first of them. */
 interface Tally<First> {
   rows: number;
   first: First | undefined;
@@ -19,17 +20,17 @@ function add<First>(to: Tally<First>, first: () => First): void {
 }
 
 interface RowTallies {
-  readonly missing: Tally<RowKey>;
-  readonly duplicate: Tally<RowKey>;
+  readonly missing: Tally<RowPlace>;
+  readonly duplicate: Tally<RowPlace>;
   readonly unexpected: Tally<string | null>;
   readonly excluded: Tally<{ readonly dimension: string; readonly value: string }>;
 }
 
 /**
- * Deviations from the expected rows: one for every bucket and group (specification §2.8, rule 1), only of groups that pass
- * the filters, and at most `limit`.
+ * Rows that are not those which the request makes due: one for every bucket and group (specification §2.8, rule 1), of
+ * groups that pass the filters, and no more than its limit.
  */
-export function rowFindings(answers: readonly CheckedAnswer[], { catalog }: CheckContext): TableNote[] {
+export function rowFindings(answers: readonly Checked[], { catalog }: CheckContext): TableNote[] {
   const found: RowTallies = { missing: tally(), duplicate: tally(), unexpected: tally(), excluded: tally() };
   for (const answer of answers) {
     tallyRows(answer, found, catalog);
@@ -39,49 +40,44 @@ export function rowFindings(answers: readonly CheckedAnswer[], { catalog }: Chec
   return [
     ...(missing.first === undefined
       ? []
-      : [incompleteNote('missing_rows', { id: 'missing_rows', of: { rows: missing.rows, first: missing.first } })]),
+      : [finding('missing_rows', { id: 'missing_rows', of: { rows: missing.rows, first: missing.first } })]),
     ...(duplicate.first === undefined
       ? []
-      : [
-          incompleteNote('duplicate_rows', {
-            id: 'duplicate_rows',
-            of: { rows: duplicate.rows, first: duplicate.first },
-          }),
-        ]),
+      : [finding('duplicate_rows', { id: 'duplicate_rows', of: { rows: duplicate.rows, first: duplicate.first } })]),
     ...(unexpected.first === undefined
       ? []
       : [
-          incompleteNote('unexpected_buckets', {
+          finding('unexpected_buckets', {
             id: 'unexpected_buckets',
             of: { rows: unexpected.rows, first: unexpected.first },
           }),
         ]),
     ...(excluded.first === undefined
       ? []
-      : [incompleteNote('filter_mismatch', { id: 'filter_mismatch', of: { rows: excluded.rows, ...excluded.first } })]),
+      : [finding('filter_mismatch', { id: 'filter_mismatch', of: { rows: excluded.rows, ...excluded.first } })]),
     ...limitFindings(answers, catalog),
   ];
 }
 
 const labelOf = (dimension: string, value: unknown, { dimensions }: Catalog): string => {
   const known = dimensions.find(({ id }) => id === dimension)?.values.find((candidate) => candidate.value === value);
-  return known?.label ?? (typeof value === 'string' ? truncateId(value) : '–');
+  return known?.label ?? (typeof value === 'string' ? clipName(value) : '–');
 };
 
-function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: RowTallies, catalog: Catalog): void {
+function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTallies, catalog: Catalog): void {
   const { request, response, buckets } = answer;
   const dimensions = request.dimensions ?? [];
-  const expectedBuckets = new Set(buckets);
+  const due = new Set(buckets);
   const valuesOf = (row: ReportRow) => dimensions.map((id) => row[id] ?? null);
   const labels = (values: readonly unknown[]) =>
     values.map((value, nth) => labelOf(dimensions[nth] ?? '', value, catalog));
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly seen: Set<string | null> }>();
-  // Without dimensions there is one group, whose rows are expected. With dimensions the service decides which groups exist.
+  // Without dimensions there is one group, and rows of it are due. Which groups there are is the service's to say.
   if (dimensions.length === 0) groups.set('[]', { values: [], seen: new Set() });
   for (const row of response.rows) {
     const values = valuesOf(row);
     const bucket = bucketOf(answer, row);
-    if (bucket === undefined || !expectedBuckets.has(bucket)) {
+    if (bucket === undefined || !due.has(bucket)) {
       add(unexpected, () => bucket ?? null);
       continue;
     }
@@ -91,7 +87,7 @@ function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: Ro
     if (group.seen.has(bucket)) add(duplicate, () => ({ bucket, group: labels(values) }));
     group.seen.add(bucket);
   }
-  // Of a truncated response the missing rows are unknown.
+  // A cut answer does not say which rows it would have had.
   if (response.meta.truncated) return;
   for (const { values, seen } of groups.values()) {
     if (seen.size === buckets.length) continue;
@@ -99,7 +95,7 @@ function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: Ro
   }
 }
 
-function tallyExcluded({ request, response }: CheckedAnswer, { excluded }: RowTallies, catalog: Catalog): void {
+function tallyExcluded({ request, response }: Checked, { excluded }: RowTallies, catalog: Catalog): void {
   const excludes = excludingDimension(request);
   for (const row of response.rows) {
     const dimension = excludes(row);
@@ -111,31 +107,9 @@ function tallyExcluded({ request, response }: CheckedAnswer, { excluded }: RowTa
   }
 }
 
-function limitFindings(answers: readonly CheckedAnswer[], { limits }: Catalog): TableNote[] {
+function limitFindings(answers: readonly Checked[], { limits }: Catalog): TableNote[] {
   const over = answers
     .map(({ request, response }) => ({ limit: request.limit ?? limits.max_rows, rows: response.rows.length }))
     .find(({ limit, rows }) => rows > limit);
-  return over === undefined ? [] : [incompleteNote('limit_exceeded', { id: 'limit_exceeded', of: over })];
-}
-
-/** The dimension by which a row fails the request's filters; undefined if it passes. */
-export function excludingDimension({
-  filters = [],
-  dimensions = [],
-}: ReportRequest): (row: ReportRow) => string | undefined {
-  const rules = filters
-    .filter(({ dimension }) => dimensions.includes(dimension))
-    .map(({ dimension, op, values }) => ({ dimension, values: new Set<unknown>(values), included: op !== 'not_in' }));
-  return (row) =>
-    rules.find(({ dimension, values, included }) => row[dimension] != null && values.has(row[dimension]) !== included)
-      ?.dimension;
-}
-
-/**
- * The response without rows that its request excludes, which a join would add to the rows of another call.
- */
-export function withoutExcluded(request: ReportRequest, response: ReportResponse): ReportResponse {
-  const excludes = excludingDimension(request);
-  const rows = response.rows.filter((row) => excludes(row) === undefined);
-  return rows.length === response.rows.length ? response : { ...response, rows };
+  return over === undefined ? [] : [finding('limit_exceeded', { id: 'limit_exceeded', of: over })];
 }

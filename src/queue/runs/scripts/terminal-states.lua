@@ -1,9 +1,0 @@
--- `TERMINAL_STATES` of run-record.ts.
-local TERMINAL = {
-  done = true,
-  partly_delivered = true,
-  held = true,
-  cancelled = true,
-  failed = true,
-  skipped = true,
-}

@@ -1,0 +1,131 @@
+import { CODES, type Facts, type History, NEVER } from './facts.ts';
+import { generate } from './history.ts';
+import { ORGANIZATIONS } from './organizations.ts';
+
+export interface DumpOptions {
+  readonly seed: number;
+  /** Epoch ms; later events are left out. */
+  readonly now: number;
+  /** Ids; all organizations when absent. */
+  readonly organizations?: readonly number[];
+  /** As of `SandboxOptions`. */
+  readonly ungrouped?: number;
+}
+
+/** An event: when (ISO, UTC), what, in which organization, and its own fields. */
+export type DumpedEvent = Readonly<Record<string, string | number | boolean | null>>;
+
+type Row = readonly [at: number, event: string, fields: DumpedEvent];
+
+/** All events until now, by organization and then time, as NDJSON lines: enough to recompute every metric. */
+export function* dump({ seed, now, organizations, ungrouped = 0 }: DumpOptions): Generator<string> {
+  for (const spec of ORGANIZATIONS) {
+    if (organizations !== undefined && !organizations.includes(spec.id)) continue;
+    const history = generate({ ...spec, ungrouped }, seed, now, now + 1000);
+    const rows = events(history, spec.groups).filter(([at]) => at <= now);
+    rows.sort(([a], [b]) => a - b);
+    for (const [at, event, fields] of rows) {
+      yield `${JSON.stringify({ at: new Date(at).toISOString(), event, organization: spec.id, ...fields })}\n`;
+    }
+  }
+}
+
+const name = <List extends keyof typeof CODES>(list: List, code: number | undefined): string =>
+  CODES[list][code ?? 0] ?? '';
+const iso = (instant: number | undefined) => new Date(instant ?? 0).toISOString();
+
+function events({ facts }: History, groups: readonly string[]): Row[] {
+  const rows: Row[] = [];
+  const add = (at: number | undefined, event: string, fields: DumpedEvent) => {
+    if (at !== undefined && at !== NEVER) rows.push([at, event, fields]);
+  };
+  addProfiles(facts, groups, add);
+  addScreening(facts, add);
+  addWork(facts, groups, add);
+  return rows;
+}
+
+type Add = (at: number | undefined, event: string, fields: DumpedEvent) => void;
+
+/** Rows are numbered from 1, as the ids of the lists end. */
+function addProfiles({ profiles, changes, reviews }: Facts, groups: readonly string[], add: Add): void {
+  for (const [row, at] of profiles.created.entries()) {
+    add(at, 'profile.created', {
+      profile: row + 1,
+      type: name('type', profiles.type[row]),
+      group: groups[profiles.group[row] ?? 0] ?? null,
+      risk: name('risk', profiles.risk[row]),
+      creation_source: name('source', profiles.source[row]),
+    });
+    const first = profiles.changes[row] ?? 0;
+    for (let change = first; change < (profiles.changes[row + 1] ?? 0); change++) {
+      const nth = change - first + 1;
+      add(changes.at[change], 'profile.status_changed', {
+        profile: row + 1,
+        nth,
+        status: name('status', changes.to[change]),
+      });
+    }
+  }
+  for (const [row, at] of reviews.opened.entries()) {
+    const review = { review: row + 1, profile: (reviews.profile[row] ?? 0) + 1 };
+    add(at, 'review.opened', { ...review, due_at: iso(reviews.due[row]) });
+    add(reviews.decided[row], 'review.decided', { ...review, decision: name('status', reviews.decision[row]) });
+  }
+}
+
+function addScreening({ hits, addresses, runs }: Facts, add: Add): void {
+  for (const [row, at] of hits.found.entries()) {
+    const hit = { hit: row + 1, profile: (hits.profile[row] ?? 0) + 1 };
+    add(at, 'hit.found', { ...hit, kind: name('hitKind', hits.kind[row]) });
+    add(hits.resolved[row], 'hit.resolved', { ...hit, resolution: name('resolution', hits.resolution[row]) });
+  }
+  for (const [row, at] of addresses.added.entries()) {
+    add(at, 'address.added', {
+      address: row + 1,
+      profile: (addresses.profile[row] ?? 0) + 1,
+      network: name('network', addresses.network[row]),
+      can_be_screened: addresses.screenable[row] === 1,
+    });
+  }
+  for (const [row, at] of runs.at.entries()) {
+    const failed = runs.failed[row] === 1;
+    add(at, 'address.screened', {
+      run: row + 1,
+      address: (runs.address[row] ?? 0) + 1,
+      failed,
+      risk: failed ? null : name('risk', runs.rating[row]),
+    });
+  }
+}
+
+function addWork({ alerts, rfis, forms, transactions }: Facts, groups: readonly string[], add: Add): void {
+  for (const [row, at] of alerts.created.entries()) {
+    const alert = { alert: row + 1, profile: (alerts.profile[row] ?? 0) + 1 };
+    add(at, 'alert.created', { ...alert, type: name('alertType', alerts.type[row]) });
+    add(alerts.assigned[row], 'alert.assigned', alert);
+    add(alerts.closed[row], 'alert.closed', { ...alert, status: name('alertStatus', alerts.outcome[row]) });
+  }
+  for (const [row, at] of rfis.sent.entries()) {
+    const rfi = { rfi: row + 1, profile: (rfis.profile[row] ?? 0) + 1 };
+    add(at, 'rfi.sent', { ...rfi, due_at: iso(rfis.due[row]) });
+    add(rfis.answered[row], 'rfi.answered', rfi);
+    add(rfis.withdrawn[row], 'rfi.withdrawn', rfi);
+  }
+  for (const [row, at] of forms.invited.entries()) {
+    const form = { form: row + 1, group: groups[forms.group[row] ?? 0] ?? null };
+    add(at, 'intake.invited', form);
+    add(forms.submitted[row], 'intake.submitted', { ...form, held: forms.held[row] === 1 });
+  }
+  for (const [row, at] of transactions.received.entries()) {
+    const transaction = { transaction_alert: row + 1, profile: (transactions.profile[row] ?? 0) + 1 };
+    add(at, 'transaction_alert.received', {
+      ...transaction,
+      recommendation: name('verdict', transactions.recommended[row]),
+    });
+    add(transactions.closed[row], 'transaction_alert.closed', {
+      ...transaction,
+      decision: name('verdict', transactions.decided[row]),
+    });
+  }
+}
