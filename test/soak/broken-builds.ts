@@ -56,8 +56,8 @@ export const DEFECTS: readonly Defect[] = [
     edits: [
       [
         'fetch/cache/response-cache.js',
-        'canonical([by.tenant, by.service, by.key, by.registryVersion, org, request])',
-        'canonical([request])',
+        'canonicalJson([by.tenant, by.service, by.key, by.registryVersion, org, request])',
+        'canonicalJson([request])',
       ],
     ],
     breaks: 'figures that are not the service’s',
