@@ -1,5 +1,5 @@
 import { ROLES, type StoredKey, USERS } from './api-keys.ts';
-import { CODES, type FactTables, NEVER } from './generator/fact-tables.ts';
+import { codeName, type FactTables, NEVER } from './generator/fact-tables.ts';
 import type { OrganizationSpec } from './generator/organizations.ts';
 import type { Snapshot } from './reports/snapshot.ts';
 
@@ -145,8 +145,6 @@ const items = (records: readonly ListItem[], orderable: readonly string[]): Reco
 });
 
 type IdOf = (row: number) => number;
-const codeName = <List extends keyof typeof CODES>(list: List, code: number | undefined): string =>
-  CODES[list][code ?? 0] ?? '';
 
 function profile(spec: OrganizationSpec, view: Snapshot, row: number, id: IdOf): ListItem {
   const { profiles } = view.history.facts;

@@ -1,4 +1,4 @@
-import { CODES, type FactTables, type History, NEVER } from './fact-tables.ts';
+import { codeName, type FactTables, type History, NEVER } from './fact-tables.ts';
 import { generateHistory } from './history.ts';
 import { ORGANIZATIONS } from './organizations.ts';
 
@@ -30,8 +30,6 @@ export function* dump({ seed, now, organizations, ungrouped = 0 }: DumpOptions):
   }
 }
 
-const codeName = <List extends keyof typeof CODES>(list: List, code: number | undefined): string =>
-  CODES[list][code ?? 0] ?? '';
 const iso = (instant: number | undefined) => new Date(instant ?? 0).toISOString();
 
 function events({ facts }: History, groups: readonly string[]): Row[] {
