@@ -1,5 +1,5 @@
 import { ROLES, type StoredKey, USERS } from './api-keys.ts';
-import { codeName, type FactTables, NEVER } from './generator/fact-tables.ts';
+import { codeName, type FactTables, firstIndex, NEVER } from './generator/fact-tables.ts';
 import type { OrganizationSpec } from './generator/organizations.ts';
 import type { Snapshot } from './reports/snapshot.ts';
 
@@ -37,16 +37,8 @@ const isoIfPast = (instant: number | undefined, now: number): string | null =>
   instant === undefined || instant === NEVER || instant > now ? null : iso(instant);
 
 /** Rows that exist by now: the tables are sorted by their first column, so they are a prefix. */
-function countExisting(column: Float64Array, now: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((column[middle] ?? NEVER) <= now) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const countExisting = (column: Float64Array, now: number): number =>
+  firstIndex(column.length, (row) => (column[row] ?? NEVER) > now);
 
 const TAGS = ['VIP', 'Politically exposed', 'High volume', 'Dormant', 'Migrated'];
 

@@ -95,6 +95,18 @@ export interface Entities extends EntityLists {
 }
 type EntityLists = { readonly [Name in TableName]: Entity<Name>[] };
 
+/** The first index from 0 to `count` for which `isAfter` holds, given that it holds for all later ones; `count` for none. */
+export function firstIndex(count: number, isAfter: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** Rows of a table. */
 export const rowCount = (facts: FactTables, table: TableName): number => Object.values(facts[table])[0]?.length ?? 0;
 
