@@ -91,13 +91,8 @@ export function recordList(
       return items(
         keys
           .filter((key) => key.home === spec.id)
-          .map((key) => ({
-            id: key.id,
-            name: key.label,
-            prefix: key.prefix,
-            access: key.access,
-            scope: key.scope,
-            owner: key.owner.id,
+          .map(({ id, label: name, prefix, access, scope, owner, ...key }) => ({
+            ...{ id, name, prefix, access, scope, owner: owner.id },
             created_at: iso(key.createdAt),
             expires_at: iso(key.expiresAt),
             revoked_at: key.revokedAt === null ? null : iso(key.revokedAt),
@@ -106,11 +101,7 @@ export function recordList(
       );
     case 'roles':
       return items(
-        ROLES.map((role) => ({
-          id: role.id,
-          name: role.name,
-          permissions: role.analytics ? ['analytics.read'] : [],
-        })),
+        ROLES.map(({ id, name, analytics }) => ({ id, name, permissions: analytics ? ['analytics.read'] : [] })),
         ['id', 'name'],
       );
     case 'invitations':
