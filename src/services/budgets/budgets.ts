@@ -1,5 +1,5 @@
 import type { SteadyClock } from '../../base/clock.ts';
-import { clockStepDetector, type WallClockReading } from '../../base/clock-steps.ts';
+import { clockStepDetector, type WallClockReading } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import type { Budget, BudgetLimits, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { findDiskFailure } from '../../base/errno.ts';
 import { DocketError, type ErrorCode, toDocketError } from '../../base/error.ts';
 import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
-import { findDiskFailure } from '../../base/files/disk-failure.ts';
 import { writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
 import { startPeriodicTasks } from '../../base/periodic.ts';
