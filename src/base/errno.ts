@@ -10,7 +10,7 @@ export function isErrno(thrown: unknown, ...codes: readonly string[]): boolean {
 }
 
 /** Failures of a disk that may pass without a change to Docket, by errno code. */
-const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
+const DISK_FAILURES: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the quota on the disk is used up'],
   ['EROFS', 'the disk is read-only'],
@@ -25,6 +25,6 @@ const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 export function findDiskFailure(thrown: unknown): { readonly code: string; readonly description: string } | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const code = errnoOf(thrown) ?? '';
-  const description = DESCRIPTIONS.get(code);
+  const description = DISK_FAILURES.get(code);
   return description === undefined ? findDiskFailure(thrown.cause) : { code, description };
 }

@@ -27,7 +27,14 @@ const isSorted = (column: Float64Array) => column.every((at, row) => row === 0 |
 type VisitRows = (visit: (row: number, cell: number) => void) => void;
 
 const visitTimeline =
-  ({ at, row }: Timeline, edges: Float64Array, now: number, { of, size }: Grouping, where: RowPredicate): VisitRows =>
+  (
+    { at, row }: Timeline,
+    edges: Float64Array,
+    now: number,
+    { of, size }: Grouping,
+    where: RowPredicate,
+    seen: Uint8Array,
+  ): VisitRows =>
   (visit) => {
     const last = edges.length - 2;
     const end = Math.min(edges[last + 1] ?? 0, now + 1);
@@ -38,18 +45,22 @@ const visitTimeline =
       while (bucket < last && instant >= (edges[bucket + 1] ?? NEVER)) bucket++;
       const found = row[index] ?? 0;
       const group = of(found);
-      if (group >= 0 && where(found)) visit(found, bucket * size + group);
+      if (group < 0 || !where(found)) continue;
+      seen[group] = 1;
+      visit(found, bucket * size + group);
     }
   };
 
 /** A current count visits every row, in a single bucket. */
 const visitCurrent =
-  (count: number, { of }: Grouping, where: RowPredicate): VisitRows =>
+  (count: number, { of }: Grouping, where: RowPredicate, seen: Uint8Array): VisitRows =>
   (visit) => {
     for (let row = 0; row < count; row++) {
       if (!where(row)) continue;
       const group = of(row);
-      if (group >= 0) visit(row, group);
+      if (group < 0) continue;
+      seen[group] = 1;
+      visit(row, group);
     }
   };
 
@@ -70,15 +81,10 @@ export function aggregate(
   const { facts } = view.history;
   const cells = (edges.length - 1) * grouping.size;
   const where = metric.where?.(view) ?? (() => true);
-  const counted =
+  const rows =
     metric.at === undefined
-      ? visitCurrent(rowCount(facts, metric.table), grouping, where)
-      : visitTimeline(lines(metric.at(facts)), edges, view.now, grouping, where);
-  const rows: VisitRows = (visit) =>
-    counted((row, cell) => {
-      seen[cell % grouping.size] = 1;
-      visit(row, cell);
-    });
+      ? visitCurrent(rowCount(facts, metric.table), grouping, where, seen)
+      : visitTimeline(lines(metric.at(facts)), edges, view.now, grouping, where, seen);
 
   switch (metric.aggregation) {
     case 'count':
