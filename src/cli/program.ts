@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import { version } from '../base/version.ts';
+import { version } from '../base/context.ts';
 import { addArchiveCommand } from './commands/archive.ts';
 import { addBudgetCommand } from './commands/budget.ts';
 import { addCompletionCommand } from './commands/completion.ts';

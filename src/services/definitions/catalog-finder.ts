@@ -19,8 +19,7 @@ export interface CatalogFinderPorts {
   /** The active organizations. */
   readonly orgs: () => ActiveOrgs;
   readonly catalogs: CatalogCache;
-  /** The catalog that the workers have cached for an API key. Throws `redis.unreachable`. */
-  readonly getCached: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
+  readonly getCached: CatalogFinder['getCached'];
   /** Undefined without `COMPLIANCE_API_URL`: the process cannot call the service. */
   readonly clientOf: ((key: Secret) => ComplianceClient) | undefined;
 }
@@ -39,14 +38,8 @@ export interface CatalogFinder {
   fetchCatalog(key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog>;
 }
 
-export function createCatalogFinder({
-  secrets,
-  budgetOf,
-  orgs,
-  catalogs,
-  getCached,
-  clientOf,
-}: CatalogFinderPorts): CatalogFinder {
+export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
+  const { secrets, budgetOf, orgs, catalogs, getCached, clientOf } = ports;
   return {
     keyOf: (settings) =>
       secrets(settings.api_key).catch((cause: unknown) => {
@@ -85,14 +78,11 @@ export function createCatalogFinder({
       );
       if (outcome.kind === 'done') return outcome.value;
       if (outcome.kind === 'fail') throw outcome.error;
-      throw new DocketError(
-        'catalog.missing',
-        `No metric catalog of ${settings.id} is cached, and its API key has no free token.`,
-        {
-          got: outcome.kind === 'snooze' ? `a token expected at ${new Date(outcome.until).toISOString()}` : outcome.why,
-          next: 'Try again then.',
-        },
-      );
+      const message = `No metric catalog of ${settings.id} is cached, and its API key has no free token.`;
+      throw new DocketError('catalog.missing', message, {
+        got: outcome.kind === 'snooze' ? `a token expected at ${new Date(outcome.until).toISOString()}` : outcome.why,
+        next: 'Try again then.',
+      });
     },
   };
 }

@@ -39,7 +39,7 @@ export async function queryDeliveries(
   if (state === 'unknown') return queryUnknown(ledger, visible, after, limit);
   const page = await listRunPage(restrictToOrgs(runs, orgs), {
     ...(report === undefined ? {} : { report }),
-    ...(after === undefined ? {} : { after }),
+    ...(after && { after }),
     limit,
   });
   const rows = await Promise.all(page.runs.map(({ id }) => ledger.list(id)));

@@ -96,11 +96,8 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
         const error = toDocketError(thrown);
         const waits = error.code === 'archive.unreachable' || error.code === 'archive.unwritable';
         if (!writes && (waits || error.code === 'config.secret_missing' || error.code === 'archive.marker_missing')) {
-          log.info('Archive cannot be read and was not compared with Redis', {
-            path: storage.location,
-            error: error.toJSON(),
-          });
-          return;
+          const message = 'Archive cannot be read and was not compared with Redis';
+          return log.info(message, { path: storage.location, error: error.toJSON() });
         }
         if (!waits) throw error;
         log.error('The archive cannot be used; runs wait until it can', { error: error.toJSON() });
