@@ -99,9 +99,9 @@ export interface OrganizationEntry {
 }
 
 export interface ReportsFilter {
-  readonly org?: string;
+  readonly org?: string | undefined;
   /** `next` of the page before: the name of its last report, `org/report`. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
@@ -139,10 +139,10 @@ export interface ReportDetail extends ReportEntry {
 }
 
 export interface SlotFilter {
-  readonly org?: string;
-  readonly report?: string;
-  readonly from?: number;
-  readonly until?: number;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
   readonly limit: number;
 }
 
@@ -167,24 +167,24 @@ export interface Validation {
 }
 
 export interface RunRequest {
-  readonly period?: PeriodSpec;
+  readonly period?: PeriodSpec | undefined;
   readonly deliver: boolean;
   readonly priority: Priority;
   /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
   readonly again: boolean;
   /** The same key and request return the same run; a different request throws `run.conflict`. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface RunsFilter {
-  readonly org?: string;
-  readonly report?: string;
-  readonly states?: readonly RunState[];
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly states?: readonly RunState[] | undefined;
   /** Epoch ms. */
-  readonly since?: number;
-  readonly until?: number;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   /** `next` of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
@@ -195,12 +195,12 @@ export interface HeldRun extends ReleasePreview {
 }
 
 export interface DeliveriesFilter {
-  readonly org?: string;
-  readonly report?: string;
-  readonly run?: string;
-  readonly state?: DeliveryState;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly state?: DeliveryState | undefined;
   /** `next` of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
   readonly limit: number;
 }

@@ -40,9 +40,7 @@ export function runsAccess(
         throw new DocketError(
           'definition.invalid',
           `The file of ${org}/${report} is invalid, and no version of it is active.`,
-          {
-            next: 'Correct its file; the page of the report lists the errors.',
-          },
+          { next: 'Correct its file; the page of the report lists the errors.' },
         );
       }
       const request = {
@@ -58,16 +56,10 @@ export function runsAccess(
       return requestRun(request, ports, { from: principal.from });
     },
 
-    runs: async ({ org, report, states, since, until, after, limit }) => {
+    runs: async ({ org, after, ...filter }) => {
       if (org !== undefined) assertVisible(principal, org);
-      return listRunPage(restrictToOrgs(ports.runs, org === undefined ? principal.orgs : [org]), {
-        ...(report === undefined ? {} : { report }),
-        ...(states === undefined ? {} : { states }),
-        ...(since === undefined ? {} : { since }),
-        ...(until === undefined ? {} : { until }),
-        ...(after === undefined ? {} : { after: parseRunCursor(after) }),
-        limit,
-      });
+      const runs = restrictToOrgs(ports.runs, org === undefined ? principal.orgs : [org]);
+      return listRunPage(runs, { ...filter, after: after === undefined ? undefined : parseRunCursor(after) });
     },
 
     run,

@@ -68,7 +68,7 @@ const REPORTS_PAGE_SIZE = 100;
 export async function loadReports(access: Access, after: string | undefined): Promise<ReportsData> {
   const [organizations, page] = await Promise.all([
     access.organizations(),
-    access.reports({ ...(after === undefined ? {} : { after }), limit: REPORTS_PAGE_SIZE }),
+    access.reports({ after, limit: REPORTS_PAGE_SIZE }),
   ]);
   // Organizations without reports are on the first page.
   const shown = organizations.filter(

@@ -83,12 +83,12 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       const [organizations, found] = await Promise.all([
         access.organizations(),
         access.runs({
-          ...(org === undefined ? {} : { org }),
-          ...(report === undefined ? {} : { report }),
-          ...(state === undefined ? {} : { states: [state] }),
-          ...(since === undefined ? {} : { since: Date.parse(since) }),
-          ...(until === undefined ? {} : { until: Date.parse(until) + DAY_MS }),
-          ...(after === undefined ? {} : { after }),
+          org,
+          report,
+          states: state === undefined ? undefined : [state],
+          since: since === undefined ? undefined : Date.parse(since),
+          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
+          after,
           limit: PAGE_SIZE,
         }),
       ]);
@@ -104,7 +104,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       const from = now();
       const [organizations, slots] = await Promise.all([
         access.organizations(),
-        access.slots({ ...(org === undefined ? {} : { org }), from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
+        access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
       ]);
       return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
     }),
