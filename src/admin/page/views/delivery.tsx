@@ -1,5 +1,5 @@
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { canAct, EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { canAct, DecisionList, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { DeliveryBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
@@ -31,24 +31,17 @@ export const Delivery = ({ layout, data, notice }: ViewProps<DeliveryData>) => {
       {canAct(layout) ? (
         <ResolveForm layout={layout} row={row} from={`/deliveries/${row.id}`} refused={data.refused} />
       ) : null}
-      <section aria-labelledby="decided">
-        <h2 id="decided">Decisions</h2>
+      <Section id="decided" heading="Decisions">
         {row.decisions.length === 0 ? (
           <EmptyState>No decisions.</EmptyState>
         ) : (
-          <ol class="entries">
-            {row.decisions.map(({ to, by, reason, at }) => (
-              <li>
-                <p>
-                  <strong>{to === 'sent' ? 'Marked as sent' : 'Resent'}</strong> by {by},{' '}
-                  <Timestamp at={at} zone={zone} />
-                </p>
-                <p class="quote">{reason}</p>
-              </li>
-            ))}
-          </ol>
+          <DecisionList
+            decisions={row.decisions}
+            label={({ to }) => (to === 'sent' ? 'Marked as sent' : 'Resent')}
+            zone={zone}
+          />
         )}
-      </section>
+      </Section>
     </PageLayout>
   );
 };

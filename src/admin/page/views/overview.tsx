@@ -6,7 +6,7 @@ import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
 import { type AttentionData, AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
-import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { type Zones, zonesOf } from '../components/time.tsx';
@@ -38,8 +38,7 @@ export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
       <DayTimeline runs={data.recent} slots={data.slots} now={layout.now} zone={zones.shared} />
       <div class="split" data-renew="3">
         <div>
-          <section aria-labelledby="now">
-            <h2 id="now">Runs now</h2>
+          <Section id="now" heading="Runs now">
             <div id="active" data-live aria-live="polite" aria-atomic="false">
               <Active active={data.active} now={layout.now} />
               {data.more ? (
@@ -49,37 +48,31 @@ export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
                 </p>
               ) : null}
             </div>
-          </section>
-          <section aria-labelledby="recent">
-            <h2 id="recent">Recent runs</h2>
+          </Section>
+          <Section id="recent" heading="Recent runs">
             <div id="recent-runs" data-live>
               <Recent runs={data.recent.slice(0, 10)} now={layout.now} />
             </div>
             <p class="more">
               <a href="/runs">All runs</a>
             </p>
-          </section>
+          </Section>
         </div>
         <div>
-          <section aria-labelledby="next">
-            <h2 id="next">Next slots</h2>
+          <Section id="next" heading="Next slots">
             <div id="next-slots" data-live>
               <SlotList slots={data.slots.slice(0, 8)} now={layout.now} />
             </div>
             <p class="more">
               <a href="/slots">All slots</a>
             </p>
-          </section>
-          <section aria-labelledby="budget">
-            <h2 id="budget">Budget per API key</h2>
+          </Section>
+          <Section id="budget" heading="Budget per API key">
             <BudgetList budgets={data.budgets} zone={zones.shared} now={layout.now} />
-          </section>
-          <section aria-labelledby="paused">
-            <h2 id="paused">Paused</h2>
-            <div id="pauses" data-live>
-              <Paused pauses={data.pauses} zones={zones} now={layout.now} />
-            </div>
-          </section>
+          </Section>
+          <Section id="paused" heading="Paused" live="pauses">
+            <Paused pauses={data.pauses} zones={zones} now={layout.now} />
+          </Section>
         </div>
       </div>
     </PageLayout>

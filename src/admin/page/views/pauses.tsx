@@ -1,6 +1,6 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { canAct, EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { canAct, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
 import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
@@ -73,8 +73,7 @@ export const Pauses = ({ layout, data, notice }: ViewProps<PausesData>) => {
         </ul>
       )}
       {canAct(layout) && free.length > 0 ? (
-        <section aria-labelledby="organizations">
-          <h2 id="organizations">Pause an organization</h2>
+        <Section id="organizations" heading="Pause an organization">
           <ul class="entries">
             {free.map(({ org, name, reports }) => (
               <li>
@@ -93,7 +92,7 @@ export const Pauses = ({ layout, data, notice }: ViewProps<PausesData>) => {
               </li>
             ))}
           </ul>
-        </section>
+        </Section>
       ) : null}
     </PageLayout>
   );
