@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../base/error.ts';
+import { DocketError, type ErrorJson } from '../../base/error.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { SlotView } from '../../definitions/schedules/slot-view.ts';
@@ -8,12 +8,12 @@ import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
-import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
+import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
-import type { Principal } from '../auth/tokens.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
 
 /**
  * What a principal may see and do. All requests of the API and the page go through it.
@@ -204,3 +204,23 @@ export interface DeliveriesFilter {
   /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
   readonly limit: number;
 }
+
+/** The same error for what belongs to another organization and for what does not exist: existence is not revealed. */
+export const notFoundError = (): DocketError => new DocketError('request.not_found', 'Not found.');
+
+/** Throws `request.not_found` for an organization that does not exist for the principal. */
+export function assertVisible(principal: Principal, org: string): void {
+  if (!canSee(principal, org)) throw notFoundError();
+}
+
+/** Throws `auth.forbidden` for a viewer. Call `assertVisible` first. */
+export function assertOperator({ role }: Principal): void {
+  if (role === 'operator') return;
+  throw new DocketError('auth.forbidden', 'This token is read-only.', {
+    expected: 'a token with the role operator',
+    got: `the role ${role}`,
+  });
+}
+
+/** The principal as the audit log records it. */
+export const auditActor = ({ name, from }: Principal, reason: string): AuditActor => ({ by: name, from, reason });

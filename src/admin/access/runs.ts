@@ -14,8 +14,7 @@ import { resolveRunId } from '../../services/runs/resolve-id.ts';
 import { requestRun, type TriggerRun } from '../../services/runs/trigger-run.ts';
 import { watchRun } from '../../services/runs/watch-run.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access } from './access.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
 export interface RunsPorts extends CurrentReportPorts {
   readonly trigger: TriggerRun;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { DAY_MS } from '../../../base/time.ts';
@@ -135,7 +134,7 @@ export const showReport: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const { org = '', report = '' } = context.req.param() as Record<string, string>;
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadReport(access, org, report)]);
-  const data = { ...loaded, trigger: randomUUID(), refused: options.refused };
+  const data = { ...loaded, refused: options.refused };
   return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
 };
 

@@ -1,23 +1,14 @@
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
 import { canAct, EmptyState, PageLayout, Section, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { DeliveryBadge } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
-import type { RejectedForm } from '../forms/reason-form.tsx';
 import { ResolveForm } from '../forms/resolve-form.tsx';
-
-export interface DeliveriesData {
-  readonly organizations: readonly OrganizationEntry[];
-  readonly undecided: readonly DeliveryRow[];
-  /** Those of recent runs, in any state. */
-  readonly recent: readonly DeliveryRow[];
-  readonly refused?: RejectedForm | undefined;
-}
+import type { Loaded, loadDeliveries } from '../routes/loaders.ts';
 
 /** Deliveries that need a decision first, then the others. */
-export const Deliveries = ({ layout, data, notice }: ViewProps<DeliveriesData>) => {
+export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loadDeliveries>>) => {
   const zones = zonesOf(data.organizations);
   const decided = data.recent.filter(({ state }) => state !== 'unknown');
   return (

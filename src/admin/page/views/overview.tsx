@@ -1,33 +1,19 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import type { BudgetOverview } from '../../../services/budgets/inspect-budgets.ts';
-import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
-import { type AttentionData, AttentionList } from '../components/attention.tsx';
+import { AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
 import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { type Zones, zonesOf } from '../components/time.tsx';
+import type { Loaded, loadOverview } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
 import { SlotList } from './slots.tsx';
 
-export interface OverviewData extends AttentionData {
-  readonly organizations: readonly OrganizationEntry[];
-  /** Soonest first. */
-  readonly slots: readonly SlotEntry[];
-  /** Runs that have not ended. */
-  readonly active: readonly RunSnapshot[];
-  /** Whether there are more active runs. */
-  readonly more: boolean;
-  /** Newest first. */
-  readonly recent: readonly RunRecord[];
-  readonly budgets: BudgetOverview;
-}
-
 /** Active runs and everything that needs a decision. While the page is open, the script updates each `data-live` part. */
-export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
+export const Overview = ({ layout, data, notice }: ViewProps<Loaded<typeof loadOverview>>) => {
   const zones = zonesOf(data.organizations);
   return (
     <PageLayout layout={layout} title="" current="/" notice={notice}>

@@ -1,7 +1,5 @@
-import type { Period } from '../../../definitions/periods/period.ts';
-import type { RunRecord } from '../../../run/run-record.ts';
 import type { ReportDetail } from '../../access/access.ts';
-import { FileList, hasEmail, previewPath, type RunFilesView } from '../components/file-list.tsx';
+import { FileList, hasEmail, previewPath } from '../components/file-list.tsx';
 import {
   canAct,
   EmptyState,
@@ -15,24 +13,11 @@ import { RunLink, RunTable, reportPath, runZone } from '../components/run-table.
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
 import { RunNowForm } from '../forms/run-now-form.tsx';
+import type { Loaded, loadReport } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
 
-export interface ReportData {
-  readonly report: ReportDetail;
-  readonly runs: readonly RunRecord[];
-  /** The newest run with files; null if there is none. */
-  readonly lastRun: RunRecord | null;
-  /** Its files; null without a run. */
-  readonly files: RunFilesView | null;
-  /** The days of each period of `PERIOD_CHOICES`. */
-  readonly periods: readonly Period[];
-  /** Identifies the form, so that sending it twice triggers one run. */
-  readonly trigger: string;
-  readonly refused?: RejectedForm | undefined;
-}
-
 /** A report: its history, latest files, schedule and definition, and the forms to run and pause it. */
-export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
+export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadReport>>) => {
   const { report, runs, lastRun, files, refused } = data;
   const path = reportPath(report.org, report.report);
   return (

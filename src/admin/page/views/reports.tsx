@@ -1,18 +1,12 @@
-import type { OrganizationEntry, ReportEntry } from '../../access/access.ts';
+import type { ReportEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
+import type { Loaded, loadReports } from '../routes/loaders.ts';
 
-export interface ReportsData {
-  readonly organizations: readonly OrganizationEntry[];
-  readonly reports: readonly ReportEntry[];
-  /** The cursor of the next page. */
-  readonly next: string | null;
-}
-
-export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<ReportsData>) => (
+export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<Loaded<typeof loadReports>>) => (
   <PageLayout layout={layout} title="Reports" current="/reports">
     <h1>Reports</h1>
     {organizations.length === 0 ? (

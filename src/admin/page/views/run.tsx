@@ -1,8 +1,6 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
@@ -10,21 +8,12 @@ import { DecisionList, EmptyState, Fact, PageLayout, Section, type ViewProps } f
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS, RunBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
-import type { RejectedForm } from '../forms/reason-form.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
+import type { Loaded, loadRun } from '../routes/loaders.ts';
 import { DeliveryTable } from './deliveries.tsx';
 
-export interface RunData {
-  readonly snapshot: RunSnapshot;
-  readonly deliveries: readonly DeliveryRow[];
-  readonly files: RunFilesView;
-  /** Null unless the run is held. */
-  readonly held: HeldRun | null;
-  readonly refused?: RejectedForm | undefined;
-}
-
 /** One run: its progress, files, deliveries and record, and the actions that its state allows. */
-export const Run = ({ layout, data, notice }: ViewProps<RunData>) => {
+export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>) => {
   const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
