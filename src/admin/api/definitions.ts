@@ -54,6 +54,8 @@ const validateRoute = createRoute({
   },
 });
 
+const planSchema = z.record(z.string(), z.unknown()).meta({ id: 'Plan' });
+
 const explainRoute = createRoute({
   method: 'get',
   path: '/api/reports/{org}/{report}/explain',
@@ -74,12 +76,10 @@ const explainRoute = createRoute({
     }),
   },
   responses: {
-    200: jsonResponse(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
+    200: jsonResponse(planSchema, 'The plan.'),
     ...lookupProblems,
   },
 });
-
-const planSchema = z.record(z.string(), z.unknown());
 
 /** Definitions: looking for faults in a text, and what a report would ask. */
 export function addDefinitionRoutes(app: AdminApp): void {

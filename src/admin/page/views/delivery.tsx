@@ -6,15 +6,12 @@ import { Timestamp } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { ResolveForm } from '../forms/resolve-form.tsx';
 
-export interface DeliveryData {
-  readonly row: DeliveryRow;
-  readonly zone: string;
-  readonly refused?: RejectedForm | undefined;
-}
-
 /** One delivery with its decisions. */
-export const Delivery = ({ layout, data, notice }: ViewProps<DeliveryData>) => {
-  const { row, zone } = data;
+export const Delivery = ({
+  layout,
+  data: { row, zone, refused },
+  notice,
+}: ViewProps<{ row: DeliveryRow; zone: string; refused: RejectedForm | undefined }>) => {
   return (
     <PageLayout layout={layout} title={`Delivery to ${row.recipient}`} current="/deliveries" notice={notice}>
       <p class="breadcrumbs">
@@ -29,7 +26,7 @@ export const Delivery = ({ layout, data, notice }: ViewProps<DeliveryData>) => {
       </p>
       {row.detail === null ? null : <p class="quote">{row.detail}</p>}
       {canAct(layout) ? (
-        <ResolveForm layout={layout} row={row} from={`/deliveries/${row.id}`} refused={data.refused} />
+        <ResolveForm layout={layout} row={row} from={`/deliveries/${row.id}`} refused={refused} />
       ) : null}
       <Section id="decided" heading="Decisions">
         {row.decisions.length === 0 ? (
