@@ -30,28 +30,27 @@ export interface DecisionContext {
   readonly runs: RedisRunStore;
   readonly archive: Archive;
   readonly redis: RedisClient;
-  readonly scope: Scope;
 }
 
 /**
- * Opens Redis and the archive for a command; closing `scope` closes them. Throws `redis.unreachable`.
+ * Opens runs and deliveries of `REDIS_URL` for as long as `use` takes. Throws `redis.unreachable`.
  *
  * @param decides whether the command changes deliveries: it then throws `deployment.conflict` before any change
  */
-export async function openDecisions(
+export async function withDecisions<T>(
   context: AppContext,
+  use: (decisions: DecisionContext) => Promise<T>,
   { decides = false }: { readonly decides?: boolean } = {},
-): Promise<DecisionContext> {
+): Promise<T> {
   const scope = createScope();
   try {
-    return await openContext(context, decides, scope);
-  } catch (error) {
+    return await use(await openDecisions(context, decides, scope));
+  } finally {
     await scope.close();
-    throw error;
   }
 }
 
-async function openContext(context: AppContext, decides: boolean, scope: Scope): Promise<DecisionContext> {
+async function openDecisions(context: AppContext, decides: boolean, scope: Scope): Promise<DecisionContext> {
   const { config, clock, log } = context;
   const prefix = DEFAULT_KEY_PREFIX;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
@@ -65,5 +64,5 @@ async function openContext(context: AppContext, decides: boolean, scope: Scope):
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS, reportSchema: reportFileSchema });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
-  return { decisions: composeDecisionService(ports), runs, archive, redis, scope };
+  return { decisions: composeDecisionService(ports), runs, archive, redis };
 }

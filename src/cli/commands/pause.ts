@@ -1,7 +1,15 @@
-import type { Command } from 'commander';
 import type { AppContext } from '../../base/context.ts';
-import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
+import { DocketError } from '../../base/error.ts';
+import { type Pause, type Pauses, redisPauses } from '../../queue/schedules/pauses.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
+import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
+import { openAuditLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
+import { readActor } from '../options/actor.ts';
+import { assertPauseTargetExists, parsePauseTarget } from '../options/pause-target.ts';
+import { withRedis } from '../redis.ts';
 import { createPrinter } from '../terminal/print.ts';
 
 interface PauseFlags {
@@ -11,51 +19,9 @@ interface PauseFlags {
   readonly json?: boolean;
 }
 
-export function addPauseCommand(program: Command, io: CommandIo): void {
-  program
-    .command('pause')
-    .description('Pause the scheduled runs of a report or an organization; without arguments, list the pauses')
-    .argument('[target]', '<org> or <org>/<report>')
-    .option('--reason <text>', 'why; stored with the pause')
-    .option('--by <name>', 'who pauses; default: the user of this shell')
-    .option('--history', 'list the latest pauses and resumptions instead')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Scheduled runs wait, including those already queued; a running one continues, and runs on demand are not affected. A pause
-by an operator ends only with \`docket resume\`; slots that came due meanwhile are then caught up according to catch_up.
-
-Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
-
-Examples:
-  docket pause acme/weekly-kpi --reason "the new figures are being checked"
-  docket pause acme --reason "contract ended" --by legal
-  docket pause`,
-    )
-    .action((target: string | undefined, flags: PauseFlags) => pause(target, flags, io));
-}
-
 type PauseRequest = Pick<Pause, 'org' | 'report' | 'who' | 'why'>;
 
-async function pause(target: string | undefined, flags: PauseFlags, io: CommandIo): Promise<void> {
-  const [
-    { DocketError },
-    { createContext },
-    { withRedis },
-    { DEFAULT_KEY_PREFIX },
-    { redisPauses },
-    { pauseSchedules },
-    { openAuditLog },
-  ] = await Promise.all([
-    import('../../base/error.ts'),
-    import('../context.ts'),
-    import('../redis.ts'),
-    import('../../redis/keys.ts'),
-    import('../../queue/schedules/pauses.ts'),
-    import('../../services/runs/pause-schedules.ts'),
-    import('../audit-log.ts'),
-  ]);
+export async function pause(target: string | undefined, flags: PauseFlags, io: CommandIo): Promise<void> {
   const context = createContext(io);
   const request = target === undefined ? undefined : await readPauseRequest(target, flags, context);
   if (request === undefined && (flags.reason !== undefined || flags.by !== undefined)) {
@@ -79,13 +45,6 @@ async function readPauseRequest(
   { reason, by, history }: PauseFlags,
   { config }: AppContext,
 ): Promise<PauseRequest> {
-  const [{ DocketError }, { loadDefinitions }, { parsePauseTarget, assertPauseTargetExists }, { readActor }] =
-    await Promise.all([
-      import('../../base/error.ts'),
-      import('../../services/definitions/built-in-kinds.ts'),
-      import('../options/pause-target.ts'),
-      import('../options/actor.ts'),
-    ]);
   if (reason === undefined || history) {
     throw new DocketError('usage.invalid', history ? '--history takes no target.' : 'A pause needs a reason.', {
       where: history ? '--history' : '--reason',
@@ -94,8 +53,8 @@ async function readPauseRequest(
     });
   }
   const named = parsePauseTarget(target);
-  await assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), named);
-  const actor = await readActor({ reason, ...(by === undefined ? {} : { by }) });
+  assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), named);
+  const actor = readActor({ reason, ...(by === undefined ? {} : { by }) });
   return { ...named, who: actor.by, why: actor.reason };
 }
 
@@ -106,7 +65,6 @@ async function printPause(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const { pauseToJson, formatPause } = await import('../terminal/format-pause.ts');
   if (json) return print.printJson({ pause: pauseToJson(active) });
   for (const line of formatPause(active)) print.printLine(line);
   if (active.who !== who || active.why !== why) {
@@ -116,7 +74,6 @@ async function printPause(
 
 async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const { pauseToJson, formatPause } = await import('../terminal/format-pause.ts');
   if (history) {
     const entries = (await pauses.history(1_000)).map(({ org, at, ...entry }) => ({
       at: new Date(at).toISOString(),
@@ -133,4 +90,66 @@ async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo
   if (json) return print.printJson({ paused: all.map(pauseToJson) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
   print.printLine(all.map((active) => formatPause(active).join('\n')).join('\n\n'));
+}
+
+interface ResumeFlags {
+  readonly reason: string;
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+export async function resume(target: string, flags: ResumeFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { by, reason } = readActor(flags);
+  const named = parsePauseTarget(target);
+  const { ended, others } = await withRedis(context, async (redis) => {
+    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
+    const audit = openAuditLog(redis, context);
+    const ended = await resumeSchedules(named, { by, reason }, { pauses, audit });
+    // A report without a definition may still be paused: the name is checked only when nothing was.
+    if (ended.length === 0) assertPauseTargetExists(await loadDefinitions(context.config.DOCKET_JOBS), named);
+    const others = (await pauses.list()).filter(
+      ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
+    );
+    return { ended, others };
+  });
+  if (flags.json) {
+    return print.printJson({
+      organization: named.org,
+      report: named.report,
+      lifted: ended.map(pauseToJson),
+      paused: others.map(pauseToJson),
+    });
+  }
+  if (ended.length === 0) print.printLine(`${target} is not paused.`);
+  for (const { since, who, why } of ended) {
+    print.printLine(
+      `${target} resumes within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    );
+  }
+  for (const { org, report, who, why } of others) {
+    print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
+  }
+}
+
+/** The JSON document. Snake case, as the API. */
+export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) => ({
+  organization: org,
+  report,
+  who,
+  why,
+  since: new Date(since).toISOString(),
+  key,
+  run,
+});
+
+/** Two lines: target, start, author and reason; and how the pause ends. */
+export function formatPause({ org, report, who, why, since, key }: Pause): readonly [string, string] {
+  const name = report === null ? org : `${org}/${report}`;
+  const resume = `\`docket resume ${name}\``;
+  return [
+    `${name} is paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    `Its slots wait until ${key === null ? resume : `the API key changes, or ${resume}`}.`,
+  ];
 }

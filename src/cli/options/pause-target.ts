@@ -1,5 +1,9 @@
+import { DocketError } from '../../base/error.ts';
+import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
+import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import type { PauseTarget } from '../../queue/schedules/pauses.ts';
+import { reportDiagnostics, requireReport } from '../../services/definitions/built-in-kinds.ts';
 
 /** `<org>` or `<org>/<report>`. */
 export function parsePauseTarget(text: string): PauseTarget {
@@ -11,14 +15,7 @@ export function parsePauseTarget(text: string): PauseTarget {
  * Throws `definition.not_found` with similar names. An invalid definition exists: its last good version is still scheduled,
  * and an operator may have to pause it.
  */
-export async function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): Promise<void> {
-  const [{ DocketError }, { reportDiagnostics, requireReport }, { isInvalidOrg }, { closestMatches }] =
-    await Promise.all([
-      import('../../base/error.ts'),
-      import('../../services/definitions/built-in-kinds.ts'),
-      import('../../definitions/load/last-known-good.ts'),
-      import('../../definitions/diagnostics/suggest.ts'),
-    ]);
+export function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): void {
   if (report !== null) {
     const name = `${org}/${report}`;
     if (reportDiagnostics(jobs, name).length === 0) requireReport(jobs, name);

@@ -1,33 +1,28 @@
-import type { Command } from 'commander';
 import type { AppContext } from '../../../base/context.ts';
+import { toDocketError } from '../../../base/error.ts';
+import { composeCatalogs } from '../../../compose/run-ports.ts';
+import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { resolvePeriod } from '../../../definitions/periods/period.ts';
 import type { ReportDiff, ReportVersion, SetChange } from '../../../definitions/report-diff.ts';
+import { diffReports } from '../../../definitions/report-diff.ts';
+import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
+import { compilePlan } from '../../../plan/compile.ts';
+import { freezeReports } from '../../../queue/definitions/active-reports.ts';
 import type { ActiveVersion } from '../../../queue/definitions/active-versions.ts';
+import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
+import { definitionStore } from '../../../queue/definitions/definition-store.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
+import {
+  BUILT_IN_KINDS,
+  loadDefinitions,
+  reportDiagnostics,
+  reportFileSchema,
+} from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
+import { withRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
-
-export function addDiffCommand(program: Command, io: CommandIo): void {
-  program
-    .command('diff')
-    .description('Show how the local definitions differ from the active ones: schedules, recipients, calls')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Compares DOCKET_JOBS with the active definitions of the schedulers of REDIS_URL. Changes nothing and spends no metrics call,
-except for metric catalogs that the workers have not cached.
-
-Environment: REDIS_URL, DOCKET_JOBS, COMPLIANCE_API_URL, LOG_LEVEL; the organizations' keys
-
-Exit codes: 0 the definitions are valid, whether or not they change anything; 1 some are invalid: their active versions
-stay
-
-Examples:
-  docket diff
-  DOCKET_JOBS=checkout/jobs docket diff --json`,
-    )
-    .action((flags: { json?: boolean }) => diff(flags, io));
-}
 
 /** A changed report. */
 interface ReportChange extends ReportDiff {
@@ -39,13 +34,8 @@ interface ReportChange extends ReportDiff {
   readonly calls: { readonly before: number | null; readonly after: number | null };
 }
 
-async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
+export async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [{ createContext }, { loadDefinitions, reportDiagnostics }, { formatDiagnostic }] = await Promise.all([
-    import('../../context.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-    import('../../../definitions/diagnostics/diagnostic.ts'),
-  ]);
   const context = createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { pairs, unreadable } = await findChangedVersions(jobs, context);
@@ -79,21 +69,6 @@ async function findChangedVersions(
   jobs: Definitions,
   context: AppContext,
 ): Promise<{ pairs: VersionPair[]; unreadable: string[] }> {
-  const [
-    { withRedis },
-    { redisActiveVersions },
-    { definitionStore },
-    { DEFAULT_KEY_PREFIX, RETENTION_DAYS },
-    { freezeReports },
-    { reportFileSchema },
-  ] = await Promise.all([
-    import('../../redis.ts'),
-    import('../../../queue/definitions/active-versions.ts'),
-    import('../../../queue/definitions/definition-store.ts'),
-    import('../../../redis/keys.ts'),
-    import('../../../queue/definitions/active-reports.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-  ]);
   return withRedis(context, async (redis) => {
     const prefix = DEFAULT_KEY_PREFIX;
     const versions = await redisActiveVersions(redis, { prefix }).read();
@@ -121,10 +96,6 @@ async function describeChanges(
   { orgs }: Pick<Definitions, 'orgs'>,
 ): Promise<{ changes: ReportChange[]; unknown: string[] }> {
   if (pairs.length === 0) return { changes: [], unknown: [] };
-  const [{ diffReports }, { BUILT_IN_KINDS }] = await Promise.all([
-    import('../../../definitions/report-diff.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-  ]);
   const { tokensOf, unknown, close } = await openCallCounter(context, orgs);
   try {
     const changes: ReportChange[] = [];
@@ -155,14 +126,6 @@ async function openCallCounter(
   readonly unknown: Set<string>;
   readonly close: () => Promise<void>;
 }> {
-  const [{ composeCatalogs }, { withCatalog }, { compilePlan }, { resolvePeriod }, { toDocketError }] =
-    await Promise.all([
-      import('../../../compose/run-ports.ts'),
-      import('../../../fetch/cache/catalog-cache.ts'),
-      import('../../../plan/compile.ts'),
-      import('../../../definitions/periods/period.ts'),
-      import('../../../base/error.ts'),
-    ]);
   const unknown = new Set<string>();
   const composed = await composeCatalogs(context, { orgs }).catch((thrown: unknown) => {
     unknown.add(toDocketError(thrown).message);

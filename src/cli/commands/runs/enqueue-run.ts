@@ -33,7 +33,7 @@ export async function enqueueRun(
   const context = createContext(io);
   const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
-  const by = await readActorName();
+  const by = readActorName();
   const scope = createScope();
   try {
     const { trigger, redis } = await openVerifiedStore(context, scope);

@@ -4,6 +4,7 @@ import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.t
 import { secretSource } from '../../../base/secrets/secret.ts';
 import { withArchive } from '../../../compose/archive.ts';
 import type { DecisionContext } from '../../../compose/decisions.ts';
+import { withDecisions } from '../../../compose/decisions.ts';
 import type { AttemptRecord, Manifest, Release } from '../../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../../deliver/archive/archive-errors.ts';
 import { readAttempts, readReceipts, readRelease } from '../../../deliver/archive/attempt-log.ts';
@@ -16,7 +17,6 @@ import type { RunRecord } from '../../../run/run-record.ts';
 import { loadDefinitions, reportFileSchema } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
-import { withDecisions } from '../../decisions.ts';
 import type { CommandIo } from '../../io.ts';
 import { findRunId } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
