@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { DocketError, errorMessage } from '../../base/error.ts';
 import type { Scope } from '../../base/scope.ts';
-import { createScope } from '../../base/scope.ts';
+import { withScope } from '../../base/scope.ts';
 import type { MailCatcher } from '../../demo/mail-catcher.ts';
 import { dump, parseFault, startSandbox } from '../../sandbox/sandbox.ts';
 import { createContext } from '../context.ts';
@@ -49,9 +49,8 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
     print.printStatus(`events written to ${flags.dump}`);
     return;
   }
-  const scope = createScope();
-  try {
-    const running = scope.use(
+  await withScope(async (scope) => {
+    const running = scope.add(
       await startSandbox({
         host: flags.host,
         port: parseNumber('--port', flags.port, { min: 0, max: 65_535 }),
@@ -62,7 +61,6 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
         faults: (flags.fault ?? []).map(parseFault),
         log,
       }),
-      (opened) => opened.close(),
     );
     const companions = await startCompanions(
       flags,
@@ -102,9 +100,7 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
     }
     const signal = io.signals.stop();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  } finally {
-    await scope.close();
-  }
+  });
   // It runs until it is stopped: a signal is the normal end.
   io.exitCode = 0;
 }
@@ -116,15 +112,9 @@ async function startCompanions(
   mailPort: number,
   io: CommandIo,
 ): Promise<{ readonly smtp_url?: string; readonly redis_url?: string }> {
-  const smtp =
-    mail === undefined
-      ? undefined
-      : scope.use(await startMailServer(resolvePath(mail, io), mailPort), (opened) => opened.close());
+  const smtp = mail === undefined ? undefined : scope.add(await startMailServer(resolvePath(mail, io), mailPort));
   const server = redis
-    ? scope.use(
-        await (await import('../../demo/local-redis.ts')).localRedis(io.env, createPrinter(io).printStatus),
-        (opened) => opened.close(),
-      )
+    ? scope.add(await (await import('../../demo/local-redis.ts')).localRedis(io.env, createPrinter(io).printStatus))
     : undefined;
   return {
     ...(smtp === undefined ? {} : { smtp_url: smtp.url }),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type DeliveredJson, toDocketError } from '../../../base/error.ts';
-import { createScope } from '../../../base/scope.ts';
+import { withScope } from '../../../base/scope.ts';
 import { findCatalog } from '../../../compose/catalogs.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
@@ -48,8 +48,7 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
   const periods = backfillPeriods({ definition, settings, from, to, now: context.clock.now() });
   const by = readActorName(flags.by);
   const suffix = `${deliver ? ':deliver' : ''}${again ? `:${randomBytes(6).toString('hex')}` : ''}`;
-  const scope = createScope();
-  try {
+  await withScope(async (scope) => {
     const { trigger, redis, prefix } = await openVerifiedStore(context, scope);
     const candidates = currentCountsSections(definition, undefined);
     const catalog =
@@ -60,7 +59,7 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
     const known = catalog !== undefined || candidates.length === 0;
     if (counts.length > 0) print.printStatus(formatUndefinedCounts(counts, known));
     const audit = openAuditLog(redis, context);
-    const bars = scope.use(openProgressBars(io), (opened) => opened.close());
+    const bars = scope.add(openProgressBars(io));
     const bar = bars.add(report);
     const runs = [];
     const skipped: SkippedPeriod[] = [];
@@ -98,9 +97,7 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
     if (skipped.length > 0) print.printStatus('Skipped periods were delivered before; --again sends them as well.');
     const opened = runs.filter((run) => run.opened).length;
     print.printStatus(`${opened} of ${runs.length} runs are new; \`docket runs --org ${definition.org}\` lists them.`);
-  } finally {
-    await scope.close();
-  }
+  });
 }
 
 /** @param known whether a catalog said which sections contain current counts */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createScope } from '../../../base/scope.ts';
+import { withScope } from '../../../base/scope.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
@@ -34,8 +34,7 @@ export async function enqueueRun(
   const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
   const by = readActorName();
-  const scope = createScope();
-  try {
+  await withScope(async (scope) => {
     const { trigger, redis } = await openVerifiedStore(context, scope);
     const audit = openAuditLog(redis, context);
     const { record } = await withRepeatConfirmation({ again, json }, io, (force) =>
@@ -61,7 +60,5 @@ export async function enqueueRun(
     }
     if (json) return print.printJson(record);
     print.printLine(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
-  } finally {
-    await scope.close();
-  }
+  });
 }

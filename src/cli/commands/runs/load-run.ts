@@ -10,11 +10,8 @@ import { archiveCorrupt } from '../../../deliver/archive/archive-errors.ts';
 import { readAttempts, readReceipts, readRelease } from '../../../deliver/archive/attempt-log.ts';
 import { readManifest } from '../../../deliver/archive/run-metadata.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
-import { redisLedger } from '../../../deliver/ledger/redis-ledger.ts';
-import { definitionStore } from '../../../queue/definitions/definition-store.ts';
-import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import { loadDefinitions, reportFileSchema } from '../../../services/definitions/built-in-kinds.ts';
+import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
 import type { CommandIo } from '../../io.ts';
@@ -79,23 +76,19 @@ const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
 /** Undefined if the run is not held, or has no archived files. */
 async function loadHeldRun(
   run: RunRecord | undefined,
-  { archive, redis }: Pick<DecisionContext, 'archive' | 'redis'>,
+  { archive, definitions, ledger }: DecisionContext,
   context: AppContext,
 ): Promise<Omit<HeldRun, 'error'> | undefined> {
   if (run?.state !== 'held') return undefined;
   // Without definitions on this machine, the settings stored with the run apply.
   const settings = await loadDefinitions(context.config.DOCKET_JOBS).then(
-    (definitions) => definitions.orgs.get(run.org),
+    (local) => local.orgs.get(run.org),
     () => undefined,
   );
   return loadReleasePreview(run, {
-    definitions: definitionStore(redis, {
-      prefix: DEFAULT_KEY_PREFIX,
-      keepDays: RETENTION_DAYS,
-      reportSchema: reportFileSchema,
-    }),
+    definitions,
     archive,
-    ledger: redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS }),
+    ledger,
     secrets: secretSource(context.env, context),
     clock: context.clock,
     settingsNow: () => settings,
