@@ -18,11 +18,6 @@ interface VerifyFlags {
   readonly json?: boolean;
 }
 
-interface CheckpointFlags {
-  readonly org?: string;
-  readonly json?: boolean;
-}
-
 export async function verify(flags: VerifyFlags, io: CommandIo): Promise<void> {
   const bars = openProgressBars(io);
   try {
@@ -92,7 +87,7 @@ async function verifyAll(
   if (signed > 0) print.printLine(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
 }
 
-export async function printNewestCheckpoints(flags: CheckpointFlags, io: CommandIo): Promise<void> {
+export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   await withArchive(createContext(io), async ({ storage }) => {
     const texts = await newestCheckpoints(storage, flags.org);

@@ -8,8 +8,7 @@ import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { withRedis } from '../redis.ts';
-import { createPrinter } from '../terminal/print.ts';
-import type { Column } from '../terminal/table.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
 
 export async function budget(flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);

@@ -9,8 +9,7 @@ import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
 import { assertOrgWithReport, parseNumber } from '../options/option-parsers.ts';
 import { requireRunId } from '../options/run-id.ts';
-import { createPrinter, formatInstant } from '../terminal/print.ts';
-import type { Column } from '../terminal/table.ts';
+import { type Column, createPrinter, formatInstant } from '../terminal/print.ts';
 
 interface ListFlags {
   readonly org?: string;

@@ -1,9 +1,10 @@
+import { DocketError } from '../../base/error.ts';
+import { ROLES, type Role } from '../../compose/docket.ts';
 import { startDocket } from '../../compose/start.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { readActorName } from '../options/actor.ts';
 import { parseDurationOption, parseNumber } from '../options/option-parsers.ts';
-import { parseRoles } from '../options/roles.ts';
 
 interface StartFlags {
   readonly role: string;
@@ -32,4 +33,18 @@ export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
   });
   // It runs until it is stopped: a signal is the normal end.
   io.exitCode = 0;
+}
+
+/** `worker,admin` or `all`. Throws `usage.invalid`. */
+function parseRoles(flag: string): ReadonlySet<Role> {
+  const names = flag.split(',').map((name) => name.trim());
+  const roles = names.flatMap((name) => (name === 'all' ? ROLES : ROLES.filter((role) => role === name)));
+  const unknown = names.filter((name) => name !== 'all' && !ROLES.some((role) => role === name));
+  if (unknown.length === 0) return new Set(roles);
+  throw new DocketError('usage.invalid', `Unknown role: ${unknown.join(', ')}.`, {
+    where: '--role',
+    expected: `${ROLES.join(', ')} or all; several separated by commas`,
+    got: flag,
+    next: 'See docket start --help.',
+  });
 }

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type CANCEL_SYMBOL, isCancel, log, note, select, text } from '@clack/prompts';
 import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
+import type { Environment } from '../io.ts';
 import {
   idFromName,
   isSecretSet,
@@ -24,8 +25,6 @@ export interface PromptStreams {
   readonly input?: Readable;
   readonly output?: Writable;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Throws `run.cancelled` for Ctrl-C and Escape, which cause no signal during a prompt. */
 function unwrapAnswer<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {

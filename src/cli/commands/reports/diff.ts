@@ -65,10 +65,7 @@ interface VersionPair {
 }
 
 /** The reports whose active and local versions differ, sorted by name. */
-async function findChangedVersions(
-  jobs: Definitions,
-  context: AppContext,
-): Promise<{ pairs: VersionPair[]; unreadable: string[] }> {
+function findChangedVersions(jobs: Definitions, context: AppContext) {
   return withRedis(context, async (redis) => {
     const prefix = DEFAULT_KEY_PREFIX;
     const versions = await redisActiveVersions(redis, { prefix }).read();
@@ -118,23 +115,15 @@ async function describeChanges(
 }
 
 /** Counts metrics calls by planning versions against their organization's catalog. Errors make the calls unknown. */
-async function openCallCounter(
-  context: AppContext,
-  orgs: Definitions['orgs'],
-): Promise<{
-  readonly tokensOf: (version: ReportVersion | undefined) => Promise<number | null>;
-  readonly unknown: Set<string>;
-  readonly close: () => Promise<void>;
-}> {
+async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
   const unknown = new Set<string>();
   const composed = await composeCatalogs(context, { orgs }).catch((thrown: unknown) => {
     unknown.add(toDocketError(thrown).message);
-    return undefined;
   });
   return {
     unknown,
     close: async () => composed?.scope.close(),
-    tokensOf: async (version) => {
+    tokensOf: async (version: ReportVersion | undefined): Promise<number | null> => {
       if (version === undefined || composed === undefined) return null;
       const { definition, settings } = version;
       try {
@@ -159,16 +148,8 @@ async function openCallCounter(
 
 const CHANGE_SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 
-function formatReportChange({
-  report,
-  change,
-  fields,
-  org_fields,
-  slots,
-  recipients,
-  targets,
-  calls,
-}: ReportChange): string {
+function formatReportChange({ report, change, org_fields, slots, calls, ...changed }: ReportChange): string {
+  const { fields, recipients, targets } = changed;
   const lines = [`${CHANGE_SIGNS[change]} ${report} ${change}`];
   const line = (name: string, text: string) => lines.push(`    ${name.padEnd(11)}${text}`);
   if (fields.length > 0) line('report', fields.join(', '));

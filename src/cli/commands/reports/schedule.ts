@@ -10,8 +10,7 @@ import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { parseNumber } from '../../options/option-parsers.ts';
 import { readOptionalRedis } from '../../redis.ts';
-import { createPrinter } from '../../terminal/print.ts';
-import type { Column } from '../../terminal/table.ts';
+import { type Column, createPrinter } from '../../terminal/print.ts';
 import { formatPause, pauseToJson } from '../pause.ts';
 
 interface ScheduleFlags {

@@ -9,7 +9,7 @@ import type { CommandIo } from '../../io.ts';
 import { withRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { openProgressBars, type ProgressBar, type ProgressBars } from '../../terminal/progress-bar.ts';
-import { formatSecondsUntil, snapshotLines } from '../../terminal/run-snapshot-lines.ts';
+import { formatDelivery, formatSecondsUntil, snapshotLines } from '../../terminal/run-snapshot-lines.ts';
 
 /**
  * Shows the progress of a queued run on stderr until it ends, and returns its final record.
@@ -104,10 +104,7 @@ const formatRunResult = ({ org, report, period, state, calls, files, deliveries,
   [
     `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls`,
     ...files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
-    ...deliveries.map(
-      ({ target, recipient, state: result, detail }) =>
-        `  ${target} → ${recipient}: ${result}${detail === null || result === 'sent' ? '' : ` (${detail})`}`,
-    ),
+    ...deliveries.map(formatDelivery),
     ...(error === null ? [] : [`  ${error.message} [${error.code}]`]),
     `  docket runs show ${id}${files.length === 0 ? '' : `, docket runs get ${id}`}`,
   ].join('\n');

@@ -4,8 +4,7 @@ import type { RunRecord } from '../../../run/run-record.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
-import { createPrinter, formatInstant } from '../../terminal/print.ts';
-import type { Column } from '../../terminal/table.ts';
+import { type Column, createPrinter, formatInstant } from '../../terminal/print.ts';
 
 interface RunsFlags {
   readonly org?: string;

@@ -8,6 +8,7 @@ import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { formatDelivery } from '../../terminal/run-snapshot-lines.ts';
 import { withRepeatConfirmation } from './confirm-repeat.ts';
 
 interface RunFlags {
@@ -85,8 +86,5 @@ const formatResult = (order: RunOrder, result: RunResult): string =>
     `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
     ...result.files.map(({ path }) => `  ${path}`),
-    ...result.receipts.map(
-      ({ target, recipient, state, detail }) =>
-        `  ${target} → ${recipient}: ${state}${detail === null || state === 'sent' ? '' : ` (${detail})`}`,
-    ),
+    ...result.receipts.map(formatDelivery),
   ].join('\n');
