@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
 import { toDocketError } from '../../base/error.ts';
 import { createContext } from '../context.ts';
+import { formatFinding } from '../doctor/finding.ts';
 import { type Answers, isSecretSet } from '../init/answers.ts';
 import { completeAnswers, type Draft, draftFromEnvironment, draftFromFlags, type InitFlags } from '../init/draft.ts';
 import { createFiles, type InitPaths, reportNames } from '../init/files.ts';
@@ -10,13 +11,6 @@ import { verifySetup } from '../init/verify.ts';
 import { assertNoExistingFiles, writeFiles } from '../init/write-files.ts';
 import { type CommandIo, resolvePath } from '../io.ts';
 import { createPrinter } from '../terminal/print.ts';
-import { formatFinding } from './doctor.ts';
-
-/** The answers, and what the service reported for their key. */
-interface Prepared {
-  readonly answers: Answers;
-  readonly service: ServiceInfo;
-}
 
 export async function init(
   folder: string | undefined,
@@ -71,7 +65,7 @@ async function prepare(
   { offline }: InitFlags,
   { context, interactive, signal }: { context: AppContext; interactive: boolean; signal: AbortSignal },
   io: CommandIo,
-): Promise<Prepared> {
+): Promise<{ readonly answers: Answers; readonly service: ServiceInfo }> {
   const defaults = draftFromEnvironment(context.env);
   const query = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<ServiceInfo> => {
     if (offline || url === undefined || key === undefined || !(await isSecretSet(key, context.env)))

@@ -1,14 +1,16 @@
 import type { AppContext } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
-import { type Pause, type Pauses, redisPauses } from '../../queue/schedules/pauses.ts';
+import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
+import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Pause, type Pauses, type PauseTarget, redisPauses } from '../../queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
-import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
+import { loadDefinitions, reportDiagnostics, requireReport } from '../../services/definitions/built-in-kinds.ts';
 import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
-import { readActor } from '../options/actor.ts';
-import { assertPauseTargetExists, parsePauseTarget } from '../options/pause-target.ts';
+import { type ActorFlags, readActor } from '../options/actor.ts';
 import { withRedis } from '../redis.ts';
 import { createPrinter } from '../terminal/print.ts';
 
@@ -36,7 +38,7 @@ export async function pause(target: string | undefined, flags: PauseFlags, io: C
     const ports = { pauses, audit: openAuditLog(redis, context), clock: context.clock };
     const actor = { by: request.who, reason: request.why };
     const active = await pauseSchedules(request, actor, ports, { recordUnchanged: true });
-    await printPause(active, request, flags, io);
+    printPause(active, request, flags, io);
   });
 }
 
@@ -58,14 +60,12 @@ async function readPauseRequest(
   return { ...named, who: actor.by, why: actor.reason };
 }
 
-async function printPause(
-  active: Pause,
-  { who, why }: PauseRequest,
-  { json }: PauseFlags,
-  io: CommandIo,
-): Promise<void> {
+function printPause(active: Pause, { who, why }: PauseRequest, { json }: PauseFlags, io: CommandIo): void {
   const print = createPrinter(io);
-  if (json) return print.printJson({ pause: pauseToJson(active) });
+  if (json) {
+    print.printJson({ pause: pauseToJson(active) });
+    return;
+  }
   for (const line of formatPause(active)) print.printLine(line);
   if (active.who !== who || active.why !== why) {
     print.printStatus('It was paused before, and that pause stays unchanged: resume it first to give another reason.');
@@ -92,13 +92,11 @@ async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo
   print.printLine(all.map((active) => formatPause(active).join('\n')).join('\n\n'));
 }
 
-interface ResumeFlags {
-  readonly reason: string;
-  readonly by?: string;
-  readonly json?: boolean;
-}
-
-export async function resume(target: string, flags: ResumeFlags, io: CommandIo): Promise<void> {
+export async function resume(
+  target: string,
+  flags: ActorFlags & { readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
   const print = createPrinter(io);
   const context = createContext(io);
   const { by, reason } = readActor(flags);
@@ -131,6 +129,34 @@ export async function resume(target: string, flags: ResumeFlags, io: CommandIo):
   for (const { org, report, who, why } of others) {
     print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
   }
+}
+
+/** `<org>` or `<org>/<report>`. */
+function parsePauseTarget(text: string): PauseTarget {
+  const [org = '', ...rest] = text.split('/');
+  return { org, report: rest.length === 0 ? null : rest.join('/') };
+}
+
+/**
+ * Throws `definition.not_found` with similar names. An invalid definition exists: its last good version is still scheduled,
+ * and an operator may have to pause it.
+ */
+function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): void {
+  if (report !== null) {
+    const name = `${org}/${report}`;
+    if (reportDiagnostics(jobs, name).length === 0) requireReport(jobs, name);
+    return;
+  }
+  if (jobs.orgs.has(org) || isInvalidOrg(jobs.folder, org, jobs.diagnostics)) return;
+  const known = [...jobs.orgs.keys()];
+  const similar = closestMatches(org, known, 3);
+  throw new DocketError('definition.not_found', `There is no organization ${JSON.stringify(org)}.`, {
+    expected:
+      known.length === 0
+        ? `an organization in ${jobs.folder}`
+        : `one of ${(similar.length > 0 ? similar : known.slice(0, 20)).join(', ')}`,
+    next: '`docket pause` lists what is paused.',
+  });
 }
 
 /** The JSON document. Snake case, as the API. */

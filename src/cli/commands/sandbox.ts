@@ -3,8 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { DocketError, errorMessage } from '../../base/error.ts';
-import type { Scope } from '../../base/scope.ts';
-import { withScope } from '../../base/scope.ts';
+import { type Scope, withScope } from '../../base/scope.ts';
 import type { MailCatcher } from '../../demo/mail-catcher.ts';
 import { dump, parseFault, startSandbox } from '../../sandbox/sandbox.ts';
 import { createContext } from '../context.ts';
@@ -62,12 +61,8 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
         log,
       }),
     );
-    const companions = await startCompanions(
-      flags,
-      scope,
-      parseNumber('--mail-port', flags.mailPort, { min: 0, max: 65_535 }),
-      io,
-    );
+    const mailPort = parseNumber('--mail-port', flags.mailPort, { min: 0, max: 65_535 });
+    const companions = await startCompanions(flags, scope, mailPort, io);
     const { url, organizations, keys } = running;
     if (flags.json) {
       const named = organizations.map(({ id, name }) => ({ id, name }));
@@ -88,9 +83,7 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
       const exports = [
         `COMPLIANCE_API_URL=${url}`,
         `DEMO_API_KEY=${keys.find(({ label }) => label === 'acme')?.key ?? ''}`,
-        ...(companions.smtp_url === undefined
-          ? []
-          : [`SMTP_URL=${companions.smtp_url} MAIL_FROM=reports@acme.example`]),
+        ...(companions.smtp_url ? [`SMTP_URL=${companions.smtp_url} MAIL_FROM=reports@acme.example`] : []),
         ...(companions.redis_url === undefined ? [] : [`REDIS_URL=${companions.redis_url}`]),
       ];
       print.printLine(`\nIn another terminal:\n${exports.map((line) => `  export ${line}`).join('\n')}`);
@@ -106,12 +99,7 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
 }
 
 /** The companion services of `--mail` and `--redis`. */
-async function startCompanions(
-  { mail, redis }: Pick<SandboxFlags, 'mail' | 'redis'>,
-  scope: Scope,
-  mailPort: number,
-  io: CommandIo,
-): Promise<{ readonly smtp_url?: string; readonly redis_url?: string }> {
+async function startCompanions({ mail, redis }: SandboxFlags, scope: Scope, mailPort: number, io: CommandIo) {
   const smtp = mail === undefined ? undefined : scope.add(await startMailServer(resolvePath(mail, io), mailPort));
   const server = redis
     ? scope.add(await (await import('../../demo/local-redis.ts')).localRedis(io.env, createPrinter(io).printStatus))

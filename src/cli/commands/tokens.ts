@@ -27,9 +27,9 @@ interface RevokeFlags {
 export async function create({ name, role, org, expires, by, json }: CreateFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = createContext(io);
-  const file = await requireTokenFile(context);
+  const file = requireTokenFile(context);
   const who = readActorName(by);
-  const lastDay = expires === undefined ? undefined : await parseExpiryDay(expires, context.clock.now());
+  const lastDay = expires === undefined ? undefined : parseExpiryDay(expires, context.clock.now());
   const token = await addToken(file, { name, role, orgs: org ?? '*', expires: lastDay });
   const scope = org === undefined ? 'all organizations' : org.join(', ');
   const why = `${name}: ${role} of ${scope}${lastDay === undefined ? '' : `, until ${lastDay}`}`;
@@ -42,7 +42,7 @@ export async function create({ name, role, org, expires, by, json }: CreateFlags
 export async function list({ json }: { readonly json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = createContext(io);
-  const entries = await readTokens(await requireTokenFile(context));
+  const entries = await readTokens(requireTokenFile(context));
   const now = context.clock.now();
   const tokens = entries.map((entry) => ({
     name: entry.name,
@@ -65,7 +65,7 @@ export async function list({ json }: { readonly json?: boolean }, io: CommandIo)
 export async function revoke(name: string, { by, json }: RevokeFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = createContext(io);
-  const file = await requireTokenFile(context);
+  const file = requireTokenFile(context);
   const who = readActorName(by);
   const { role } = await revokeToken(file, name);
   await recordOrLog({ event: 'token.revoked', who, why: `${name}: ${role}` }, context);
@@ -73,7 +73,7 @@ export async function revoke(name: string, { by, json }: RevokeFlags, io: Comman
   print.printLine(`Revoked "${name}": running processes reject it within seconds.`);
 }
 
-async function requireTokenFile({ config }: AppContext): Promise<string> {
+function requireTokenFile({ config }: AppContext): string {
   return requireVariable(
     config,
     'DOCKET_ADMIN_TOKENS',
@@ -83,7 +83,7 @@ async function requireTokenFile({ config }: AppContext): Promise<string> {
 }
 
 /** A day from today on, as `YYYY-MM-DD` or as days from today. Throws `usage.invalid`. */
-async function parseExpiryDay(text: string, now: number): Promise<string> {
+function parseExpiryDay(text: string, now: number): string {
   const days = /^([1-9]\d{0,4})d$/.exec(text.trim())?.[1];
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const day = days === undefined ? text.trim() : dayOf(now + Number(days) * DAY_MS);

@@ -90,7 +90,7 @@ Examples:
   docket doctor
   docket doctor --catalog                          after a key was changed: which metrics may it read?
   docket doctor --json | jq '.findings[] | select(.state != "ok")'`)
-    .action(async (flags) => (await import('../commands/doctor.ts')).doctor(flags, io));
+    .action(async (flags) => (await import('../doctor/diagnose.ts')).doctor(flags, io));
 
   program
     .command('sandbox')

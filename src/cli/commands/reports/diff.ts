@@ -4,13 +4,11 @@ import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { resolvePeriod } from '../../../definitions/periods/period.ts';
-import type { ReportDiff, ReportVersion, SetChange } from '../../../definitions/report-diff.ts';
-import { diffReports } from '../../../definitions/report-diff.ts';
+import { diffReports, type ReportDiff, type ReportVersion, type SetChange } from '../../../definitions/report-diff.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { compilePlan } from '../../../plan/compile.ts';
 import { freezeReports } from '../../../queue/definitions/active-reports.ts';
-import type { ActiveVersion } from '../../../queue/definitions/active-versions.ts';
-import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
+import { type ActiveVersion, redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { definitionStore } from '../../../queue/definitions/definition-store.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
 import {

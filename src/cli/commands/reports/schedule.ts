@@ -33,7 +33,7 @@ export async function schedule(report: string | undefined, flags: ScheduleFlags,
   const context = createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const definitions = report === undefined ? [...jobs.reports.values()] : [requireReport(jobs, report).definition];
-  const { slots, ended } = await nextSlots(definitions, jobs, count, context.clock.now());
+  const { slots, ended } = nextSlots(definitions, jobs, count, context.clock.now());
   for (const name of ended)
     print.printStatus(`${name} has no more slots: its schedules have ended, or no day matches them`);
   for (const { file } of jobs.diagnostics) print.printStatus(`skipped: ${file} is invalid; see \`docket check\``);
@@ -69,7 +69,7 @@ export async function schedule(report: string | undefined, flags: ScheduleFlags,
 }
 
 /** @param now epoch ms */
-async function nextSlots(definitions: readonly Definition[], { orgs }: Definitions, count: number, now: number) {
+function nextSlots(definitions: readonly Definition[], { orgs }: Definitions, count: number, now: number) {
   const ended: string[] = [];
   const slots = definitions.flatMap((definition) => {
     const settings = orgs.get(definition.org);

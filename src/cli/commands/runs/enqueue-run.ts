@@ -11,7 +11,7 @@ import type { CommandIo } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { withRepeatConfirmation } from './confirm-repeat.ts';
-import { followRun, printRunResult } from './follow-run.ts';
+import { followRun, printRunResult } from './watch.ts';
 
 export interface EnqueueRequest {
   readonly period: PeriodSpec | undefined;

@@ -5,8 +5,7 @@ import { type RunRecord, STAGES } from '../../../run/run-record.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
-import type { ArchivedRunDetails, LoadedRun } from './load-run.ts';
-import { loadRunWithArchive } from './load-run.ts';
+import { type ArchivedRunDetails, type LoadedRun, loadRunWithArchive } from './load-run.ts';
 
 export async function show(text: string, flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
