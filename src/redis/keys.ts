@@ -1,3 +1,11 @@
+/** The runs of an organization, or of one of its reports. */
+export interface RunScope {
+  readonly org: string;
+  readonly report?: string;
+}
+
+const scopeName = ({ org, report }: RunScope): string => (report === undefined ? org : `${org}/${report}`);
+
 /**
  * Names of the keys of the queue and the admin route. They share one hash tag: a script may access several on a Cluster.
  *
@@ -11,16 +19,13 @@ export function redisKeys(prefix: string) {
     /** Live progress of a running run, as its worker last reported it. */
     live: (run: string) => `${prefix}:live:${run}`,
     /** Sorted set of runs by creation time: all, of an organization, of a report. */
-    index: (of?: { readonly org: string; readonly report?: string }) =>
-      of === undefined
-        ? `${prefix}:index`
-        : of.report === undefined
-          ? `${prefix}:index:${of.org}`
-          : `${prefix}:index:${of.org}/${of.report}`,
+    index: (of?: RunScope) => `${prefix}:index${of === undefined ? '' : `:${scopeName(of)}`}`,
     /** Sorted set: ids of all runs in lexical order, built by the first search for an id by its first digits. */
     ids: `${prefix}:ids`,
     /** Prefix of the indexes by state, which scripts complete: `<this><of>:<state>`; `of` as in `index`. */
     states: `${prefix}:states:`,
+    statesOf: (of: RunScope | undefined, state: string) =>
+      `${prefix}:states:${of === undefined ? '' : scopeName(of)}:${state}`,
     /** Sorted set: organizations with runs, by creation time of the latest. */
     orgs: `${prefix}:orgs`,
     /** Set: runs whose cancellation was requested and that have not ended. */
