@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
-import type { ArchiveFinding } from '../../deliver/archive/verify/finding.ts';
 import type { VerifyInput } from '../../deliver/archive/verify/verify-archive.ts';
+import type { ArchiveFinding } from '../../deliver/archive/verify/verify-run.ts';
 import type { CommandIo } from '../io.ts';
 import { createPrinter } from '../terminal/print.ts';
 import { openProgressBars, type ProgressBars } from '../terminal/progress-bar.ts';

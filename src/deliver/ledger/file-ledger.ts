@@ -7,7 +7,7 @@ import { requirePathName } from '../archive/path-names.ts';
 import { parseMetadata } from '../archive/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';
 import { DELIVERY_STATES, type DeliveryRow, type Ledger, newDeliverySchema, resolutionSchema } from './ledger.ts';
-import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './ledger-transitions.ts';
+import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './memory-ledger.ts';
 
 /** The run of a file ledger. */
 export interface LedgerRun {

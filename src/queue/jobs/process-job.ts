@@ -174,7 +174,8 @@ export async function processRun(
     released: record.reopened.some(({ what }) => what === 'release'),
     confirmLock: activeRun.confirmLock,
   };
-  const outcome = await ports.execute(record, context).catch((thrown: unknown) => fail(toDocketError(thrown)));
+  const execute = async () => ports.execute(record, context);
+  const outcome = await execute().catch((thrown: unknown) => fail(toDocketError(thrown)));
   // The explicit reason avoids creating an error with its stack.
   finished.abort(null);
   const changes = await progress.finish(activeRun.stopReason === 'lost');

@@ -8,8 +8,8 @@ import {
   verifyDocument,
 } from '../chain/signed-document.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
-import { type ArchiveFinding, errorFinding } from './finding.ts';
 import type { VerifyKeys } from './verify-keys.ts';
+import { type ArchiveFinding, errorFinding } from './verify-run.ts';
 
 /** A run in the chain. Holds sequences instead of entries, to bound memory; `entriesOf` reads the entries. */
 export interface ChainedRunEntries {
