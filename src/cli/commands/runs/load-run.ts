@@ -4,9 +4,15 @@ import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.t
 import { secretSource } from '../../../base/secrets/secret.ts';
 import { withArchive } from '../../../compose/archive.ts';
 import { type DecisionContext, withDecisions } from '../../../compose/decisions.ts';
-import type { AttemptRecord, Manifest, Release } from '../../../deliver/archive/archive.ts';
+import type { Manifest } from '../../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../../deliver/archive/archive-errors.ts';
-import { readAttempts, readReceipts, readRelease } from '../../../deliver/archive/attempt-log.ts';
+import {
+  type AttemptRecord,
+  type Release,
+  readAttempts,
+  readReceipts,
+  readRelease,
+} from '../../../deliver/archive/attempt-log.ts';
 import { readManifest } from '../../../deliver/archive/run-metadata.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
 import type { RunRecord } from '../../../run/run-record.ts';

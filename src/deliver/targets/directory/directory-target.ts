@@ -129,7 +129,7 @@ async function compareFile(path: string, artifact: Artifact): Promise<'absent' |
 }
 
 /** Whether the folder already holds exactly these files. */
-export async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
+async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
   for (const artifact of artifacts) {
     if ((await compareFile(join(folder, artifact.name), artifact)) !== 'same') return false;
   }
