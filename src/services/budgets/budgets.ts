@@ -93,8 +93,12 @@ const logBudgetEvents =
     const common = { key: event.key, org: event.org };
     const why = CALL_NAMES[of];
     if (event.kind === 'lost') {
-      const message = 'Budget state lost in Redis; calls are held for one window';
-      return log.warn(message, { event: 'budget.lost', ...common, ms: event.forMs, why });
+      return log.warn('Budget state lost in Redis; calls are held for one window', {
+        event: 'budget.lost',
+        ...common,
+        ms: event.forMs,
+        why,
+      });
     }
     if (event.kind === 'recovered') {
       return log.info('API key is no longer throttled', { ...common, count: limits.calls, ms: event.afterMs, why });

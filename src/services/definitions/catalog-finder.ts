@@ -78,11 +78,14 @@ export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
       );
       if (outcome.kind === 'done') return outcome.value;
       if (outcome.kind === 'fail') throw outcome.error;
-      const message = `No metric catalog of ${settings.id} is cached, and its API key has no free token.`;
-      throw new DocketError('catalog.missing', message, {
-        got: outcome.kind === 'snooze' ? `a token expected at ${new Date(outcome.until).toISOString()}` : outcome.why,
-        next: 'Try again then.',
-      });
+      throw new DocketError(
+        'catalog.missing',
+        `No metric catalog of ${settings.id} is cached, and its API key has no free token.`,
+        {
+          got: outcome.kind === 'snooze' ? `a token expected at ${new Date(outcome.until).toISOString()}` : outcome.why,
+          next: 'Try again then.',
+        },
+      );
     },
   };
 }

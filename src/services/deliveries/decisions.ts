@@ -190,11 +190,14 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
       const refused = rows.filter(({ state }) => state === 'refused');
       if (retryScope(record.state, rows) === 'nothing') {
         const unknown = rows.filter(({ state }) => state === 'unknown').length;
-        const message = `Run ${id} cannot be retried: none of its deliveries is known to have failed.`;
-        throw new DocketError('run.conflict', message, {
-          got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
-          next: `Ask the recipients, then use \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
-        });
+        throw new DocketError(
+          'run.conflict',
+          `Run ${id} cannot be retried: none of its deliveries is known to have failed.`,
+          {
+            got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
+            next: `Ask the recipients, then use \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
+          },
+        );
       }
       // All recipients must receive the same files: do not render new ones for the rest.
       if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await assertPublished(record);

@@ -96,8 +96,10 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
         const error = toDocketError(thrown);
         const waits = error.code === 'archive.unreachable' || error.code === 'archive.unwritable';
         if (!writes && (waits || error.code === 'config.secret_missing' || error.code === 'archive.marker_missing')) {
-          const message = 'Archive cannot be read and was not compared with Redis';
-          return log.info(message, { path: storage.location, error: error.toJSON() });
+          return log.info('Archive cannot be read and was not compared with Redis', {
+            path: storage.location,
+            error: error.toJSON(),
+          });
         }
         if (!waits) throw error;
         log.error('The archive cannot be used; runs wait until it can', { error: error.toJSON() });

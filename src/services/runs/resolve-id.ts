@@ -108,10 +108,13 @@ export function requireUnique(
   const many = found.length > MAX_CANDIDATES;
   const named = found.slice(0, MAX_CANDIDATES).map((each) => each.text);
   const all = what === 'run' ? 'runs' : 'deliveries';
-  const message = `${many ? 'Many' : found.length} ${all} have an id that starts with ${text}.`;
-  throw new DocketError(`${what}.ambiguous`, message, {
-    expected: 'enough digits to identify one',
-    got: named.join(', ') + (many ? ', …' : ''),
-    next: 'Give more digits.',
-  });
+  throw new DocketError(
+    `${what}.ambiguous`,
+    `${many ? 'Many' : found.length} ${all} have an id that starts with ${text}.`,
+    {
+      expected: 'enough digits to identify one',
+      got: named.join(', ') + (many ? ', …' : ''),
+      next: 'Give more digits.',
+    },
+  );
 }
