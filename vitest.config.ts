@@ -1,35 +1,63 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** The rooms that decide what is asked, sent and remembered. Each has to reach it by itself. */
-const COVERED = ['define', 'plan', 'fetch', 'deliver', 'queue'];
-const LEAST = { lines: 90, branches: 90 };
+/** Each of these folders has to reach the thresholds by itself. */
+const COVERED = ['definitions', 'plan', 'fetch', 'deliver', 'queue'];
+const THRESHOLDS = { lines: 90, branches: 90 };
 
+/** Property and fuzz tests run in two tiers, with a different number of cases; see `cases()` in test/support/fuzz.ts. */
+const FUZZ = 'test/**/*{fuzz,property}*.test.ts';
+const INTEGRATION = 'test/**/*.integration.test.ts';
+const E2E = 'test/e2e/**';
+const SOAK = 'test/e2e/soak.test.ts';
+
+/** Lets Docket's worker threads run from the source. */
+const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
+
+// What goes where: docs/testing.md.
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/setup.ts'],
-    // What a test waits for may take another process: Vitest's own second is less than the start of one.
+    // The start of another process takes longer than Vitest's default of one second.
     expect: { poll: { timeout: 60_000 } },
     // Measured by `npm run coverage`; see docs/testing.md for what is not counted.
     coverage: {
       provider: 'v8',
-      include: COVERED.map((room) => `src/${room}/**/*.ts`),
+      include: COVERED.map((folder) => `src/${folder}/**/*.ts`),
       reporter: ['text', 'html', 'json-summary'],
-      // A test that failed is told by itself: the figures are wanted all the same.
       reportOnFailure: true,
-      thresholds: Object.fromEntries(COVERED.map((room) => [`src/${room}/**`, LEAST])),
+      thresholds: Object.fromEntries(COVERED.map((folder) => [`src/${folder}/**`, THRESHOLDS])),
     },
     projects: [
       {
         extends: true,
         test: {
-          name: 'unit',
+          name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**'],
-          // No test measures time: this ends what hangs. Each start of the command takes a second of a free core, many on a busy one.
+          exclude: [INTEGRATION, E2E],
+          globalSetup: ['test/support/setup-redis.ts'],
+          provide: { fuzzShare: 0.1 },
+          pool: 'threads',
+          isolate: false,
+          execArgv: THREADS,
+          // No test measures time: these limits end what hangs.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // Vitest would leave one core free, which is half of a small machine.
+          maxWorkers: '100%',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: [INTEGRATION, FUZZ],
+          exclude: [E2E],
+          execArgv: THREADS,
+          globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // Most tests wait for another process; Vitest would leave one core to itself, which is half of a small machine.
           maxWorkers: '100%',
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -37,13 +65,26 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          exclude: [SOAK],
+          globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
-          // Each starts whole programs of its own, and installs them.
+          // Each starts whole programs, and waits for them more than half of the time.
+          maxWorkers: 2 * availableParallelism(),
+          maxConcurrency: 6,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e-soak',
+          include: [SOAK],
+          globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           maxWorkers: 1,
-          // Two soaks keep two cores busy; more of them do so little that they find nothing.
+          // Two soaks keep two cores busy; more at once do so little that they find nothing.
           maxConcurrency: 2,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

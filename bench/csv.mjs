@@ -8,12 +8,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { csvColumns, writeCsv } from '../dist/render/csv.js';
-import { renderPool } from '../dist/render/pool.js';
-import { decide } from '../dist/run/conditions.js';
+import { csvColumns, writeCsv } from '../dist/render/formats/csv/section-csv.js';
+import { renderPool } from '../dist/render/render-pool.js';
+import { evaluateConditions } from '../dist/run/delivery-conditions.js';
 import { readOptions } from './support/options.mjs';
-import { datasetOf, LIST_COLUMNS, listTable, MADE_AT, SECTION_COLUMNS, sectionTable } from './support/pack.mjs';
 import { reportOf, rounded } from './support/report.mjs';
+import { datasetOf, LIST_COLUMNS, listTable, MADE_AT, SECTION_COLUMNS, sectionTable } from './support/report-data.mjs';
 import { listsGrow, runWriter } from './support/run-writer.mjs';
 
 const { sections, rows, list, most, decided } = readOptions(
@@ -61,7 +61,7 @@ async function stallDuring(work) {
 const requestOf = async (tables) => ({
   dataset: datasetOf(tables),
   outputs: [{ format: 'csv' }],
-  files: { folder: await mkdtemp(join(folder, 'files-')), digest: 'd'.repeat(64), zipped: true },
+  files: { folder: await mkdtemp(join(folder, 'files-')), digest: 'd'.repeat(64), bundled: ['csv'] },
   mail: { templates: undefined, attached: [] },
   run: 'r'.repeat(32),
   madeAt: MADE_AT,
@@ -92,7 +92,7 @@ try {
   const delivery = { email: { to: ['lead@acme.example'], attach: [] }, send_if: 'changed' };
   report({
     name: `send_if: changed of a list of ${decided} rows`,
-    ...(await stallDuring(() => decide(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }))),
+    ...(await stallDuring(() => evaluateConditions(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }))),
     limit: { longest_stall_ms: 50 },
   });
 } finally {

@@ -15,13 +15,13 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { createTransport } from 'nodemailer';
 import { systemClock } from '../dist/base/clock.js';
-import { Secret, secretSource } from '../dist/base/secret.js';
-import { reportFileSchema } from '../dist/define/definition.js';
+import { Secret, secretSource } from '../dist/base/secrets/secret.js';
+import { directoryArchive } from '../dist/deliver/archive/inline-archive.js';
 import { deliver } from '../dist/deliver/deliver.js';
-import { directoryArchive } from '../dist/deliver/directory-archive.js';
-import { smtpMailer } from '../dist/deliver/mailer.js';
-import { memoryLedger } from '../dist/deliver/memory-ledger.js';
-import { redisLedger } from '../dist/deliver/redis-ledger.js';
+import { memoryLedger } from '../dist/deliver/ledger/memory-ledger.js';
+import { redisLedger } from '../dist/deliver/ledger/redis-ledger.js';
+import { smtpMailer } from '../dist/deliver/targets/email/smtp/smtp-mailer.js';
+import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
@@ -105,15 +105,15 @@ const none = async () => {};
 
 /** Ms to deliver one run to everybody, everything made before that is needed. */
 async function ours({ ledger, archive }) {
-  const sealed = await sealedRun(archive);
+  const published = await sealedRun(archive);
   const mailer = smtpMailer(new Secret(`smtp://127.0.0.1:${port}`));
   const startedAt = performance.now();
   const { receipts } = await deliver({
-    order: { id: sealed.manifest.run, org: 'acme', report: 'weekly-kpi' },
+    order: { id: published.manifest.run, org: 'acme', report: 'weekly-kpi' },
     definition,
     settings,
     secrets: secretSource({}),
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger,
     archive,
@@ -159,7 +159,7 @@ async function bare(options) {
 
 const archive = directoryArchive(join(folder, 'archive'));
 const inRedis = () => redisLedger(redis, { prefix: 'bench:', ttlDays: 1 });
-const unkept = { ...archive, keepMessage: none, keepAttempt: none, keepReceipts: none };
+const unkept = { ...archive, putMessage: none, putAttempt: none, putReceipts: none };
 
 /** A case of its own for each part of what ours does; the peers do none of them. */
 const ALL = `${recipients} messages`;
@@ -168,7 +168,7 @@ const CASES = [
   [
     'docket',
     'no attempts in the archive',
-    () => ours({ ledger: inRedis(), archive: { ...archive, keepAttempt: none } }),
+    () => ours({ ledger: inRedis(), archive: { ...archive, putAttempt: none } }),
   ],
   ['docket', 'nothing in the archive', () => ours({ ledger: inRedis(), archive: unkept })],
   ['docket', 'nothing in the archive, ledger in memory', () => ours({ ledger: memoryLedger(), archive: unkept })],

@@ -6,8 +6,8 @@
 // Two windows bring 60 tokens, of which 40 are theirs and so at most 20 the big one's. A token is out for its window and
 // for its call's reply: two windows of time are two windows and the replies in them.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bullmqLineOf } from './support/bullmq-line.mjs';
-import { lineOf } from './support/line.mjs';
+import { bullmqLineOf } from './support/bullmq-key-queue.mjs';
+import { lineOf } from './support/key-queue.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { reportOf, rounded } from './support/report.mjs';

@@ -6,7 +6,7 @@
 // Four organizations with keys of their own take turns, and a window is a second: the budget never limits. Their catalogs
 // are held, as they are in any worker that has run for a minute.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Secret } from '../dist/base/secret.js';
+import { Secret } from '../dist/base/secrets/secret.js';
 import { startSandbox } from '../dist/sandbox/sandbox.js';
 import { startDocket } from './support/deployment.mjs';
 import { readOptions } from './support/options.mjs';

@@ -7,8 +7,8 @@
 //
 //   npm run build && node bench/on-demand.mjs [--quick] [--calls 2000] [--window 2000] [--times 20]
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bullmqLineOf } from './support/bullmq-line.mjs';
-import { lineOf } from './support/line.mjs';
+import { bullmqLineOf } from './support/bullmq-key-queue.mjs';
+import { lineOf } from './support/key-queue.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf } from './support/report.mjs';

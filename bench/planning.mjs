@@ -7,14 +7,14 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Secret } from '../dist/base/secret.js';
-import { loadJobs } from '../dist/define/load.js';
-import { resolvePeriod } from '../dist/define/period.js';
-import { createClient } from '../dist/fetch/client.js';
-import { askedBy } from '../dist/plan/asked.js';
+import { Secret } from '../dist/base/secrets/secret.js';
+import { resolvePeriod } from '../dist/definitions/periods/period.js';
+import { createClient } from '../dist/fetch/client/compliance-client.js';
 import { compilePlan } from '../dist/plan/compile.js';
 import { explain } from '../dist/plan/explain.js';
+import { sectionRequests } from '../dist/plan/section-requests.js';
 import { startSandbox } from '../dist/sandbox/sandbox.js';
+import { loadDefinitions } from '../dist/services/definitions/built-in-kinds.js';
 import { leastCalls } from './support/call-bound.mjs';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
@@ -45,8 +45,9 @@ async function catalogOf(sandbox) {
 }
 
 async function load(folder) {
-  const jobs = await loadJobs(folder);
-  if (jobs.reports.size === 0 || jobs.faults.length > 0) throw new Error(`${folder} has ${jobs.faults.length} faults`);
+  const jobs = await loadDefinitions(folder);
+  if (jobs.reports.size === 0 || jobs.diagnostics.length > 0)
+    throw new Error(`${folder} has ${jobs.diagnostics.length} faults`);
   return jobs;
 }
 
@@ -59,7 +60,7 @@ function reportCalls(jobs, catalog) {
   for (const [name, definition] of jobs.reports) {
     const input = inputOf(definition, jobs.orgs.get(definition.org), catalog);
     const document = explain(compilePlan(input), { catalog });
-    const asked = askedBy(definition, input.period, catalog).flatMap(({ request }) => request ?? []);
+    const asked = sectionRequests(definition, input.period, catalog).flatMap(({ request }) => request ?? []);
     const figures = { planned: document.tokens, by_section: document.section_calls, bound: leastCalls(asked) };
     const ofNaive = rounded(document.tokens / document.naive_calls);
     report({ name, ...figures, of_naive: ofNaive, limit: { planned: null, ...PROMISED[name] } });

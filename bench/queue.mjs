@@ -10,11 +10,11 @@ import { Redis } from 'ioredis';
 import { systemClock } from '../dist/base/clock.js';
 import { silentLog } from '../dist/base/log.js';
 import { done } from '../dist/base/outcome.js';
-import { openRedis } from '../dist/queue/connection.js';
-import { runQueue } from '../dist/queue/jobs.js';
-import { redisRunStore } from '../dist/queue/run-store.js';
-import { startWorker } from '../dist/queue/worker.js';
-import { pageOf, readCursor } from '../dist/run/page.js';
+import { runQueue } from '../dist/queue/jobs/run-queue.js';
+import { startWorker } from '../dist/queue/jobs/worker.js';
+import { redisRunStore } from '../dist/queue/runs/run-store.js';
+import { openRedis } from '../dist/redis/connection.js';
+import { listRunPage, parseRunCursor } from '../dist/run/run-page.js';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
@@ -85,7 +85,7 @@ async function ourQueue(url) {
     for (let n = 0; n < runs; n += 1) {
       const order = orderOf(n);
       await store.open(order);
-      await queue.add(order);
+      await queue.enqueue(order);
     }
   });
   let left = runs;
@@ -168,7 +168,10 @@ async function listings(url) {
   const bytes = (await memory()) - before;
   let cursor;
   for (let page = 0; page < 100; page += 1) {
-    const { next } = await pageOf(store, { limit: 20, ...(cursor === undefined ? {} : { after: readCursor(cursor) }) });
+    const { next } = await listRunPage(store, {
+      limit: 20,
+      ...(cursor === undefined ? {} : { after: parseRunCursor(cursor) }),
+    });
     cursor = next ?? cursor;
   }
   const filters = {
@@ -179,14 +182,14 @@ async function listings(url) {
     'of one report, in all organizations': { report: 'report-3' },
     'under way (there is none)': { states: ['running', 'waiting'] },
     'an hour of long ago': { since: start, until: start + 3_600_000 },
-    'the hundredth page': { after: readCursor(cursor) },
+    'the hundredth page': { after: parseRunCursor(cursor) },
   };
   for (const [name, filter] of Object.entries(filters)) {
     const took = [];
     let rows = 0;
     for (let n = 0; n < times; n += 1) {
       const at = performance.now();
-      ({ length: rows } = (await pageOf(store, { ...filter, limit: 20 })).runs);
+      ({ length: rows } = (await listRunPage(store, { ...filter, limit: 20 })).runs);
       took.push(performance.now() - at);
     }
     report({ name: `20 of ${records}: ${name}`, ms: rounded(percentile(took, 0.5), 1), rows, limit: { ms: 50 } });

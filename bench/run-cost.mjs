@@ -15,16 +15,16 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../dist/base/clock.js';
-import { readConfig } from '../dist/base/config.js';
+import { readConfig } from '../dist/base/config/config.js';
 import { silentLog } from '../dist/base/log.js';
 import { composeDocket } from '../dist/compose/docket.js';
-import { composeInline } from '../dist/compose/ports.js';
-import { openTracing } from '../dist/compose/tracing.js';
-import { fixedJobs } from '../dist/define/in-force.js';
-import { loadJobs } from '../dist/define/load.js';
-import { directoryArchive } from '../dist/deliver/directory-archive.js';
-import { orderRun } from '../dist/run/order.js';
+import { composeInline } from '../dist/compose/run-ports.js';
+import { openTracing } from '../dist/compose/tracing/tracing.js';
+import { staticDefinitions } from '../dist/definitions/load/definition-source.js';
+import { directoryArchive } from '../dist/deliver/archive/inline-archive.js';
 import { run } from '../dist/run/run.js';
+import { createRunOrder } from '../dist/run/run-order.js';
+import { loadDefinitions } from '../dist/services/definitions/built-in-kinds.js';
 import { readOptions } from './support/options.mjs';
 import { layOut, ONE_CALL } from './support/processes.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -54,11 +54,11 @@ const reports = Object.fromEntries(
 );
 const settings = { recipients: { domains: ['acme.example'] }, budget: { calls: 1_000, window: 1 } };
 const { folder, jobs: jobsFolder, env, close } = await layOut({ acme: { key: service.key, settings, reports } });
-const jobs = await loadJobs(jobsFolder);
-if (jobs.faults.length > 0) throw new Error(JSON.stringify(jobs.faults));
+const jobs = await loadDefinitions(jobsFolder);
+if (jobs.diagnostics.length > 0) throw new Error(JSON.stringify(jobs.diagnostics));
 
 const tracing = await openTracing({ config: {}, env: process.env, clock: systemClock, log: silentLog });
-const { trace, queueTelemetry } = tracing?.around ?? {};
+const { trace, queueTelemetry } = tracing?.context ?? {};
 const around = (more) => ({
   trace,
   queueTelemetry,
@@ -119,7 +119,10 @@ const requestOf = (name) => ({
 
 /** All runs wait in line, as after a night's slots, and one is made after the other. */
 async function underWorker(name) {
-  const line = await composeDocket(around({ REDIS_URL: redis.url }), { jobs: fixedJobs(jobs), roles: new Set() });
+  const line = await composeDocket(around({ REDIS_URL: redis.url }), {
+    jobs: staticDefinitions(jobs),
+    roles: new Set(),
+  });
   for (let n = 0; n < WARM_UP + runs; n += 1) await line.store.trigger(requestOf(name));
   await line.close();
   const taking = stages();
@@ -144,7 +147,7 @@ async function underWorker(name) {
       }
     };
     composeDocket(around({ REDIS_URL: redis.url }), {
-      jobs: fixedJobs(jobs),
+      jobs: staticDefinitions(jobs),
       roles: new Set(['worker']),
       concurrency: 1,
       observe,
@@ -175,7 +178,7 @@ async function inline(name) {
   };
   const once = async () => {
     const ports = await opened.portsOf(settings);
-    const order = orderRun({
+    const order = createRunOrder({
       ...requestOf(name),
       slot: `trigger:${crypto.randomUUID()}`,
       at: Date.now(),

@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { lastRuns } from './support/lines.mjs';
 import { watchMachine } from './support/machine.mjs';
 import { fillPage } from './support/page.mjs';
 import { OVER } from './support/report.mjs';
+import { lastRuns } from './support/result-lines.mjs';
 import { comparison, formatTable, growthTables } from './support/table.mjs';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));

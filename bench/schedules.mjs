@@ -8,16 +8,17 @@ import { Redis } from 'ioredis';
 import { reportSlotFinder } from '../dist/admin/access/slots.js';
 import { systemClock } from '../dist/base/clock.js';
 import { silentLog } from '../dist/base/log.js';
-import { reportFileSchema } from '../dist/define/definition.js';
-import { NOTHING_GOOD } from '../dist/define/last-good.js';
-import { orgFileSchema } from '../dist/define/org.js';
-import { openRedis } from '../dist/queue/connection.js';
-import { redisCursors } from '../dist/queue/cursors.js';
-import { definitionStore } from '../dist/queue/definition-store.js';
-import { dueMemory, openDue } from '../dist/queue/due.js';
-import { reportsInForce } from '../dist/queue/in-force.js';
-import { schedules } from '../dist/queue/schedules.js';
-import { redisVersions } from '../dist/queue/versions.js';
+import { NO_LAST_KNOWN_GOOD } from '../dist/definitions/load/last-known-good.js';
+import { orgFileSchema } from '../dist/definitions/schema/org-settings.js';
+import { TARGETS } from '../dist/deliver/targets/registry.js';
+import { createActiveReports } from '../dist/queue/definitions/active-reports.js';
+import { redisActiveVersions } from '../dist/queue/definitions/active-versions.js';
+import { definitionStore } from '../dist/queue/definitions/definition-store.js';
+import { jobSchedulers } from '../dist/queue/schedules/job-schedulers.js';
+import { createDueSlotCache, openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
+import { redisScheduleCursors } from '../dist/queue/schedules/schedule-cursors.js';
+import { openRedis } from '../dist/redis/connection.js';
+import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -54,7 +55,7 @@ function jobsOf(count, cronOf) {
     });
     reports.set(`${org}/r${n}`, { ...file, org, report: `r${n}`, digest: n.toString(16).padStart(64, '0') });
   }
-  return { folder: 'jobs', orgs, reports, sources: new Map(), faults: [], kept: new Set(), good: NOTHING_GOOD };
+  return { folder: 'jobs', orgs, reports, sources: new Map(), faults: [], kept: new Set(), good: NO_LAST_KNOWN_GOOD };
 }
 
 const CASES = [
@@ -69,36 +70,37 @@ async function ours(count, cronOf) {
   const redis = await openRedis(server.url, 'worker', silentLog);
   try {
     const jobs = jobsOf(count, cronOf);
-    const inForce = reportsInForce({
+    const inForce = createActiveReports({
+      targets: TARGETS,
       jobs: () => jobs,
-      versions: redisVersions(redis, { prefix: PREFIX }),
-      definitions: definitionStore(redis, { prefix: PREFIX, keepDays: 90 }),
+      versions: redisActiveVersions(redis, { prefix: PREFIX }),
+      definitions: definitionStore(redis, { prefix: PREFIX, keepDays: 90, reportSchema: reportFileSchema }),
       by: 'bench:1',
       clock: systemClock,
       log: silentLog,
     });
-    const registered = schedules(redis, { prefix: PREFIX, clock: systemClock, log: silentLog });
+    const registered = jobSchedulers(redis, { prefix: PREFIX, clock: systemClock, log: silentLog });
     const ports = {
-      cursors: redisCursors(redis, { prefix: PREFIX }),
+      cursors: redisScheduleCursors(redis, { prefix: PREFIX }),
       trigger: () => Promise.reject(new Error('nothing is due here')),
       runs: { skip: async () => false },
       clock: systemClock,
       log: silentLog,
     };
-    const memory = dueMemory();
+    const memory = createDueSlotCache();
     const look = async () => {
-      await inForce.follow();
-      await openDue(inForce.now(), ports, memory);
-      await registered.sync(inForce.now());
+      await inForce.refresh();
+      await openDueSlots(inForce.current(), ports, memory);
+      await registered.sync(inForce.current());
     };
     const { bytes } = await redisStats(redis);
-    const inForceCost = await costOf(() => inForce.adopt(), redis);
-    const ticking = await costOf(() => registered.sync(inForce.now()), redis);
+    const inForceCost = await costOf(() => inForce.activate(), redis);
+    const ticking = await costOf(() => registered.sync(inForce.current()), redis);
     const first = await costOf(look, redis);
     const quiet = await costOf(look, redis);
     const restart = await costOf(async () => {
-      await inForce.adopt();
-      await registered.sync(inForce.now());
+      await inForce.activate();
+      await registered.sync(inForce.current());
     }, redis);
     const find = reportSlotFinder();
     const span = { from: systemClock.now(), limit: 200 };

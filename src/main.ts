@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { exitWith } from './cli/exit.ts';
+import { createProcessIo } from './cli/process-io.ts';
 import { createProgram } from './cli/program.ts';
+import { runProgram } from './cli/run-program.ts';
 
-await exitWith(createProgram());
+const io = createProcessIo();
+process.exitCode = await runProgram(createProgram(io), process.argv.slice(2), io);

@@ -1,7 +1,7 @@
-// The unit and integration tests under other majors of Node, as the registry's `node` package gives them:
+// The fast and the integration tier under other majors of Node, from the registry's `node` package:
 //   npm run test:nodes                 20, 22 and 24
 //   npm run test:nodes -- 24           one of them
-//   npm run test:nodes -- 24 test/base only what Vitest finds under these words
+//   npm run test:nodes -- 24 test/base only the files whose paths hold one of these words
 // Each gets a copy of the files as they are, and installs them itself, so that this checkout stays as it is.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -30,7 +30,8 @@ for (const major of majors) {
     const started = Date.now();
     const steps = [
       ['npm', 'ci'],
-      ['npm', 'test', '--', ...filters],
+      ['npm', 'test', '--', '--passWithNoTests', ...filters],
+      ['npm', 'run', 'test:integration', '--', '--passWithNoTests', ...filters],
     ];
     const failed = steps.find((step) => npx(major, folder, step, { stdio: 'inherit' }).status !== 0);
     const minutes = ((Date.now() - started) / 60_000).toFixed(1);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../dist/demo/redis.js';
+import { freePort } from '../../dist/demo/local-redis.js';
 import { layOut, MAIN, ONE_CALL, startProcess } from './processes.mjs';
 
 /**

@@ -1,7 +1,7 @@
 // The same figures as a peer's sheets: the cells of our workbook as plain values, and the least that makes a sheet
 // readable. The rows are computed while they are written, so that a peer has all memory to itself; ours has to read them
 // from a dataset.
-import { LIST_COLUMNS, listValues, SECTION_COLUMNS, sectionValues } from './pack.mjs';
+import { LIST_COLUMNS, listValues, SECTION_COLUMNS, sectionValues } from './report-data.mjs';
 
 const FORMATS = {
   day: 'ddd d mmm yyyy',

@@ -1,5 +1,5 @@
-import { Secret } from '../../dist/base/secret.js';
-import { createClient } from '../../dist/fetch/client.js';
+import { Secret } from '../../dist/base/secrets/secret.js';
+import { createClient } from '../../dist/fetch/client/compliance-client.js';
 import { startSandbox } from '../../dist/sandbox/sandbox.js';
 
 /** What every call asks: an answer that the service holds, so that only the budget takes time. */

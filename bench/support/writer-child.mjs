@@ -1,8 +1,8 @@
 // One writer, one workload, one process: `node writer-child.mjs <writer> <folder> <sections> <rows>`, sections 0 for a list.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { datasetOf, listTable, sectionTable } from './pack.mjs';
 import { listSheets, sectionSheets } from './peer-sheets.mjs';
+import { datasetOf, listTable, sectionTable } from './report-data.mjs';
 
 const [writer, folder, sections, rows] = process.argv.slice(2);
 

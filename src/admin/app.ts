@@ -1,110 +1,84 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
-import type { Clock } from '../base/clock.ts';
 import { toDocketError } from '../base/error.ts';
-import type { Log } from '../base/log.ts';
-import type { Access } from './access.ts';
-import { addAudit } from './api/audit.ts';
-import { addBudgets } from './api/budgets.ts';
-import { addDefinitions } from './api/definitions.ts';
-import { addDeliveries } from './api/deliveries.ts';
-import { addDocument } from './api/document.ts';
-import { addEvents } from './api/events.ts';
-import { addFiles } from './api/files.ts';
-import { addPauses } from './api/pauses.ts';
-import { addHealth, addMetrics } from './api/probes.ts';
-import { addReports } from './api/reports.ts';
-import { addRuns } from './api/runs.ts';
-import { addSchedules } from './api/schedules.ts';
-import { addTrigger } from './api/trigger.ts';
-import { authenticated } from './auth/authenticate.ts';
-import { knowClient, limitForms } from './auth/client.ts';
-import type { Door, PageDoor } from './auth/door.ts';
+import type { Access } from './access/access.ts';
+import { addAuditRoutes } from './api/audit.ts';
+import { addBudgetRoutes } from './api/budgets.ts';
+import { addDefinitionRoutes } from './api/definitions.ts';
+import { addDeliveryRoutes } from './api/deliveries.ts';
+import { addFileRoutes } from './api/files.ts';
+import { addOpenApiDocument } from './api/openapi-document.ts';
+import { addPauseRoutes } from './api/pauses.ts';
+import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
+import { addReportRoutes } from './api/reports.ts';
+import { addRunEventRoutes } from './api/run-events.ts';
+import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
+import { addScheduleRoutes } from './api/schedules.ts';
+import type { StreamLimiter } from './api/stream-limiter.ts';
+import { type PageAuth, requireToken } from './auth/authenticate.ts';
+import { limitFormSize, resolveClient } from './auth/client.ts';
 import { securityHeaders } from './auth/headers.ts';
 import type { Principal } from './auth/tokens.ts';
-import type { Board } from './board.ts';
-import { type Admin, type Env, notFound } from './env.ts';
-import type { EventStreams } from './event-streams.ts';
-import type { Exposition } from './metrics.ts';
-import { addPage } from './page/app.tsx';
+import type { BullBoard } from './bull-board.ts';
+import { type AdminApp, type Env, notFoundResponse } from './hono-env.ts';
+import { addPage } from './page/page.tsx';
 import { problem, problemOf } from './problem.ts';
-import { refuseInvalid, wholeBody } from './request.ts';
+import { parseRequestBody, validationHook } from './request-validation.ts';
 
-/** One thing that must work for the route to be of use. `detail` is shown to anybody. */
-export interface Check {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail?: string;
-}
-
-/** What every process answers from, whatever its roles. */
-export interface ProbePorts {
-  readonly door: Door;
-  /** What `/readyz` asks; never rejects, and answers soon. */
-  readonly health: () => Promise<readonly Check[]>;
-  readonly metrics: () => Promise<Exposition>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** What the admin route asks of the rest. */
 export interface AdminPorts extends ProbePorts {
-  readonly door: PageDoor;
-  /** What somebody may see and do; asks nothing yet. */
+  readonly auth: PageAuth;
+  /** Creates the access of a principal. */
   readonly access: (principal: Principal) => Access;
-  readonly streams: EventStreams;
-  /** Bull Board, where somebody wants it. */
-  readonly board?: Board | undefined;
-  /** Of Docket, for the document. */
+  readonly streams: StreamLimiter;
+  /** Bull Board, if enabled. */
+  readonly board?: BullBoard | undefined;
+  /** Version of Docket, for the OpenAPI document. */
   readonly version: string;
 }
 
-export type { Admin } from './env.ts';
-
 /** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
-export const createAdmin = (ports: AdminPorts): Admin =>
-  createProbes(ports, {
+export const createAdminApp = (ports: AdminPorts): AdminApp =>
+  createProbeApp(ports, {
     open: (app) => {
-      addDocument(app, ports.version);
-      addPage(app, { ...ports.door, access: ports.access, clock: ports.clock, board: ports.board });
+      addOpenApiDocument(app, ports.version);
+      addPage(app, { ...ports.auth, access: ports.access, clock: ports.clock, bullBoard: ports.board });
     },
     api: (app) => {
-      app.use('/api/*', wholeBody, async (context, next) => {
+      app.use('/api/*', parseRequestBody, async (context, next) => {
         context.set('access', ports.access(context.get('principal')));
         await next();
       });
-      addReports(app);
-      addTrigger(app);
-      addRuns(app);
-      addEvents(app, ports);
-      addFiles(app, ports);
-      addDeliveries(app);
-      addPauses(app);
-      addSchedules(app);
-      addDefinitions(app);
-      addBudgets(app, ports.clock.now);
-      addAudit(app);
+      addReportRoutes(app);
+      addTriggerRoute(app);
+      addRunRoutes(app);
+      addRunEventRoutes(app, ports);
+      addFileRoutes(app, ports);
+      addDeliveryRoutes(app);
+      addPauseRoutes(app);
+      addScheduleRoutes(app);
+      addDefinitionRoutes(app);
+      addBudgetRoutes(app, ports.clock.now);
+      addAuditRoutes(app);
     },
   });
 
-/** What a process has beside the probes. */
-export interface Parts {
-  /** Before anybody is asked for a token. */
-  readonly open?: (app: Admin) => void;
-  readonly api?: (app: Admin) => void;
+export interface AppParts {
+  /** Routes without a token. */
+  readonly open?: (app: AdminApp) => void;
+  readonly api?: (app: AdminApp) => void;
 }
 
-/** `/healthz`, `/readyz` and `/metrics`, and whatever the parts add. */
-export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admin {
+/** `/healthz`, `/readyz` and `/metrics`, and the routes of `parts`. */
+export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}): AdminApp {
   const { log } = ports;
-  const app: Admin = new OpenAPIHono<Env>({ defaultHook: refuseInvalid });
+  const app: AdminApp = new OpenAPIHono<Env>({ defaultHook: validationHook });
 
   app.use(securityHeaders());
-  app.use(knowClient(ports.door), limitForms());
-  addHealth(app, ports);
+  app.use(resolveClient(ports.auth), limitFormSize());
+  addHealthRoutes(app, ports);
   open?.(app);
-  app.use(authenticated(ports.door));
+  app.use(requireToken(ports.auth));
   app.use(
     methodNotAllowed({
       app,
@@ -115,19 +89,19 @@ export function createProbes(ports: ProbePorts, { open, api }: Parts = {}): Admi
 
   api?.(app);
 
-  addMetrics(app, ports);
+  addMetricsRoute(app, ports);
 
-  app.notFound(notFound);
+  app.notFound(notFoundResponse);
   app.onError((thrown, context) => {
     if (thrown instanceof HTTPException) {
       return thrown.status === 413
         ? problem('request.too_large')
         : problem('request.malformed', { detail: 'The body is not JSON.' });
     }
-    // Whoever goes away before the body is there gets no answer, and is nobody's defect.
+    // The client has closed the connection before the body was complete: not an error.
     if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
-    if (error.code === 'request.not_found') return notFound(context);
+    if (error.code === 'request.not_found') return notFoundResponse(context);
     const response = problemOf(error);
     if (response.status >= 500) log.error('A request failed', { path: context.req.path, error: error.toJSON() });
     return response;

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as timeout } from 'node:timers/promises';
 
-/** Time as a parameter: everything that asks for "now" or waits takes one, so that tests can move it. */
+/** Time as a parameter: code that reads the time or waits takes a clock, which tests control. */
 export interface Clock {
   /** Epoch milliseconds, UTC. */
   now(): number;
@@ -8,9 +10,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that also measures durations, which no step of the wall clock touches. */
+/** A clock that also measures durations, unaffected by steps of the wall clock. */
 export interface SteadyClock extends Clock {
-  /** Milliseconds since an instant that only this machine knows: one origin for all its processes. Never steps. */
+  /** Ms since an arbitrary instant, the same for all processes of this machine. Never steps. */
   monotonic(): number;
 }
 
@@ -25,3 +27,56 @@ export const systemClock: SteadyClock = {
     }
   },
 };
+
+/**
+ * Identifies the origin of `SteadyClock.monotonic`: readings may be compared between processes with the same id (the same
+ * boot of the same machine). Where the system gives none, the id is unique to the process.
+ */
+export function bootId(): string {
+  try {
+    // A container may have its own time namespace, with another origin of the monotonic clock.
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/time')}`;
+  } catch {
+    return randomUUID();
+  }
+}
+
+/** A reading of a remote wall clock between two readings of our monotonic clock; ms. */
+export interface WallClockReading {
+  readonly wall: number;
+  readonly sentAt: number;
+  readonly receivedAt: number;
+}
+
+/** Smaller steps (ms) are ignored. */
+const MIN_STEP_MS = 250;
+/** Drift between two clocks, ms per ms; time servers correct it gradually. */
+const MAX_DRIFT = 0.0005;
+
+/**
+ * Detects steps of a remote wall clock by comparing it with our monotonic clock. Each reading gives bounds for the offset of
+ * the two clocks; readings with disjoint bounds are from before and after a step. Network delays only widen the bounds.
+ *
+ * @returns takes readings in any order; returns the step in ms where one shows
+ */
+export function clockStepDetector(): (reading: WallClockReading) => number | undefined {
+  let bounds: { readonly low: number; readonly high: number; readonly at: number } | undefined;
+  return ({ wall, sentAt, receivedAt }) => {
+    // `wall` is truncated to whole milliseconds.
+    const now = { low: wall - receivedAt, high: wall + 1 - sentAt, at: receivedAt };
+    if (bounds === undefined) {
+      bounds = now;
+      return undefined;
+    }
+    const drift = Math.abs(now.at - bounds.at) * MAX_DRIFT;
+    const [low, high] = [bounds.low - drift, bounds.high + drift];
+    const gap = now.low > high ? now.low - high : now.high < low ? now.high - low : 0;
+    if (gap === 0) bounds = { low: Math.max(low, now.low), high: Math.min(high, now.high), at: now.at };
+    else {
+      const step = (now.low + now.high - low - high) / 2;
+      bounds = now;
+      if (Math.abs(gap) >= MIN_STEP_MS) return Math.round(step);
+    }
+    return undefined;
+  };
+}

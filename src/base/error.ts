@@ -1,8 +1,8 @@
-import { diskFaultOf } from './disk-fault.ts';
+import { errnoOf, findDiskFailure } from './errno.ts';
 
 /**
- * Every failure a person may meet, in one table: its stable code, the exit code of the command that
- * meets it, and whether trying again later can help. Codes never change their meaning; messages may.
+ * Every error that is shown to people: its stable code, the exit code of the command, and whether a retry can help. Codes
+ * never change their meaning; messages may.
  *
  * Exit codes: 1 the run or check failed, 2 usage or configuration, 3 held or partly delivered.
  */
@@ -72,45 +72,44 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What the reader of an error needs beside its sentence. Every field is optional because not every failure has it. */
+/** The parts of an error besides its message. */
 export interface ErrorDetail {
-  /** What would have been right, e.g. `an IANA time zone`. */
+  /** E.g. `an IANA time zone`. */
   expected?: string;
-  /** What was there instead, e.g. `"Mars/Olympus"`. Never a secret. */
+  /** The actual value, e.g. `"Mars/Olympus"`. Never a secret. */
   got?: string;
   /** `file:line:column` for definitions, the variable's name for configuration, `METHOD path` for calls. */
   where?: string;
-  /** What the reader should do now, as an imperative sentence. */
+  /** What to do, as an imperative sentence. */
   next?: string;
-  /** The API's `correlation_id`, to be quoted to its support (specification §7). */
+  /** The API's `correlation_id`, for its support (specification §7). */
   correlationId?: string;
-  /** Overrides the table, for a failure that is retryable only in some of its forms. */
+  /** Overrides the table, for codes that are retryable in some cases only. */
   retryable?: boolean;
-  /** Of `archive.*`, where what was asked says it: whether it passes by itself. By the code and the disk when absent. */
-  passes?: boolean;
-  /** Of a 429: how long the service asks to wait, ms. */
+  /** Of `archive.*`: whether the failure is transient. Default: by the code and the disk. */
+  transient?: boolean;
+  /** Of a 429: `Retry-After`, ms. */
   retryAfterMs?: number;
-  /** Of `already_delivered`: the delivery that was found. */
+  /** Of `already_delivered`: the earlier delivery. */
   delivered?: DeliveredJson;
   cause?: unknown;
 }
 
-/** The delivery that an `already_delivered` tells of. */
+/** The earlier delivery of an `already_delivered` error. */
 export interface DeliveredJson {
-  /** The run that delivered. */
   run: string;
   period: { from: string; to: string; timezone: string; label: string };
-  /** ISO 8601, UTC: its last delivery. */
+  /** ISO 8601, UTC, of the last delivery. */
   at: string;
-  /** Mailboxes that have received it. */
+  /** Mailboxes that received it. */
   people: number;
-  /** SFTP servers, buckets and webhooks that have received it. */
+  /** SFTP servers, buckets and webhooks that received it. */
   targets: number;
-  /** Deliveries of the run of which nobody knows whether they arrived. */
+  /** Deliveries in the state `unknown`. */
   uncertain: number;
 }
 
-/** The one error class of Docket. Anything else that is thrown is a defect and is shown as `internal.defect`. */
+/** Docket's only error class. Anything else that is thrown is a defect, shown as `internal.defect`. */
 export class DocketError extends Error {
   override readonly name = 'DocketError';
   readonly code: ErrorCode;
@@ -120,7 +119,7 @@ export class DocketError extends Error {
   readonly next: string | undefined;
   readonly correlationId: string | undefined;
   readonly retryable: boolean;
-  readonly passes: boolean | undefined;
+  readonly transient: boolean | undefined;
   readonly retryAfterMs: number | undefined;
   readonly delivered: DeliveredJson | undefined;
 
@@ -133,7 +132,7 @@ export class DocketError extends Error {
     this.next = detail.next;
     this.correlationId = detail.correlationId;
     this.retryable = detail.retryable ?? ERRORS[code].retryable;
-    this.passes = detail.passes;
+    this.transient = detail.transient;
     this.retryAfterMs = detail.retryAfterMs;
     this.delivered = detail.delivered;
   }
@@ -142,7 +141,7 @@ export class DocketError extends Error {
     return ERRORS[this.code].exit;
   }
 
-  /** Only the fields above, never `cause` or the stack: what may leave the process in a record, a log or an answer. */
+  /** For records, logs and responses: never `cause` or the stack. */
   toJSON(): ErrorJson {
     return {
       code: this.code,
@@ -157,8 +156,12 @@ export class DocketError extends Error {
   }
 }
 
-/** What whatever was thrown says of itself, be it an `Error` or not. */
-export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+/** The message of anything thrown. An `Error` without one, such as an `AggregateError`, gives its code or its name. */
+export const errorMessage = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? nameOf(thrown)) : String(thrown);
+
+/** Libraries set `name` to values other than strings. */
+const nameOf = ({ name }: { readonly name: unknown }): string => (typeof name === 'string' ? name : 'Error');
 
 export interface ErrorJson {
   code: ErrorCode;
@@ -171,21 +174,21 @@ export interface ErrorJson {
   delivered?: DeliveredJson;
 }
 
-/** Anything thrown → a `DocketError`; what we did not foresee becomes `internal.defect` with its cause kept. */
+/** Anything thrown as a `DocketError`: disk failures as `disk.unavailable`, unexpected errors as `internal.defect`. */
 export function toDocketError(thrown: unknown): DocketError {
   if (thrown instanceof DocketError) return thrown;
-  const message = wordsOf(thrown);
-  const fault = diskFaultOf(thrown);
-  if (fault !== undefined) {
-    return new DocketError('disk.unavailable', `A file cannot be used: ${fault.words}.`, {
+  const message = errorMessage(thrown);
+  const failure = findDiskFailure(thrown);
+  if (failure !== undefined) {
+    return new DocketError('disk.unavailable', `File access failed: ${failure.description}.`, {
       got: message,
-      next: 'Free space on the disk, mount it again for writing, or raise the limit of open files.',
+      next: 'Free disk space, remount the disk for writing, or raise the limit of open files.',
       cause: thrown,
     });
   }
-  return new DocketError('internal.defect', `Unexpected failure: ${message}`, {
+  return new DocketError('internal.defect', `Unexpected error: ${message}`, {
     cause: thrown,
-    next: 'This is a defect of Docket: please report it with the log lines around it.',
+    next: 'This is a defect of Docket. Please report it with the surrounding log lines.',
   });
 }
 
@@ -196,10 +199,7 @@ const REDIS_OUTAGES: ReadonlySet<ErrorCode> = new Set([
   'redis.unwritable',
 ]);
 
-/**
- * Redis cannot be used just now, for whatever reason, and may be again without a change to what it holds. Says nothing of
- * the record, the run or the version that was asked for.
- */
+/** Whether Redis is temporarily unusable. Such an error says nothing about the record that was read. */
 export const isRedisOutage = ({ code }: Pick<DocketError, 'code'>): boolean => REDIS_OUTAGES.has(code);
 
 const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
@@ -212,16 +212,16 @@ const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * What files are made in or kept in cannot be used just now: a disk that is full or read-only, an archive that is not
- * mounted or does not answer, or one of another deployment. Says nothing of the run, which waits without spending an attempt.
- * A refusal that stays until somebody mends it (permissions, a name, a store's 403) is none: its run fails, and is told of.
+ * Whether the staging folder or the archive is temporarily unusable: a full or read-only disk, an archive that is not
+ * mounted, does not respond, or belongs to another deployment. The run waits without spending an attempt. Permanent failures
+ * (permissions, a name, HTTP 403) are not outages: the run fails.
  */
 export const isStorageOutage = (error: DocketError): boolean =>
   error.retryable &&
-  (error.passes ??
-    (STORAGE_OUTAGES.has(error.code) || (error.code === 'archive.unwritable' && diskFaultOf(error) !== undefined)));
+  (error.transient ??
+    (STORAGE_OUTAGES.has(error.code) || (error.code === 'archive.unwritable' && findDiskFailure(error) !== undefined)));
 
-/** The error as lines for a terminal: the sentence first, then expected, got, where and what to do. */
+/** For a terminal: the message, then expected, got, correlation id and what to do, one line each. */
 export function formatError(error: DocketError): string {
   const lines = [`${error.where === undefined ? '' : `${error.where}: `}${error.message} [${error.code}]`];
   if (error.expected !== undefined) lines.push(`  expected: ${error.expected}`);
@@ -230,3 +230,12 @@ export function formatError(error: DocketError): string {
   if (error.next !== undefined) lines.push(`  do:       ${error.next}`);
   return lines.join('\n');
 }
+
+/** An error as one line of sentences, for the detail of a delivery. */
+export const errorSentence = ({
+  message,
+  expected,
+  got,
+  next,
+}: Pick<DocketError, 'message' | 'expected' | 'got' | 'next'>): string =>
+  [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');

@@ -1,44 +1,42 @@
 import { pino } from 'pino';
 import type { ErrorJson } from './error.ts';
-import { prettyLine } from './log-line.ts';
-import { logText } from './log-text.ts';
+import { formatPretty } from './text/log-pretty.ts';
 
-/** What a log line may carry beside its sentence. An allow-list: a field that is not named here cannot be logged. */
-export interface LogFields {
-  run?: string;
-  org?: string;
-  report?: string;
-  slot?: string;
-  stage?: string;
-  call?: string;
-  target?: string;
-  delivery?: string;
-  state?: string;
-  status?: number;
-  ms?: number;
-  count?: number;
-  /** Of how many `count` or `attempt` is one. */
-  of?: number;
-  /** Tries of a run that were spent, this one included. */
-  attempt?: number;
-  until?: string;
-  why?: string;
-  /** What happened, by its name in the audit log. */
-  event?: string;
-  /** Name of the token of the admin route: who asked for it. */
-  who?: string;
-  /** Address that it came from. */
-  from?: string;
-  url?: string;
-  /** What the process does: worker, scheduler, admin. */
-  role?: string;
-  path?: string;
-  key?: string;
-  correlation_id?: string;
-  /** Of the trace in which it was said, where traces are kept. */
-  trace_id?: string;
-  error?: ErrorJson;
-}
+/** Names of the text fields of a log line. */
+const TEXT_FIELDS = [
+  'run',
+  'org',
+  'report',
+  'slot',
+  'stage',
+  'call',
+  'target',
+  'delivery',
+  'state',
+  'until',
+  'why',
+  /** Name of the event in the audit log. */
+  'event',
+  /** Name of the admin token, or of the person. */
+  'who',
+  /** Client address. */
+  'from',
+  'url',
+  /** Of the process: worker, scheduler, admin. */
+  'role',
+  'path',
+  'key',
+  'correlation_id',
+  /** Where traces are exported. */
+  'trace_id',
+] as const;
+/** Of the number fields. `of`: total, for `count` or `attempt`. `attempt`: from 1. */
+const NUMBER_FIELDS = ['status', 'ms', 'count', 'of', 'attempt'] as const;
+
+/** Fields of a log line. An allow-list: other fields are dropped. */
+export type LogFields = { [Name in (typeof TEXT_FIELDS)[number]]?: string } & {
+  [Name in (typeof NUMBER_FIELDS)[number]]?: number;
+} & { error?: ErrorJson };
 
 export interface Log {
   debug(message: string, fields?: LogFields): void;
@@ -47,38 +45,9 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-const ALLOWED: ReadonlySet<string> = new Set(
-  Object.keys({
-    run: true,
-    org: true,
-    report: true,
-    slot: true,
-    stage: true,
-    call: true,
-    target: true,
-    delivery: true,
-    state: true,
-    status: true,
-    ms: true,
-    count: true,
-    of: true,
-    attempt: true,
-    until: true,
-    why: true,
-    who: true,
-    event: true,
-    from: true,
-    url: true,
-    role: true,
-    path: true,
-    key: true,
-    correlation_id: true,
-    trace_id: true,
-    error: true,
-  } satisfies Record<keyof LogFields, true>),
-);
+const ALLOWED_FIELDS: ReadonlySet<string> = new Set([...TEXT_FIELDS, ...NUMBER_FIELDS, 'error']);
 
-const OF_ERROR = Object.keys({
+const ERROR_FIELDS = Object.keys({
   code: true,
   message: true,
   expected: true,
@@ -86,47 +55,47 @@ const OF_ERROR = Object.keys({
   where: true,
   next: true,
   correlation_id: true,
-  // Not `delivered`, which is no text: the sentence says it.
+  // Not `delivered`, which is no text; the message has its content.
 } satisfies Record<Exclude<keyof ErrorJson, 'delivered'>, true>);
 
 type Redact = (text: string) => string;
 
-// The types already refuse other fields; this holds at run time too, where a cast or a spread could slip one in.
-const allowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
+// Also at run time: casts and spreads may pass other fields.
+const pickAllowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
-      if (!ALLOWED.has(name)) return [];
-      const kept = name === 'error' ? errorParts(value, redact) : scalar(value, redact);
+      if (!ALLOWED_FIELDS.has(name)) return [];
+      const kept = name === 'error' ? pickErrorFields(value, redact) : sanitizeScalar(value, redact);
       return kept === undefined ? [] : [[name, kept]];
     }),
   );
 
-const scalar = (value: unknown, redact?: Redact): string | number | undefined => {
-  if (typeof value === 'string') return logText(value, redact);
+const sanitizeScalar = (value: unknown, redact?: Redact): string | number | undefined => {
+  if (typeof value === 'string') return sanitizeLogText(value, redact);
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 };
 
-function errorParts(error: unknown, redact?: Redact): Record<string, unknown> | undefined {
+function pickErrorFields(error: unknown, redact?: Redact): Record<string, unknown> | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const parts: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   return Object.fromEntries(
-    OF_ERROR.flatMap((name) => {
+    ERROR_FIELDS.flatMap((name) => {
       const text = parts.get(name);
-      return typeof text === 'string' ? [[name, logText(text, redact)]] : [];
+      return typeof text === 'string' ? [[name, sanitizeLogText(text, redact)]] : [];
     }),
   );
 }
 
 export interface LogOptions {
-  /** Takes out of every text what this process knows to be secret. */
+  /** Removes this process's secrets from every text. */
   readonly redact?: Redact | undefined;
-  /** As a person reads it, in colour or not, rather than JSON. */
+  /** For people instead of JSON. */
   readonly pretty?: { readonly color: boolean } | undefined;
-  /** Where lines go; stderr when absent. */
+  /** Default: stderr. */
   readonly write?: (line: string) => void;
 }
 
-/** JSON lines on stderr: stdout belongs to what a command prints. */
+/** JSON lines on stderr; stdout is for the output of commands. */
 export function stderrLog(level: string, { redact, pretty, write }: LogOptions = {}): Log {
   const stream = write === undefined ? toStderr() : { write };
   const logger = pino(
@@ -136,34 +105,65 @@ export function stderrLog(level: string, { redact, pretty, write }: LogOptions =
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    pretty === undefined ? stream : { write: (line: string) => void stream.write(prettyLine(line, pretty.color)) },
+    pretty === undefined ? stream : { write: (line: string) => void stream.write(formatPretty(line, pretty.color)) },
   );
   const line =
-    (at: 'debug' | 'info' | 'warn' | 'error') =>
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}): void => {
-      if (logger.isLevelEnabled(at)) logger[at](allowed(fields, redact), logText(message, redact));
+      if (logger.isLevelEnabled(level)) logger[level](pickAllowed(fields, redact), sanitizeLogText(message, redact));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-/** So much is kept for a stderr that takes nothing at the moment; what comes on top of it is lost. */
-const MOST_UNWRITTEN = 1 << 20;
+/** Buffered while stderr is blocked; further lines are dropped. */
+const MAX_UNWRITTEN_BYTES = 1 << 20;
 
 function toStderr() {
-  const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN });
-  // A disk that is full would otherwise throw out of each line, and fail the run that says it.
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
+  // On a full disk, every log call would throw and fail its run.
   stream.on('error', () => {});
   return stream;
 }
 
-/** The same log, where every line carries these fields: what belongs to a run is said by its run's log, and cannot forget it. */
-export function logWith(log: Log, own: LogFields | (() => LogFields)): Log {
-  const fieldsOf = typeof own === 'function' ? own : () => own;
+/** A log that adds these fields to every line. */
+export function childLog(log: Log, extra: LogFields | (() => LogFields)): Log {
+  const fieldsOf = typeof extra === 'function' ? extra : () => extra;
   const line =
-    (at: keyof Log) =>
+    (level: keyof Log) =>
     (message: string, fields?: LogFields): void =>
-      log[at](message, { ...fieldsOf(), ...fields });
+      log[level](message, { ...fieldsOf(), ...fields });
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Per value: a server's response must not become a log line. */
+const MAX_CHARACTERS = 1_000;
+
+/** Terminal controls, line ends and direction controls. */
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+
+const URL_PATTERN = /\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s?#"<>]*@)?([^\s?#"<>]*)(\?[^\s#"<>]*)?(#[^\s"<>]*)?/gi;
+
+/**
+ * Makes any text safe for a log line: without known secrets; URLs without user, password, query and fragment; control
+ * characters escaped, which prevents forged lines; truncated to a thousand characters.
+ */
+export function sanitizeLogText(text: string, redact: (text: string) => string = (same) => same): string {
+  // Secrets first: one that is truncated or escaped would not be found.
+  const redacted = redact(text);
+  const short =
+    redacted.length > MAX_CHARACTERS
+      ? `${redacted.slice(0, MAX_CHARACTERS).replace(/\p{Surrogate}$/u, '')}…`
+      : redacted;
+  const stripped = short.includes('://') ? short.replace(URL_PATTERN, stripUrl) : short;
+  return stripped.replace(CONTROL_CHARACTERS, escapeCharacter);
+}
+
+const stripUrl = (_all: string, scheme: string, hostAndPath: string, query?: string): string =>
+  `${scheme}${hostAndPath}${query === undefined ? '' : '?…'}`;
+
+function escapeCharacter(character: string): string {
+  const quoted = JSON.stringify(character).slice(1, -1);
+  return quoted === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : quoted;
+}

@@ -1,44 +1,46 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 import type { Clock } from './clock.ts';
+import { isErrno } from './errno.ts';
+import { MINUTE_MS, SECOND_MS } from './time.ts';
 
-/** What became of a task. `over`: it took more time or memory than it may. `late`: it was not answered in time, for want of a turn or of a thread. `full`: too many are waiting already. */
+/** Result of a task. `exceeded`: its limit of time or memory. `timeout`: no result within `responseTimeoutMs`. `queue_full`: too many tasks wait. */
 export type TaskOutcome<Answer> =
   | { readonly kind: 'done'; readonly answer: Answer }
-  | { readonly kind: 'over'; readonly of: 'time' | 'memory' }
-  | { readonly kind: 'late' }
-  | { readonly kind: 'full' };
+  | { readonly kind: 'exceeded'; readonly limit: 'time' | 'memory' }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'queue_full' };
 
 export interface TaskThread<Task, Answer> {
   /**
-   * Runs a task in the thread. Owners take turns, a task each. Rejects with what the task throws.
-   * @param deadlineMs counted from the task's turn
+   * Runs a task in the thread; owners are served round-robin. Rejects with what the task throws.
+   * @param deadlineMs from the start of the task
    */
   run(owner: string, task: Task, deadlineMs: number): Promise<TaskOutcome<Answer>>;
-  /** Ends the thread; tasks that are not done reject. */
+  /** Terminates the thread; unfinished tasks reject. */
   close(): Promise<void>;
 }
 
-export interface TaskThreadSettings {
+export interface TaskThreadOptions {
   /** The thread's module; it calls `serveTasks`. */
   readonly entry: URL;
   readonly memoryMb: number;
   readonly clock: Clock;
-  /** Tasks that may wait: of one owner, and of all. */
+  /** Maximum of waiting tasks: of one owner, and of all. Default: unlimited. */
   readonly maxWaiting?: { readonly owner: number; readonly all: number };
-  /** From `run` until whoever called it is answered, whatever the task waited for. Without it there is no such limit. */
-  readonly answerMs?: number;
+  /** From `run` to its result, waiting included. Default: unlimited. */
+  readonly responseTimeoutMs?: number;
 }
 
-/** What the thread says: first that it is ready, then an answer for each task. */
+/** Messages of the thread: `ready`, then one for each task. */
 export type ThreadMessage =
   | 'ready'
   | { readonly answer: unknown }
   | { readonly failed: string; readonly exhausted: boolean };
 
-interface Job<Task, Answer> {
+interface QueuedTask<Task, Answer> {
   readonly task: Task;
   readonly deadlineMs: number;
-  readonly isAnswered: () => boolean;
+  readonly isSettled: () => boolean;
   readonly resolve: (outcome: TaskOutcome<Answer>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -48,25 +50,30 @@ interface Thread {
   readonly ready: Promise<void>;
 }
 
-/** Until a thread is ready, on a busy machine too. */
-const READY_MS = 15_000;
-/** A thread without work ends after this, with its memory. */
-const IDLE_MS = 60_000;
+/** For a thread to become ready, also on a busy machine. */
+const READY_TIMEOUT_MS = 15 * SECOND_MS;
+/** A thread without tasks is terminated after this, to free its memory. */
+const IDLE_TIMEOUT_MS = MINUTE_MS;
 const UNLIMITED = { owner: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY };
 
 /**
- * One thread for tasks that may take too long or too much memory. A task that does is given up with the thread, and
- * another thread takes its place. No thread is there before it is needed, and it sees nothing of the environment.
+ * One thread for tasks that may exceed a limit of time or memory. Such a task is terminated with its thread, which is
+ * replaced. The thread is started on demand, with an empty environment.
  */
-export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThread<Task, Answer> {
-  const { entry, memoryMb, clock, maxWaiting = UNLIMITED, answerMs } = settings;
-  // In the order of the owners' turns.
-  const waiting = new Map<string, Job<Task, Answer>[]>();
+export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThread<Task, Answer> {
+  const { entry, memoryMb, clock, maxWaiting = UNLIMITED, responseTimeoutMs } = settings;
+  // By owner, in the order in which they are served.
+  const waiting = new Map<string, QueuedTask<Task, Answer>[]>();
   let count = 0;
   let thread: Thread | undefined;
   let busy = false;
   let closed = false;
   let idle = new AbortController();
+
+  /** Calls `act` after `ms`, unless the signal is aborted before. */
+  const after = (ms: number, signal: AbortSignal, act: () => unknown): void => {
+    clock.sleep(ms, signal).then(act, () => {});
+  };
 
   const start = (): Thread => {
     const worker = new Worker(entry, {
@@ -78,14 +85,13 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
       worker.once('message', () => resolve());
       worker.once('error', reject);
       worker.once('exit', () => reject(new Error(`The thread ${entry.pathname} ended before it was ready.`)));
-      clock.sleep(READY_MS, settled.signal).then(
-        () => reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_MS / 1000} s.`)),
-        () => {},
+      after(READY_TIMEOUT_MS, settled.signal, () =>
+        reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_TIMEOUT_MS / SECOND_MS} s.`)),
       );
     });
-    // Whoever waits for it hears of it.
+    // Callers that wait for it handle the rejection.
     ready.catch(() => {}).finally(() => settled.abort());
-    // It may fail while nobody listens: the next task finds out.
+    // An error between tasks: the next task fails or starts a new thread.
     worker.on('error', () => {});
     const started = { worker, ready };
     worker.on('exit', () => {
@@ -94,60 +100,59 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     return started;
   };
 
-  const drop = async ({ replace = false } = {}): Promise<void> => {
-    const dropped = thread;
+  const terminate = async ({ replace = false } = {}): Promise<void> => {
+    const terminated = thread;
     thread = replace ? start() : undefined;
-    await dropped?.worker.terminate();
+    await terminated?.worker.terminate();
   };
 
-  const ask = (worker: Worker, { task, deadlineMs }: Job<Task, Answer>): Promise<TaskOutcome<Answer>> =>
+  const execute = (worker: Worker, { task, deadlineMs }: QueuedTask<Task, Answer>): Promise<TaskOutcome<Answer>> =>
     new Promise((resolve, reject) => {
       const settled = new AbortController();
       const settle = (act: () => void) => {
         settled.abort();
-        worker.off('message', hear);
-        worker.off('error', fail);
-        worker.off('exit', end);
+        worker.off('message', onMessage);
+        worker.off('error', onError);
+        worker.off('exit', onExit);
         act();
       };
-      const hear = (message: Exclude<ThreadMessage, 'ready'>) =>
+      const onMessage = (message: Exclude<ThreadMessage, 'ready'>) =>
         settle(() => {
-          // What the thread answers is what `serveTasks` was given for this task.
+          // The answer of the function that `serveTasks` was given.
           if ('answer' in message) resolve({ kind: 'done', answer: message.answer as Answer });
-          else if (message.exhausted) resolve({ kind: 'over', of: 'memory' });
+          else if (message.exhausted) resolve({ kind: 'exceeded', limit: 'memory' });
           else reject(new Error(message.failed));
         });
-      const fail = (error: Error) =>
-        settle(() => (isOutOfMemory(error) ? resolve({ kind: 'over', of: 'memory' }) : reject(error)));
-      const end = () => settle(() => reject(new Error(`The thread ${entry.pathname} ended.`)));
-      worker.on('message', hear);
-      worker.on('error', fail);
-      worker.on('exit', end);
-      clock.sleep(deadlineMs, settled.signal).then(
-        () => settle(() => resolve({ kind: 'over', of: 'time' })),
-        () => {},
-      );
+      const onError = (error: Error) =>
+        settle(() =>
+          isErrno(error, 'ERR_WORKER_OUT_OF_MEMORY') ? resolve({ kind: 'exceeded', limit: 'memory' }) : reject(error),
+        );
+      const onExit = () => settle(() => reject(new Error(`The thread ${entry.pathname} ended.`)));
+      worker.on('message', onMessage);
+      worker.on('error', onError);
+      worker.on('exit', onExit);
+      after(deadlineMs, settled.signal, () => settle(() => resolve({ kind: 'exceeded', limit: 'time' })));
       worker.postMessage(task);
     });
 
-  const serve = async (job: Job<Task, Answer>): Promise<void> => {
+  const runTask = async (job: QueuedTask<Task, Answer>): Promise<void> => {
     try {
       thread ??= start();
       const { worker, ready } = thread;
       await ready;
-      if (job.isAnswered()) return;
-      const outcome = await ask(worker, job);
+      if (job.isSettled()) return;
+      const outcome = await execute(worker, job);
       job.resolve(outcome);
-      if (outcome.kind !== 'over') return;
-      // The next one starts while this one ends.
-      await drop({ replace: !closed });
+      if (outcome.kind !== 'exceeded') return;
+      // The replacement starts while this thread ends.
+      await terminate({ replace: !closed });
     } catch (error) {
       job.reject(error);
-      await drop();
+      await terminate();
     }
   };
 
-  const next = (): Job<Task, Answer> | undefined => {
+  const next = (): QueuedTask<Task, Answer> | undefined => {
     const [first] = waiting;
     if (first === undefined) return undefined;
     const [owner, jobs] = first;
@@ -158,7 +163,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     return job;
   };
 
-  const withdraw = (owner: string, job: Job<Task, Answer>): void => {
+  const withdraw = (owner: string, job: QueuedTask<Task, Answer>): void => {
     const jobs = waiting.get(owner) ?? [];
     const others = jobs.filter((other) => other !== job);
     count -= jobs.length - others.length;
@@ -170,13 +175,10 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
     if (busy) return;
     busy = true;
     idle.abort();
-    for (let job = next(); job !== undefined; job = next()) await serve(job);
+    for (let job = next(); job !== undefined; job = next()) await runTask(job);
     busy = false;
     idle = new AbortController();
-    clock.sleep(IDLE_MS, idle.signal).then(
-      () => (busy ? undefined : drop()),
-      () => {},
-    );
+    after(IDLE_TIMEOUT_MS, idle.signal, () => (busy ? undefined : terminate()));
   };
 
   return {
@@ -184,12 +186,12 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
       new Promise((resolve, reject) => {
         if (closed) return reject(new Error('The thread is closed.'));
         const own = waiting.get(owner) ?? [];
-        if (own.length >= maxWaiting.owner || count >= maxWaiting.all) return resolve({ kind: 'full' });
+        if (own.length >= maxWaiting.owner || count >= maxWaiting.all) return resolve({ kind: 'queue_full' });
         const answered = new AbortController();
-        const job: Job<Task, Answer> = {
+        const job: QueuedTask<Task, Answer> = {
           task,
           deadlineMs,
-          isAnswered: () => answered.signal.aborted,
+          isSettled: () => answered.signal.aborted,
           resolve: (outcome) => {
             answered.abort();
             resolve(outcome);
@@ -201,15 +203,12 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
         };
         waiting.set(owner, [...own, job]);
         count += 1;
-        if (answerMs !== undefined) {
-          clock.sleep(answerMs, answered.signal).then(
-            () => {
-              withdraw(owner, job);
-              // Its turn may have come: then it goes on until its deadline, and the thread is not lost for the next one.
-              job.resolve({ kind: 'late' });
-            },
-            () => {},
-          );
+        if (responseTimeoutMs !== undefined) {
+          after(responseTimeoutMs, answered.signal, () => {
+            withdraw(owner, job);
+            // A running task continues until its deadline, so that the thread is not terminated.
+            job.resolve({ kind: 'timeout' });
+          });
         }
         void work();
       }),
@@ -218,10 +217,25 @@ export function taskThread<Task, Answer>(settings: TaskThreadSettings): TaskThre
       for (const job of [...waiting.values()].flat()) job.reject(new Error('The thread is closed.'));
       waiting.clear();
       count = 0;
-      await drop();
+      await terminate();
       idle.abort();
     },
   };
 }
 
-const isOutOfMemory = (error: Error): boolean => 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+/** The thread's side of `taskThread`: processes one task after the other. */
+export function serveTasks<Task, Answer>(answer: (task: Task) => Answer): void {
+  const port = parentPort;
+  if (port === null) throw new Error('serveTasks runs in a worker thread only.');
+  const post = (message: ThreadMessage) => port.postMessage(message);
+  port.on('message', (task: Task) => {
+    try {
+      post({ answer: answer(task) });
+    } catch (thrown) {
+      // A RangeError: the stack or an array exceeded the memory.
+      const exhausted = thrown instanceof RangeError;
+      post({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), exhausted });
+    }
+  });
+  post('ready');
+}

@@ -1,49 +1,48 @@
-/** What a span may say. An allow-list, as in the log: never a secret, nor the address of anybody who gets a report. */
-export interface TraceFields {
+/** Attributes of spans. An allow-list, as in the log: no secrets and no recipients' addresses. */
+export interface SpanAttributes {
   run?: string;
   org?: string;
   report?: string;
   slot?: string;
-  /** What asked for the run: `schedule`, `on_demand`, … */
+  /** `schedule`, `on_demand`, … */
   trigger?: string;
   attempt?: number;
-  /** How it ended: of a run its state or that it sleeps, of a delivery its state. */
+  /** How it ended: a run's state or `snoozed`, a delivery's state. */
   state?: string;
   target?: string;
   delivery?: string;
   count?: number;
-  /** Of a request: its method, its path without the query, the server's name, the answer's status. */
+  /** Of a request: its method, path without query, server name, and the response's status. */
   method?: string;
   path?: string;
   server?: string;
   status?: number;
   correlation_id?: string;
-  /** Code of the error with which it ended; the span then counts as failed. */
+  /** Error code; the span counts as failed. */
   error?: string;
 }
 
-/** `producer`: puts work in line. `client`: asks another server. `server`: answers a request. */
+/** `producer`: enqueues work. `client`: sends a request. `server`: handles a request. */
 export type SpanKind = 'internal' | 'producer' | 'client' | 'server';
 
-export interface SpanSpec extends TraceFields {
+export interface SpanOptions extends SpanAttributes {
   readonly name: string;
   readonly kind?: SpanKind;
-  /** W3C `traceparent` of a span of another process in which this one stands; the one that is open here when absent. */
+  /** W3C `traceparent` of a parent in another process. Default: the span that is open here. */
   readonly parent?: string | undefined;
 }
 
-/** Says more of the span while it is open. */
-export type TellSpan = (more: TraceFields) => void;
+export type SetSpanAttributes = (more: SpanAttributes) => void;
 
-/** Where spans go. A parameter, like the clock: without one nothing is measured, and nothing is loaded. */
+/** Creates spans. */
 export interface Trace {
-  /** Does the work in a span of its own, in which all spans stand that the work opens. What is thrown passes. */
-  span<Value>(spec: SpanSpec, work: (tell: TellSpan) => Promise<Value>): Promise<Value>;
-  /** W3C `traceparent` of the span that is open here, to be carried to another process; undefined where none is. */
-  parent(): string | undefined;
+  /** Runs the work in a new span, the parent of all spans that the work opens. Errors are rethrown. */
+  span<Value>(spec: SpanOptions, work: (setAttributes: SetSpanAttributes) => Promise<Value>): Promise<Value>;
+  /** W3C `traceparent` of the open span, for another process; undefined without one. */
+  traceparent(): string | undefined;
 }
 
-const untold: TellSpan = () => {};
+const ignoreAttributes: SetSpanAttributes = () => {};
 
 /** No spans. */
-export const noTrace: Trace = { span: (_spec, work) => work(untold), parent: () => undefined };
+export const noTrace: Trace = { span: (_spec, work) => work(ignoreAttributes), traceparent: () => undefined };

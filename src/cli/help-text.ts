@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 
-/** What stands below a command's options: the sections that every command's help is made of. */
+/** The help text below a command's options, by section. */
 export interface HelpText {
-  /** Paragraphs, their lines joined where they are prose. */
-  readonly words: readonly string[];
-  /** Variables and other things of the environment that it reads; empty when there is nothing to be said. */
+  /** Lines of prose are joined. */
+  readonly paragraphs: readonly string[];
+  /** The variables that it reads; may be empty. */
   readonly environment: string;
   readonly exitCodes: string;
-  /** Commands as one would type them, some with a word on what they do behind two spaces. */
+  /** Commands, some followed by two spaces and a comment. */
   readonly examples: readonly string[];
 }
 
-/** Reads the help of a command as it is printed. A section begins with `Environment:`, `Exit codes:` or `Examples:` and ends with a blank line. */
+/** Parses the printed help of a command. Sections begin with `Environment:`, `Exit codes:` or `Examples:`, and end with a blank line. */
 export function helpTextOf(command: Command): HelpText {
   let printed = '';
   command.configureOutput({
@@ -28,9 +28,9 @@ export function helpTextOf(command: Command): HelpText {
     .filter((block) => block !== '');
   const sectionOf = (name: RegExp) => blocks.find((block) => name.test(block))?.replace(name, '') ?? '';
   return {
-    words: blocks.filter((block) => !/^(Environment|Exit codes|Examples?):/.test(block)).map(unwrapped),
-    environment: unwrapped(sectionOf(/^Environment: */)),
-    exitCodes: unwrapped(sectionOf(/^Exit codes: */)),
+    paragraphs: blocks.filter((block) => !/^(Environment|Exit codes|Examples?):/.test(block)).map(joinLines),
+    environment: joinLines(sectionOf(/^Environment: */)),
+    exitCodes: joinLines(sectionOf(/^Exit codes: */)),
     examples: sectionOf(/^Examples?:\n/)
       .replaceAll(/\s*\\\n\s*/g, ' ')
       .split('\n')
@@ -39,5 +39,5 @@ export function helpTextOf(command: Command): HelpText {
   };
 }
 
-/** Lines that are wrapped for a terminal as one; those that are set in, such as code, stay as they are. */
-const unwrapped = (block: string): string => block.replace(/\n(?! )/g, ' ');
+/** Joins wrapped lines; indented ones, such as code, stay. */
+const joinLines = (block: string): string => block.replace(/\n(?! )/g, ' ');

@@ -1,81 +1,90 @@
-import { type AccessPorts, accessOf } from '../admin/access/access-of.ts';
+import { statfs } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type AccessPorts, createAccess } from '../admin/access/create-access.ts';
 import { reportSlotFinder } from '../admin/access/slots.ts';
-import { createAdmin, createProbes } from '../admin/app.ts';
-import { type Audit, redisAudit } from '../admin/auth/audit.ts';
-import type { Door } from '../admin/auth/door.ts';
-import { countGuesses } from '../admin/auth/guesses.ts';
-import { rateLimit } from '../admin/auth/rate-limit.ts';
+import { createStreamLimiter } from '../admin/api/stream-limiter.ts';
+import { createAdminApp, createProbeApp } from '../admin/app.ts';
+import type { Auth } from '../admin/auth/authenticate.ts';
+import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
+import { createRateLimit } from '../admin/auth/rate-limit.ts';
 import { redisSessions } from '../admin/auth/sessions.ts';
-import { noTokens, tokenFile } from '../admin/auth/token-file.ts';
-import { openBoard } from '../admin/board.ts';
-import { eventStreams } from '../admin/event-streams.ts';
-import type { Metrics } from '../admin/metrics.ts';
+import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
+import { openBullBoard } from '../admin/bull-board.ts';
+import type { AdminApp } from '../admin/hono-env.ts';
+import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
-import { NO_ADDRESSES } from '../base/address-list.ts';
+import type { AppContext } from '../base/context.ts';
+import { version } from '../base/context.ts';
+import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
-import { version } from '../base/version.ts';
-import type { JobsInForce } from '../define/in-force.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import { lastGood } from '../queue/in-force.ts';
-import { redisLive } from '../queue/live.ts';
-import { owedNotices } from '../queue/owed-notices.ts';
-import { redisVersions } from '../queue/versions.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import type { Trace } from '../base/trace.ts';
+import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { targetOf } from '../definitions/schema/kinds.ts';
+import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
+import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
+import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
+import { redisLiveProgress } from '../queue/runs/live-progress.ts';
+import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
+import { RETENTION_DAYS } from '../redis/keys.ts';
+import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
+import { sharedBudgets } from '../services/budgets/budgets.ts';
+import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
+import { startValidationThread } from '../services/definitions/definition-threads.ts';
+import { loadReleasePreview } from '../services/runs/release-preview.ts';
+import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { openArchive } from './archive.ts';
-import { budgetLines } from './budget-lines.ts';
-import { sharedBudgets } from './budgets.ts';
-import { bindDecisions } from './decisions.ts';
-import { postedThread } from './definition-threads.ts';
+import { composePlanExplainer } from './catalogs.ts';
+import { composeDecisionService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
-import { heldPack } from './held-pack.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import { packsOf } from './packs.ts';
-import { planningOf } from './planning.ts';
-import type { Surroundings } from './ports.ts';
-import { tracedRequests } from './traced-requests.ts';
 
 /**
- * What a process answers over HTTP: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role
- * `admin`. Throws `config.invalid` when it cannot listen or the tokens cannot be read.
+ * The HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role `admin`.
+ * Throws `config.invalid` when it cannot listen or read the tokens.
  *
- * @param metrics those that observe this process
+ * @param metrics the metrics of this process
  */
 export async function composeAdmin(
-  around: Surroundings,
-  jobs: JobsInForce,
-  { store, identity, health, readings }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'readings'>,
+  context: AppContext,
+  jobs: DefinitionSource,
+  {
+    store,
+    identity,
+    health,
+    metricsSnapshot,
+  }: Pick<RunningDocket, 'store' | 'identity' | 'health' | 'metricsSnapshot'>,
   metrics: Metrics,
   { api }: { readonly api: boolean },
 ): Promise<AdminServer> {
-  const { config, clock, log } = around;
+  const { config, clock, log } = context;
   const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const door = await openDoor(around);
-  const probes = { door, health, metrics: () => metrics.scrape(readings), clock, log };
-  const listening = { host, port, log, proxies: door.proxies };
-  if (!api) return listenAdmin(createProbes(probes), listening);
+  const auth = await openAuth(context);
+  const probes = { auth, health, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
+  const listening = { host, port, log, proxies: auth.proxies };
+  if (!api) return listenAdmin(createProbeApp(probes), listening);
   const scope = createScope();
   try {
     const { redis, prefix } = store;
-    const audit = redisAudit(redis, { prefix, clock, log });
-    const ports = openPorts(around, jobs, { store, identity }, audit, scope);
+    const audit = redisAuditLog(redis, { prefix, clock, log });
+    const ports = openAccessPorts(context, jobs, { store, identity }, audit, scope);
     const board =
-      config.DOCKET_ADMIN_BULL_BOARD === 'on'
-        ? scope.use(await openBoard(redis, { prefix }), (opened) => opened.close())
-        : undefined;
-    const streams = eventStreams();
-    const { tokens, guesses } = door;
-    const app = createAdmin({
+      config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
+    const streams = createStreamLimiter();
+    const { tokens, loginThrottle } = auth;
+    const app = createAdminApp({
       ...probes,
-      door: { ...door, sessions: redisSessions({ redis, prefix, tokens, guesses, audit, clock }) },
-      access: (principal) => accessOf(ports, principal),
+      auth: { ...auth, sessions: redisSessions({ redis, prefix, tokens, loginThrottle, audit, clock }) },
+      access: (principal) => createAccess(ports, principal),
       streams,
       board,
       version: version(),
     });
-    const traced = tracedRequests(app, around.trace);
-    const server = scope.use(await listenAdmin(traced, listening), (opened) => opened.close());
-    // Before the server: it would wait for them.
-    scope.use(streams, (opened) => opened.close());
+    const traced = tracedRequests(app, context.trace);
+    const server = scope.add(await listenAdmin(traced, listening));
+    // Close the streams before the server, which waits for them.
+    scope.add(streams);
     return { ...server, close: () => scope.close() };
   } catch (error) {
     await scope.close();
@@ -83,73 +92,130 @@ export async function composeAdmin(
   }
 }
 
-/** Who is let in. */
-async function openDoor({ config, clock, log }: Surroundings): Promise<Door> {
+async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
   return {
-    tokens: file === undefined ? noTokens(log) : await tokenFile(file, { clock, log }),
-    guesses: countGuesses({ clock, log }),
-    limit: rateLimit(config.DOCKET_ADMIN_RATE, clock),
+    tokens: file === undefined ? noTokens(log) : await watchTokenFile(file, { clock, log }),
+    loginThrottle: createLoginThrottle({ clock, log }),
+    limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
     names: [host.toLowerCase(), ...names],
   };
 }
 
-/** What stands behind all that somebody may see and do. */
-function openPorts(
-  around: Surroundings,
-  jobs: JobsInForce,
+/** The ports behind `Access`. */
+function openAccessPorts(
+  context: AppContext,
+  jobs: DefinitionSource,
   { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
-  audit: Audit,
+  audit: AuditLog,
   scope: Scope,
 ): AccessPorts {
-  const { clock, log } = around;
+  const { clock, log } = context;
   const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
-  const versions = redisVersions(redis, { prefix });
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const { archive, shelf, signing } = openArchive(around, scope, identity);
-  const secrets = secretSource(around.env, around);
+  const versions = redisActiveVersions(redis, { prefix });
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
+  const { archive, storage, signing } = openArchive(context, scope, identity);
+  const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
-  const planning = planningOf(around, { redis, prefix, orgs: () => jobs.now().orgs, belongsTo: identity.known }, scope);
-  const posted = scope.use(postedThread({ clock, catalogOf: planning.catalogIfHeld }), (opened) => opened.close());
+  const explainer = composePlanExplainer(
+    context,
+    { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
+    scope,
+  );
+  const validation = scope.add(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }));
   return {
-    jobs: jobs.now,
+    jobs: jobs.current,
     lastGood: async (name) => {
       const version = (await versions.read()).get(name);
-      return version && lastGood(name, version, { jobs: jobs.now(), definitions, log });
+      return version && lastGoodVersion(name, version, { jobs: jobs.current(), definitions, targets: TARGETS, log });
     },
     trigger,
     runs,
-    decisions: bindDecisions({
+    decisions: composeDecisionService({
       runs,
       queue,
       ledger,
-      owed: owedNotices(redis, { prefix }),
+      noticeOutbox: redisNoticeOutbox(redis, { prefix }),
       archive,
-      shelf,
+      storage,
       definitions,
       clock,
       log,
     }),
     pauses,
-    packs: packsOf(shelf, signing),
-    heldPack: (run) =>
-      heldPack(run, {
+    archivedFiles: createRunFileReader(storage, signing),
+    heldRun: (run) =>
+      loadReleasePreview(run, {
         definitions,
         archive,
         ledger,
         secrets,
         clock,
-        settingsNow: (org) => jobs.now().orgs.get(org),
-        workingDirectory: around.workingDirectory,
+        settingsNow: (org) => jobs.current().orgs.get(org),
+        workingDirectory: context.workingDirectory,
       }),
     audit,
-    live: redisLive(redis, { prefix }),
+    live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),
-    lines: (orgs) => budgetLines(orgs, { secrets, budgetOf, inForce: jobs.now().orgs.values(), clock }),
-    planning,
-    checkText: posted.check,
+    budgetsOf: (orgs) => budgetOverview(orgs, { secrets, budgetOf, activeOrgs: jobs.current().orgs.values(), clock }),
+    explainer,
+    checkText: validation.validate,
     clock,
+  };
+}
+
+/** Process labels and disk of the metrics. @param keeps whether the process writes to the archive */
+export function processInfo(
+  { config, clock }: Pick<AppContext, 'config' | 'clock'>,
+  { keeps }: { readonly keeps: boolean },
+  targets = TARGETS,
+): ProcessInfo {
+  const location = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
+  const facts = { version: version(), clock, targetKinds: targets.map(({ kind }) => kind) };
+  if (!keeps || location.kind !== 'directory') return facts;
+  return {
+    ...facts,
+    disk: async () => {
+      const { bavail, blocks, bsize } = await statfs(location.folder);
+      return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
+    },
+  };
+}
+
+/** The series that start at 0: every organization with the kinds of targets of its reports. */
+export function expectedSeries(
+  { orgs, reports }: Pick<Definitions, 'orgs' | 'reports'>,
+  targets = TARGETS,
+): readonly ExpectedSeries[] {
+  const kinds = new Map([...orgs.keys()].map((org) => [org, new Set<string>()]));
+  for (const { org, deliveries } of reports.values()) {
+    for (const delivery of deliveries) {
+      kinds.get(org)?.add(targetOf(delivery, targets).target.kind);
+    }
+  }
+  return [...kinds].map(([org, of]) => ({ org, kinds: of }));
+}
+
+/**
+ * Traces requests that may change something, in the caller's trace if there is a `traceparent`. Reads are not traced: a
+ * polling page would dominate the traces.
+ */
+export function tracedRequests(app: Pick<AdminApp, 'fetch'>, trace: Trace | undefined): Pick<AdminApp, 'fetch'> {
+  if (trace === undefined) return app;
+  return {
+    fetch: (request, ...rest) => {
+      const { method, headers, url } = request;
+      if (method === 'GET' || method === 'HEAD') return app.fetch(request, ...rest);
+      const parent = headers.get('traceparent') ?? undefined;
+      const span = { name: method, kind: 'server', method, path: new URL(url).pathname, parent } as const;
+      return trace.span(span, async (setAttributes) => {
+        const response = await app.fetch(request, ...rest);
+        const { status } = response;
+        setAttributes({ status, ...(status < 500 ? {} : { error: String(status) }) });
+        return response;
+      });
+    },
   };
 }

@@ -1,84 +1,80 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Check } from '../admin/app.ts';
-import { redisAudit } from '../admin/auth/audit.ts';
-import type { Readings } from '../admin/metrics.ts';
+import type { AppContext } from '../base/context.ts';
 import { isRedisOutage, toDocketError } from '../base/error.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import { createScope, type Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
-import type { Jobs } from '../define/load.ts';
-import { PRESENT_EVERY_MS, redisPresence } from '../queue/presence.ts';
-import { startReconciler } from '../queue/reconciler.ts';
-import { identityPorts } from './archive.ts';
-import { sharedBudgets } from './budgets.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { PROCESS_HEARTBEAT_INTERVAL_MS, redisProcessRegistry } from '../queue/process-registry.ts';
+import { redisAuditLog } from '../services/audit-log.ts';
+import { sharedBudgets } from '../services/budgets/budgets.ts';
 import {
   type Adopter,
   adoptDeployment,
   confirmIdentity,
   type DeploymentIdentity,
   deploymentIdentity,
-} from './deployment-identity.ts';
-import type { Surroundings } from './ports.ts';
-import { readNow } from './readings.ts';
+} from '../services/deployment/deployment-identity.ts';
+import { type MetricsSnapshot, readMetricsSnapshot } from '../services/deployment/metrics-snapshot.ts';
+import { type HealthCheck, monitorStorage, redisProbe } from '../services/deployment/storage-health.ts';
+import { identityPorts } from './archive.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
-import { watchStorage } from './storage-health.ts';
-import { redisProbe } from './storage-probes.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { openWorker, type WorkerSettings } from './worker.ts';
 
-/** What a process may do; any number of processes may do each, against one Redis. */
+/** Roles of a process. Any number of processes may have each role. */
 export const ROLES = ['worker', 'scheduler', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
   /** All when absent. */
   readonly roles?: ReadonlySet<Role>;
-  /** Joins Redis, archive and definitions that do not belong together, on purpose. */
+  /** Joins Redis, archive and definitions of different deployments. */
   readonly adopt?: Adopter;
 }
 
-/** A process's roles, at work. */
 export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
-  /** What `/readyz` asks: Redis, the definitions, each role and what they write to; never rejects. */
-  readonly health: () => Promise<readonly Check[]>;
-  /** What the metrics tell of all processes; throws `redis.unreachable`. */
-  readonly readings: () => Promise<Readings>;
-  /** Lets runs in hand end for a while, hands over the rest, closes everything. */
+  /** The checks of `/readyz`: Redis, definitions, roles and storage. Never rejects. */
+  readonly health: () => Promise<readonly HealthCheck[]>;
+  /** Throws `redis.unreachable`. */
+  readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
+  /** Lets running runs finish for a while, requeues the rest, closes everything. */
   close(): Promise<void>;
 }
 
 /**
- * Opens what the process's roles need against one Redis; the role `admin` needs the store alone, and `composeAdmin` its
- * route. On a failed start everything that was opened is closed.
+ * Opens the roles of a process. The role `admin` needs only the store; `composeAdmin` opens its server. A failed start
+ * closes everything.
  * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
  */
-export async function composeDocket(around: Surroundings, settings: DocketSettings): Promise<RunningDocket> {
+export async function composeDocket(context: AppContext, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
   try {
-    return await open(around, settings, scope);
+    return await openRoles(context, settings, scope);
   } catch (error) {
     await scope.close();
     throw error;
   }
 }
 
-async function open(around: Surroundings, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
+async function openRoles(context: AppContext, settings: DocketSettings, scope: Scope): Promise<RunningDocket> {
   const { jobs, roles = new Set(ROLES) } = settings;
-  const store = await openStore(around, settings, scope);
-  const identity = await startIdentity(around, settings, roles, store, scope);
-  const checks: (() => readonly Check[])[] = [];
+  const store = await openStore(context, settings, scope);
+  const identity = await startIdentity(context, settings, roles, store, scope);
+  const checks: (() => readonly HealthCheck[])[] = [];
   const probes = [redisProbe(store.redis, store.prefix)];
-  const redisWrites = await watchStorage(probes, around, scope, settings.observeStorage);
-  if (roles.has('worker')) checks.push(await openWorker(around, settings, store, identity, scope));
+  const redisWrites = await monitorStorage(probes, context, scope, settings.observeStorage);
+  if (roles.has('worker')) checks.push(await openWorker(context, settings, store, identity, scope));
   if (roles.has('scheduler')) {
-    const scheduler = await openScheduler(around, settings, store, scope);
+    const scheduler = await openScheduler(context, settings, store, scope);
     checks.push(() => [scheduler()]);
   }
   checks.push(redisWrites.checks);
-  sayPresent(around, { roles, checks, identity }, store, scope);
-  const { clock, env } = around;
+  startHeartbeat(context, { roles, checks, identity }, store, scope);
+  const { clock, env } = context;
   const budgets = sharedBudgets(store.redis, store.prefix, clock);
   return {
     store,
@@ -88,73 +84,79 @@ async function open(around: Surroundings, settings: DocketSettings, scope: Scope
         () => ({ name: 'redis', ok: true }),
         (thrown: unknown) => ({ name: 'redis', ok: false, detail: toDocketError(thrown).message }),
       ),
-      definitionsCheck(jobs.now()),
+      definitionsCheck(jobs.current()),
       ...identityCheck(identity),
       ...checks.flatMap((check) => check()),
     ],
-    readings: () => readNow({ ...store, jobs: jobs.now(), budgets, secrets: secretSource(env, around), clock }),
+    metricsSnapshot: () =>
+      readMetricsSnapshot({ ...store, jobs: jobs.current(), budgets, secrets: secretSource(env, context), clock }),
     close: () => scope.close(),
   };
 }
 
-/** Compares Redis with the archive before anything is done with either. A scheduler alone may have no archive. */
+/** Compares Redis with the archive before either is used. A scheduler may have no archive. */
 async function startIdentity(
-  around: Surroundings,
+  context: AppContext,
   { adopt }: Pick<DocketSettings, 'adopt'>,
   roles: ReadonlySet<Role>,
   { redis, prefix, runs }: Store,
   scope: Scope,
 ): Promise<DeploymentIdentity> {
-  const { clock, log } = around;
+  const { clock, log } = context;
   const writes = roles.has('worker') || roles.has('admin');
-  const ports = identityPorts(around, { redis, prefix, runs, writes }, scope);
-  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAudit(redis, { prefix, clock, log }), adopt);
+  const ports = identityPorts(context, { redis, prefix, runs, writes }, scope);
+  if (adopt !== undefined && writes) await adoptDeployment(ports, redisAuditLog(redis, { prefix, clock, log }), adopt);
   const identity = deploymentIdentity(ports);
   await identity.start();
   return identity;
 }
 
-/** Said only while it fails. */
-const identityCheck = (identity: DeploymentIdentity): readonly Check[] => {
+/** Present only while it fails. */
+const identityCheck = (identity: DeploymentIdentity): readonly HealthCheck[] => {
   const conflict = identity.conflict();
   return conflict === undefined ? [] : [{ name: 'identity', ok: false, detail: conflict.message }];
 };
 
-/** Says again and again, until the scope closes, which of the process's roles are at work: others count them. */
-function sayPresent(
-  { clock, log }: Surroundings,
+/** Registers the healthy roles of the process periodically, until the scope closes. */
+function startHeartbeat(
+  { clock, log }: AppContext,
   {
     roles,
     checks,
     identity,
   }: {
     readonly roles: ReadonlySet<Role>;
-    readonly checks: readonly (() => readonly Check[])[];
+    readonly checks: readonly (() => readonly HealthCheck[])[];
     readonly identity: DeploymentIdentity;
   },
   { redis, prefix }: Store,
   scope: Scope,
 ): void {
   const self = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
-  const presence = redisPresence(redis, { prefix, self });
-  // That Redis is away is said by whoever has work there; a process that is not heard of is what is meant then.
-  const whileAway = (thrown: unknown) => {
+  const registry = redisProcessRegistry(redis, { prefix, self });
+  // An outage is reported elsewhere, and a missing heartbeat is the correct result of it.
+  const ignoreOutage = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };
-  const tell = async () => {
-    const found = checks.flatMap((check) => check());
-    const atWork = [...roles].filter((role) => found.find(({ name }) => name === role)?.ok ?? true);
-    await presence.tell(atWork).catch(whileAway);
+  const sendHeartbeat = async () => {
+    const results = checks.flatMap((check) => check());
+    const healthyRoles = [...roles].filter((role) => results.find(({ name }) => name === role)?.ok ?? true);
+    await registry.heartbeat(healthyRoles).catch(ignoreOutage);
   };
-  const telling = startReconciler({ steps: [tell, confirmIdentity(identity)], clock, log, everyMs: PRESENT_EVERY_MS });
-  scope.use(telling, async (opened) => {
+  const heartbeats = startPeriodicTasks({
+    steps: [sendHeartbeat, confirmIdentity(identity)],
+    clock,
+    log,
+    everyMs: PROCESS_HEARTBEAT_INTERVAL_MS,
+  });
+  scope.use(heartbeats, async (opened) => {
     await opened.close();
-    await presence.leave().catch(whileAway);
+    await registry.leave().catch(ignoreOutage);
   });
 }
 
-const definitionsCheck = ({ reports, faults, kept }: Jobs): Check => ({
+const definitionsCheck = ({ reports, diagnostics, usingLastKnownGood }: Definitions): HealthCheck => ({
   name: 'definitions',
   ok: reports.size > 0,
-  detail: `${reports.size} loaded, ${faults.length} faults${kept.size === 0 ? '' : `, ${kept.size} on the last good version`}`,
+  detail: `${reports.size} loaded, ${diagnostics.length} faults${usingLastKnownGood.size === 0 ? '' : `, ${usingLastKnownGood.size} on the last good version`}`,
 });

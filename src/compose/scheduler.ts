@@ -1,143 +1,149 @@
 import { hostname } from 'node:os';
-import type { Check } from '../admin/app.ts';
+import type { AppContext } from '../base/context.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
-import type { JobsInForce } from '../define/in-force.ts';
-import { redisCursors } from '../queue/cursors.ts';
-import { dueMemory, openDue, type SlotNews } from '../queue/due.ts';
-import { reportsInForce } from '../queue/in-force.ts';
-import { indexRepair } from '../queue/index-repair.ts';
-import { redisLooks } from '../queue/looks.ts';
-import { assertNoMassRemoval, type Removal } from '../queue/mass-removal.ts';
-import { pausedNow } from '../queue/pausing.ts';
-import { redisPresence } from '../queue/presence.ts';
-import { requeuer, startReconciler } from '../queue/reconciler.ts';
-import { schedules, startTicks } from '../queue/schedules.ts';
-import { lockShortener } from '../queue/shorten-locks.ts';
-import { redisVersions } from '../queue/versions.ts';
-import { currentKeys } from './current-keys.ts';
-import type { Adopter } from './deployment-identity.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import type { Surroundings } from './ports.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import { MINUTE_MS } from '../base/time.ts';
+import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
+import { createActiveReports } from '../queue/definitions/active-reports.ts';
+import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
+import { assertNoMassRemoval, type RemovalSummary } from '../queue/definitions/mass-removal.ts';
+import { activePauses } from '../queue/jobs/pause-enforcement.ts';
+import { createOrphanRequeuer } from '../queue/jobs/requeue-orphans.ts';
+import { createLockShortener } from '../queue/jobs/shorten-locks.ts';
+import { redisProcessRegistry } from '../queue/process-registry.ts';
+import { createIndexRepair } from '../queue/runs/run-index-repair.ts';
+import { createDueSlotCache } from '../queue/schedules/due-slots.ts';
+import { jobSchedulers, startTickWorker } from '../queue/schedules/job-schedulers.ts';
+import { openDueSlots, type SlotEvent } from '../queue/schedules/open-due-slots.ts';
+import { redisScheduleCursors } from '../queue/schedules/schedule-cursors.ts';
+import { redisSchedulerHeartbeats } from '../queue/schedules/scheduler-heartbeat.ts';
+import { RETENTION_DAYS } from '../redis/keys.ts';
+import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
+import type { Adopter } from '../services/deployment/deployment-identity.ts';
+import type { HealthCheck } from '../services/deployment/storage-health.ts';
 import type { Store } from './store.ts';
 
-/** A scheduler that has not looked at the due slots for so long is of no use, ms. It looks every minute. */
-const LATE_MS = 3 * 60_000;
+/** A scheduler scans for due slots every minute; after this long without a scan it is unhealthy. */
+const MAX_SCAN_AGE_MS = 3 * MINUTE_MS;
 
 export interface SchedulerSettings {
-  readonly jobs: JobsInForce;
-  readonly observeSlots?: (news: SlotNews) => void;
-  /** Told how many of BullMQ's schedulers had stopped ticking and were registered again. */
+  readonly jobs: DefinitionSource;
+  readonly observeSlots?: (event: SlotEvent) => void;
+  /** Called with the number of re-registered BullMQ job schedulers. */
   readonly observeRepairs?: (repaired: number) => void;
-  /** The files of this process may take most reports out of force. */
+  /** Allows the files of this process to remove most reports. */
   readonly adopt?: Adopter;
 }
 
 /**
- * The role `scheduler`, until the scope closes: opens slots as they come due and puts runs in line again whose job was
- * lost. It needs neither the API nor a mail server. Any number may run: a slot opens once.
- * Returns whether it looks at the due slots, for `/readyz`. Throws `deployment.mass_removal`.
+ * The role `scheduler`, until the scope closes: opens due slots and requeues orphaned runs. It needs neither the API nor a
+ * mail server. Any number may run: a slot opens once.
+ *
+ * @returns its health check, for `/readyz`. Throws `deployment.mass_removal`.
  */
 export async function openScheduler(
-  around: Surroundings,
+  context: AppContext,
   { jobs, observeSlots, observeRepairs, adopt: adopts }: SchedulerSettings,
   store: Store,
   scope: Scope,
-): Promise<() => Check> {
-  const { clock, log, env } = around;
+): Promise<() => HealthCheck> {
+  const { clock, log, env } = context;
   const { redis, prefix, runs, queue, pauses, definitions } = store;
-  const patient = await store.patient();
-  const keyOf = currentKeys(jobs, secretSource(env, around));
-  for (const { org, report, who, why, since } of (await pausedNow({ pauses, keyOf, log })).values()) {
-    const of = report === null ? { org } : { org, report };
-    const from = `since ${new Date(since).toISOString()}: ${why}`;
+  const blockingClient = await store.blockingClient();
+  const keyOf = currentKeyFingerprint(jobs, secretSource(env, context));
+  for (const { org, report, who, why, since } of (await activePauses({ pauses, keyOf, log })).values()) {
     log.warn(`The ${report === null ? 'organization' : 'report'} is paused: its scheduled runs wait`, {
-      ...of,
+      org,
+      ...(report === null ? {} : { report }),
       who,
-      why: from,
+      why: `since ${new Date(since).toISOString()}: ${why}`,
     });
   }
   const duePorts = {
-    cursors: redisCursors(redis, { prefix }),
+    cursors: redisScheduleCursors(redis, { prefix }),
     trigger: store.trigger,
     runs,
     ...(observeSlots === undefined ? {} : { observe: observeSlots }),
-    paused: () => pausedNow({ pauses, keyOf, log }),
+    paused: () => activePauses({ pauses, keyOf, log }),
     clock,
     log,
   };
-  const looks = redisLooks(redis, { prefix });
-  const presence = redisPresence(redis, { prefix, self: 'start' });
-  const inForce = reportsInForce({
+  const heartbeats = redisSchedulerHeartbeats(redis, { prefix });
+  const processes = redisProcessRegistry(redis, { prefix, self: 'start' });
+  const activeReports = createActiveReports({
+    targets: TARGETS,
     ...(adopts === undefined
-      ? { admitRemoval: (removal: Removal) => assertNoMassRemoval(removal, { presence, looks, clock }) }
+      ? {
+          assertRemovalAllowed: (removal: RemovalSummary) =>
+            assertNoMassRemoval(removal, { processes, heartbeats, clock }),
+        }
       : {}),
-    jobs: jobs.now,
-    versions: redisVersions(redis, { prefix }),
+    jobs: jobs.current,
+    versions: redisActiveVersions(redis, { prefix }),
     definitions,
     by: `${hostname()}:${process.pid}`,
     clock,
     log,
   });
-  const registered = scope.use(
-    schedules(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
-    (opened) => opened.close(),
+  const registered = scope.add(
+    jobSchedulers(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
   );
-  // A change that cannot be adopted, because Redis is away, is adopted when it is back. One that comes while this process
-  // starts is adopted by the first round.
+  // A change that cannot be activated during an outage of Redis is activated afterwards; one that arrives during the start,
+  // by the first round.
   let changed = false;
   let wake = () => {};
   scope.use(
-    jobs.changed(() => {
+    jobs.onChange(() => {
       changed = true;
       wake();
     }),
     (stop) => stop(),
   );
-  await inForce.adopt();
-  const memory = dueMemory();
-  let lookedAt: number | undefined;
-  const look = async () => {
-    await inForce.follow();
-    const { stuck = null } = await openDue(inForce.now(), duePorts, memory);
-    lookedAt = clock.now();
-    await looks.tell({ at: lookedAt, stuck });
+  await activeReports.activate();
+  const cache = createDueSlotCache();
+  let scannedAt: number | undefined;
+  const scan = async () => {
+    await activeReports.refresh();
+    const { stuck = null } = await openDueSlots(activeReports.current(), duePorts, cache);
+    scannedAt = clock.now();
+    await heartbeats.record({ at: scannedAt, stuck });
   };
-  const ticks = scope.use(startTicks(patient, { prefix, log, onTick: look }), (opened) => opened.close());
-  const adopt = async () => {
+  const ticks = scope.add(startTickWorker(blockingClient, { prefix, log, onTick: scan }));
+  const activateChanges = async () => {
     if (!changed) return;
     changed = false;
     try {
-      await inForce.adopt();
+      await activeReports.activate();
     } catch (error) {
       changed = true;
       throw error;
     }
   };
-  const reconciler = scope.use(
-    startReconciler({
+  const reconciler = scope.add(
+    startPeriodicTasks({
       steps: [
-        adopt,
-        look,
-        lockShortener(redis, { prefix, log }),
-        indexRepair(redis, { prefix, keepDays: KEEP_DAYS, log }),
-        requeuer({ runs, queue, clock, log }),
-        () => registered.sync(inForce.now()),
-        () => inForce.keep(),
+        activateChanges,
+        scan,
+        createLockShortener(redis, { prefix, log }),
+        createIndexRepair(redis, { prefix, keepDays: RETENTION_DAYS, log }),
+        createOrphanRequeuer({ runs, queue, clock, log }),
+        () => registered.sync(activeReports.current()),
+        () => activeReports.touch(),
       ],
       clock,
       log,
     }),
-    (opened) => opened.close(),
   );
   wake = reconciler.wake;
   await ticks.ready();
   return () => ({
     name: 'scheduler',
-    ok: lookedAt !== undefined && clock.now() - lookedAt < LATE_MS,
+    ok: scannedAt !== undefined && clock.now() - scannedAt < MAX_SCAN_AGE_MS,
     detail:
-      lookedAt === undefined
-        ? 'the due slots were not looked at yet'
-        : `the due slots were looked at ${new Date(lookedAt).toISOString()}`,
+      scannedAt === undefined
+        ? 'no scan for due slots yet'
+        : `last scan for due slots: ${new Date(scannedAt).toISOString()}`,
   });
 }

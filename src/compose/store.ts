@@ -1,61 +1,72 @@
-import type { RedisClient } from '../base/redis-client.ts';
+import type { AppContext } from '../base/context.ts';
+import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import { dropAnswers } from '../fetch/redis-store.ts';
-import { asking, assertSuitable, type ClientRole, openRedis } from '../queue/connection.ts';
-import { type DefinitionStore, definitionStore } from '../queue/definition-store.ts';
-import { type RunQueue, runQueue } from '../queue/jobs.ts';
-import { DEFAULT_PREFIX, keysOf } from '../queue/keys.ts';
-import { type Pauses, redisPauses } from '../queue/pauses.ts';
-import { type RedisRunStore, redisRunStore } from '../queue/run-store.ts';
-import { type Trigger, trigger } from '../queue/trigger.ts';
-import { findDelivered } from './delivered.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import type { Surroundings } from './ports.ts';
+import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
+import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
+import { type DefinitionStore, definitionStore } from '../queue/definitions/definition-store.ts';
+import { type RunQueue, runQueue } from '../queue/jobs/run-queue.ts';
+import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
+import { type Pauses, redisPauses } from '../queue/schedules/pauses.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { type ClientRole, openRedis } from '../redis/connection.ts';
+import { withRedisErrors } from '../redis/errors.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../redis/keys.ts';
+import { assertSuitable } from '../redis/server-check.ts';
+import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
+import { type TriggerRun, triggerRun } from '../services/runs/trigger-run.ts';
+import { composeFindDelivered, openIdentity } from './archive.ts';
 
-/** What every role has: the runs that all processes share, and the way to open one. */
+/** The shared state of all processes in Redis. */
 export interface Store {
-  /** Who asks through it is told at once when Redis is away: somebody waits for the answer. */
+  /** Fails fast while Redis is unreachable: a user waits for the answer. */
   readonly redis: RedisClient;
-  /** In front of every Redis key. */
+  /** Prefix of all Redis keys. */
   readonly prefix: string;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
   readonly pauses: Pauses;
-  readonly trigger: Trigger;
-  /** Throws `redis.unreachable` while Redis does not answer. */
+  readonly trigger: TriggerRun;
+  /** Throws `redis.unreachable`. */
   readonly ping: () => Promise<void>;
-  /** A client that outlasts a restart of Redis, for what is in hand; closed with the scope. */
-  readonly patient: () => Promise<RedisClient>;
+  /** Opens a client that waits while Redis restarts, for running runs; closed with the scope. */
+  readonly blockingClient: () => Promise<RedisClient>;
 }
 
 export interface StoreSettings {
-  /** In front of every Redis key; two Dockets with different ones never meet. */
+  /** Prefix of all Redis keys: deployments with different ones are independent. */
   readonly prefix?: string;
-  /** Refuses a Redis that may forget runs and deliveries, instead of warning. */
+  /** Rejects a Redis that may lose data, instead of a warning. */
   readonly requireDurable?: boolean;
+}
+
+/** The records, the definitions and the ledger of runs. */
+export function openRunStores(redis: RedisClient, prefix: string, log: Log) {
+  const kept = { prefix, keepDays: RETENTION_DAYS };
+  const keyPrefix = { prefix: `${prefix}:` };
+  return {
+    runs: redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, keyPrefix) }),
+    definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
+    ledger: redisLedger(redis, { ...keyPrefix, ttlDays: RETENTION_DAYS }),
+  };
 }
 
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
-  around: Surroundings,
-  { prefix = DEFAULT_PREFIX, requireDurable = false }: StoreSettings,
+  context: AppContext,
+  { prefix = DEFAULT_KEY_PREFIX, requireDurable = false }: StoreSettings,
   scope: Scope,
 ): Promise<Store> {
-  const { config, clock, log, trace } = around;
+  const { config, clock, log, trace } = context;
   const client = async (role: ClientRole) =>
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
-  const kept = { prefix, keepDays: KEEP_DAYS };
-  const runs = redisRunStore(redis, { ...kept, log, ended: dropAnswers(redis, { prefix: `${prefix}:` }) });
-  const definitions = definitionStore(redis, kept);
-  const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const delivered = findDelivered(around, { runs, ledger }, scope);
-  const ports = { runs, definitions, queue, findDelivered: delivered, clock, log, trace };
+  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const queue = scope.add(runQueue(redis, { prefix }));
+  const findDelivered = composeFindDelivered(context, { runs, ledger }, scope);
+  const ports = { runs, definitions, queue, findDelivered, clock, log, trace };
   return {
     redis,
     prefix,
@@ -63,23 +74,41 @@ export async function openStore(
     definitions,
     queue,
     pauses: redisPauses(redis, { prefix }),
-    trigger: traced(trace, (request) => trigger(request, ports)),
+    trigger: traceTrigger(trace, (request) => triggerRun(request, ports)),
     ping: async () => {
-      // A key of ours, so that of a Cluster the very master is asked that holds them.
-      await asking(redis, () => redis.exists(keysOf(prefix).unfinished));
+      // A key with the prefix: in a Cluster this reaches the master that holds Docket's keys.
+      await withRedisErrors(redis, () => redis.exists(redisKeys(prefix).unfinished));
     },
-    patient: () => client('worker'),
+    blockingClient: () => client('worker'),
   };
 }
 
-/** Whatever asks for a run, its trace begins or goes on here. */
-const traced =
-  (trace: Trace = noTrace, open: Trigger): Trigger =>
+/** Starts or continues the trace of a run. */
+const traceTrigger =
+  (trace: Trace = noTrace, open: TriggerRun): TriggerRun =>
   (request) => {
     const { org, report } = request.definition;
-    return trace.span({ name: 'trigger', kind: 'producer', org, report, trigger: request.trigger }, async (tell) => {
-      const triggered = await open(request);
-      tell({ run: triggered.record.id, slot: triggered.record.slot, state: triggered.opened ? 'opened' : 'repeated' });
-      return triggered;
-    });
+    return trace.span(
+      { name: 'trigger', kind: 'producer', org, report, trigger: request.trigger },
+      async (setAttributes) => {
+        const triggered = await open(request);
+        setAttributes({
+          run: triggered.record.id,
+          slot: triggered.record.slot,
+          state: triggered.opened ? 'opened' : 'repeated',
+        });
+        return triggered;
+      },
+    );
   };
+
+/**
+ * The store for a command that enqueues runs. Throws `deployment.conflict` where Redis and the archive belong to different
+ * deployments; a machine without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`.
+ */
+export async function openVerifiedStore(context: AppContext, scope: Scope): Promise<Store> {
+  const store = await openStore(context, {}, scope);
+  const { redis, prefix, runs } = store;
+  await openIdentity(context, { redis, prefix, runs, writes: false }, scope).start();
+  return store;
+}

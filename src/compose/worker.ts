@@ -1,142 +1,121 @@
-import type { Check } from '../admin/app.ts';
-import { DocketError, isStorageOutage, toDocketError } from '../base/error.ts';
+import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
+import { startPeriodicTasks } from '../base/periodic.ts';
 import type { Scope } from '../base/scope.ts';
-import { secretSource } from '../base/secret.ts';
-import { noTrace, type Trace, type TraceFields } from '../base/trace.ts';
-import type { JobsInForce } from '../define/in-force.ts';
-import type { Jobs } from '../define/load.ts';
-import type { OrgSettings } from '../define/org.ts';
-import { rowsAtEnd } from '../deliver/attempt.ts';
-import type { CircuitNews } from '../deliver/circuit.ts';
-import { redisCircuit } from '../deliver/redis-circuit.ts';
-import { redisLedger } from '../deliver/redis-ledger.ts';
-import { sweepArchive } from '../deliver/retention.ts';
-import { redisSentFigures } from '../deliver/sent-figures.ts';
-import { redisCatalogs } from '../fetch/catalogs.ts';
-import type { RequestNews } from '../fetch/client.ts';
-import { redisShared } from '../fetch/redis-shared.ts';
-import { dropAnswers, redisStore } from '../fetch/redis-store.ts';
-import { definitionStore, type FrozenDefinition } from '../queue/definition-store.ts';
-import { failAbandoned, inlineLeases } from '../queue/inline-run.ts';
-import { owedNotices } from '../queue/owed-notices.ts';
-import { redisPauses } from '../queue/pauses.ts';
-import { pausedNow, unlessPaused } from '../queue/pausing.ts';
-import { startReconciler } from '../queue/reconciler.ts';
-import { redisRunStore } from '../queue/run-store.ts';
-import { type Execute, startWorker } from '../queue/worker.ts';
-import { incompleteError } from '../run/ending.ts';
-import type { RunEvent } from '../run/event.ts';
-import type { RunOrder } from '../run/record.ts';
-import { run } from '../run/run.ts';
-import { neededIn, openArchive, tryShelf } from './archive.ts';
-import { sharedBudgets } from './budgets.ts';
-import { currentKeys } from './current-keys.ts';
-import type { DeploymentIdentity } from './deployment-identity.ts';
-import { afterEachAbsence, settleForgotten } from './forgotten.ts';
-import { KEEP_DAYS } from './keep-days.ts';
-import { mailRoutes, requireMailSecrets } from './mail.ts';
-import { createNotices } from './notices.ts';
-import { bindPorts, type Surroundings } from './ports.ts';
-import { reportScope } from './report-scope.ts';
-import { type StoragePart, watchStorage } from './storage-health.ts';
-import { archiveProbe, stagingProbe } from './storage-probes.ts';
-import type { Store } from './store.ts';
-import { keepUndecided, recoverExpired } from './undecided.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import { HOUR_MS, SECOND_MS } from '../base/time.ts';
+import type { DefinitionSource } from '../definitions/load/definition-source.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { applyRetention } from '../deliver/archive/retention.ts';
+import { type CircuitEvent, redisCircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
+import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
+import { assertMailSecrets, createMailRoutes } from '../deliver/targets/email/mail-routes.ts';
+import { redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
+import { redisResponseCache } from '../fetch/cache/redis-response-cache.ts';
+import { redisResponseStore } from '../fetch/cache/redis-response-store.ts';
+import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
+import { activePauses } from '../queue/jobs/pause-enforcement.ts';
+import { startWorker } from '../queue/jobs/worker.ts';
+import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
+import { failAbandoned } from '../queue/runs/inline-run.ts';
+import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
+import { redisPauses } from '../queue/schedules/pauses.ts';
+import type { RunEvent } from '../run/run-events.ts';
+import type { RunOrder } from '../run/run-record.ts';
+import { sharedBudgets } from '../services/budgets/budgets.ts';
+import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
+import { currentSettings, loadFrozenDefinition } from '../services/definitions/frozen-definition.ts';
+import { createReportScope } from '../services/definitions/report-scope.ts';
+import { onReconnect, reconcileWithArchive, repairLedger } from '../services/deliveries/ledger-repair.ts';
+import { createOwnerNotices } from '../services/deliveries/owner-notices.ts';
+import { createNeededCheck, recoverExpiredRows, touchUndecided } from '../services/deliveries/undecided-deliveries.ts';
+import type { DeploymentIdentity } from '../services/deployment/deployment-identity.ts';
+import {
+  archiveProbe,
+  type HealthCheck,
+  monitorStorage,
+  type StoragePart,
+  stagingProbe,
+} from '../services/deployment/storage-health.ts';
+import { createRunExecutor } from '../services/runs/execute-run.ts';
+import { checkBucket, openArchive } from './archive.ts';
+import { createRunPorts } from './run-ports.ts';
+import { openRunStores, type Store } from './store.ts';
+import type { TracedContext } from './tracing/tracing.ts';
 
-/** A shorter wait for a token is spent in place; a longer one frees the worker's slot. */
-const PATIENCE_MS = 5_000;
-/** What runs in hand get to end when the process is asked to stop. */
-const GRACE_MS = 10_000;
+/** A run waits this long for a token in the worker; for a longer wait it is snoozed and frees the worker. */
+const MAX_TOKEN_WAIT_MS = 5 * SECOND_MS;
+const SHUTDOWN_GRACE_MS = 10 * SECOND_MS;
+const DEFAULT_CONCURRENCY = 4;
 
 export interface WorkerSettings {
-  readonly jobs: JobsInForce;
-  /** Runs at the same time in this process. */
+  readonly jobs: DefinitionSource;
+  /** Concurrent runs in this process; 4 when absent. */
   readonly concurrency?: number;
-  /** Ms for which runs in hand may go on when the process is asked to stop; ten seconds when absent. */
+  /** Ms that running runs get to finish at shutdown; ten seconds when absent. */
   readonly graceMs?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
-  /** Told of each request to the service, and for which organization it was. */
-  readonly observeRequest?: (org: string, news: RequestNews) => void;
-  /** Told again and again whether what the process writes to can be written. */
+  /** Called for each request to the Compliance Service. */
+  readonly observeRequest?: (org: string, request: ApiRequestResult) => void;
+  /** Called with the result of each storage probe. */
   readonly observeStorage?: (part: StoragePart, usable: boolean) => void;
 }
 
 /**
- * The role `worker`, until the scope closes: takes runs off the line, delivers them, tells owners, sweeps the archive. It
- * opens no slot. Closing lets runs in hand end for a while and hands over the rest.
- * Returns whether it takes runs and can write what they make, for `/readyz`. Throws `config.invalid`.
+ * The role `worker`, until the scope closes: processes queued runs, delivers them, notifies owners and applies the
+ * retention of the archive. It opens no slots. At shutdown, running runs may finish within `graceMs`; the rest is requeued.
+ *
+ * @returns the health checks of the role, for `/readyz`. Throws `config.invalid`.
  */
 export async function openWorker(
-  around: Surroundings,
+  context: TracedContext,
   settings: WorkerSettings,
   store: Store,
   identity: Pick<DeploymentIdentity, 'id' | 'known'>,
   scope: Scope,
-): Promise<() => readonly Check[]> {
-  const { config, clock, log } = around;
+): Promise<() => readonly HealthCheck[]> {
+  const { config, clock, log, trace } = context;
+  const { jobs } = settings;
   const { prefix } = store;
-  await requireMailSecrets(around);
-  const kept = { prefix, keepDays: KEEP_DAYS };
-  // A run in hand outlasts a restart of Redis.
-  const patient = await store.patient();
-  const runs = redisRunStore(patient, { ...kept, log, ended: dropAnswers(patient, { prefix: `${prefix}:` }) });
-  const definitions = definitionStore(patient, kept);
-  const { archive, shelf, signing } = openArchive(around, scope, identity);
+  await assertMailSecrets(context);
+  const keyPrefix = { prefix: `${prefix}:` };
+  // Waits while Redis restarts: a running run must not fail for it.
+  const redis = await store.blockingClient();
+  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const { archive, storage, signing } = openArchive(context, scope, identity);
   await signing?.ready();
-  await tryShelf(shelf, log);
-  const ledger = redisLedger(patient, { prefix: `${prefix}:`, ttlDays: KEEP_DAYS });
-  const mailOf = mailRoutes(around, scope);
-  const scoped = reportScope(around, () => settings.jobs.now().orgs);
-  const logScope = (jobs: Jobs): void =>
-    void scoped.logFaults(jobs).catch((thrown: unknown) => {
-      log.error('The scope of the definitions was not checked', { error: toDocketError(thrown).toJSON() });
+  await checkBucket(storage, log);
+  const mailOf = createMailRoutes(context, scope);
+  const reportScope = createReportScope(context, () => jobs.current().orgs);
+  const logScope = (current: Definitions): void =>
+    void reportScope.logDiagnostics(current).catch((thrown: unknown) => {
+      log.error('Report scope check failed', { error: toDocketError(thrown).toJSON() });
     });
-  scope.use(settings.jobs.changed(logScope), (stop) => stop());
-  logScope(settings.jobs.now());
-  const circuit = redisCircuit(patient, { prefix: `${prefix}:`, clock, tell: sayCircuit(log) });
-  const portsOf = bindPorts(around, scope, {
+  scope.use(jobs.onChange(logScope), (stop) => stop());
+  logScope(jobs.current());
+  const circuit = redisCircuitBreaker(redis, { ...keyPrefix, clock, onEvent: logCircuitEvents(log) });
+  const portsOf = createRunPorts(context, scope, {
     mailOf,
-    reportScope: scoped,
-    sentFigures: redisSentFigures(patient, { prefix: `${prefix}:` }),
-    responsesOf: (org) => redisStore(patient, { prefix: `${prefix}:`, org }),
-    sharedAnswers: redisShared(patient, { prefix: `${prefix}:` }),
-    catalogs: redisCatalogs(patient, { prefix: `${prefix}:`, clock }),
+    reportScope,
+    sentFigures: redisLastSentFigures(redis, keyPrefix),
+    responsesOf: (org) => redisResponseStore(redis, { ...keyPrefix, org }),
+    sharedAnswers: redisResponseCache(redis, keyPrefix),
+    catalogs: redisCatalogCache(redis, { ...keyPrefix, clock }),
     ledger,
     circuit,
     archive,
-    budget: sharedBudgets(patient, prefix, clock, log, identity.known),
-    orgs: () => settings.jobs.now().orgs,
-    patienceMs: PATIENCE_MS,
+    budget: sharedBudgets(redis, prefix, clock, log, identity.known),
+    orgs: () => jobs.current().orgs,
+    maxWaitMs: MAX_TOKEN_WAIT_MS,
     ...(settings.observeRequest === undefined ? {} : { observeRequest: settings.observeRequest }),
   });
 
-  /**
-   * Who was taken off the list since gets nothing more; who was put on it since is what a retry waits for, and so is a key
-   * that is kept elsewhere now. So are the secrets and destinations that the organization's reports may have. Its mail
-   * server goes by the files alone: a login is no report's, and what is frozen may have been written by others.
-   */
-  const inForce = (frozen: OrgSettings): OrgSettings => {
-    const now = settings.jobs.now().orgs.get(frozen.id);
-    const { recipients, api_key, allow_private, secrets, destinations } = now ?? frozen;
-    return { ...frozen, recipients, api_key, allow_private, secrets, destinations, smtp: now?.smtp };
-  };
-  const frozenOf = async (order: RunOrder): Promise<FrozenDefinition> => {
-    const frozen = await definitions.get(order.digest);
-    // Whatever is kept under the digest: a run is of its own organization's report, or of none.
-    const same = frozen?.definition.org === order.org && frozen.definition.report === order.report;
-    if (same) return frozen;
-    throw new DocketError('definition.not_found', `The definition of run ${order.id} is no longer kept.`, {
-      expected: `the version ${order.digest}, for ${KEEP_DAYS} days after its last use`,
-      next: 'Trigger the report again: the run then uses the version that is there now.',
-    });
-  };
-  const owed = owedNotices(patient, { prefix });
-  const notices = createNotices({
-    owed,
+  const noticeOutbox = redisNoticeOutbox(redis, { prefix });
+  const notices = createOwnerNotices({
+    noticeOutbox,
     runs: store.runs,
-    frozenOf,
-    mailOf: (frozen) => mailOf(inForce(frozen)),
+    frozenOf: (order) => loadFrozenDefinition(order, definitions),
+    mailOf: (frozen) => mailOf(currentSettings(frozen, jobs.current().orgs)),
     ledger,
     archive,
     circuit,
@@ -144,146 +123,86 @@ export async function openWorker(
     log,
     observe: (order, event) => settings.observe?.(order, event),
   });
+  const pauses = redisPauses(redis, { prefix });
+  const keyOf = currentKeyFingerprint(jobs, secretSource(context.env, context));
 
-  const pausing = {
-    pauses: redisPauses(patient, { prefix }),
-    keyOf: currentKeys(settings.jobs, secretSource(around.env, around)),
-    log,
-  };
-  const trying = {
-    ...pausing,
-    runs,
-    frozenOf,
-    // An archive that cannot be trusted is the run's to speak of.
-    sealed: (order: RunOrder) =>
-      archive.peek(order).then(
-        (sealed) => sealed !== undefined,
-        () => true,
-      ),
-    clock,
-  };
-  const attempt: Execute = async (order, context) => {
-    const outcome = await unlessPaused(order, context, trying, async ({ definition, settings: frozen }, observed) => {
-      const org = inForce({ ...frozen, id: order.org });
-      const ports = await portsOf(org);
-      return { outcome: await run(order, { definition, settings: org, ...observed }, ports), key: ports.key };
-    });
-    // Before the record says that it is over: who dies in between must not leave the owner untold.
-    const isOver =
-      outcome.kind === 'fail' && (context.lastAttempt || !outcome.error.retryable) && !isStorageOutage(outcome.error);
-    if (isOver) {
-      await notices.owe(order, outcome.error.toJSON());
-    }
-    if (outcome.kind !== 'done') return outcome;
-    const { state, incomplete } = outcome.value;
-    if (state === 'partly_delivered') await notices.tell(order, null);
-    if (state === 'held') await notices.tell(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
-    return outcome;
-  };
-
+  const shared = { jobs, definitions, runs, archive, clock, log };
+  const execute = createRunExecutor({ ...shared, portsOf, notices, pauses, keyOf, trace });
   const worker = scope.use(
     startWorker({
-      connection: patient,
+      connection: redis,
       prefix,
       store: runs,
-      execute: traced(around.trace, attempt),
-      telemetry: around.queueTelemetry,
-      onTerminal: (order, error) => notices.tell(order, error.toJSON()),
+      execute,
+      telemetry: context.queueTelemetry,
+      onTerminal: (order, error) => notices.send(order, error.toJSON()),
       clock,
       log,
-      concurrency: settings.concurrency ?? 4,
+      concurrency: settings.concurrency ?? DEFAULT_CONCURRENCY,
       ...(settings.observe === undefined ? {} : { observe: settings.observe }),
     }),
-    (opened) => opened.close(settings.graceMs ?? GRACE_MS),
+    (opened) => opened.close(settings.graceMs ?? SHUTDOWN_GRACE_MS),
   );
-  scope.use(
-    startReconciler({
-      // A scheduler may have no keys; whoever has them sees that one is another.
+  const leases = redisInlineLeases(redis, { prefix });
+  const rowsAtEnd = (order: RunOrder) => reconcileWithArchive(order, { archive, ledger, clock });
+  scope.add(
+    startPeriodicTasks({
       steps: [
-        () =>
-          failAbandoned({
-            runs,
-            leases: inlineLeases(patient, { prefix }),
-            owed,
-            rowsAtEnd: async (order) => {
-              const sealed = await archive.peek(order);
-              return rowsAtEnd(order.id, sealed ? await archive.evidence(sealed) : new Map(), ledger, clock);
-            },
-            clock,
-            log,
-          }),
-        () => notices.again(),
-        () => pausedNow({ ...pausing, pauses: store.pauses }),
-        afterEachAbsence(patient, () => settleForgotten({ runs: store.runs, archive, ledger, clock, log })),
+        () => failAbandoned({ runs, leases, noticeOutbox, rowsAtEnd, clock, log }),
+        () => notices.retryPending(),
+        // A scheduler may not have the API keys: only a worker notices that a rejected key was replaced.
+        () => activePauses({ pauses: store.pauses, keyOf, log }),
+        onReconnect(redis, () => repairLedger({ runs: store.runs, archive, ledger, clock, log })),
       ],
       clock,
       log,
     }),
-    (opened) => opened.close(),
   );
-  const sweeping = new AbortController();
-  scope.use(
-    startReconciler({
+  const retention = new AbortController();
+  scope.add(
+    startPeriodicTasks({
       steps: [
-        () => keepUndecided({ runs, definitions, ledger, log }),
-        () => recoverExpired(patient, `${prefix}:`, { runs, ledger, archive, shelf, clock, log }),
+        () => touchUndecided({ runs, definitions, ledger, log }),
+        () => recoverExpiredRows(redis, keyPrefix.prefix, { runs, ledger, archive, storage, clock, log }),
         () =>
-          sweepArchive({
-            shelf,
+          applyRetention({
+            storage,
             signing,
-            daysOf: (org) => settings.jobs.now().orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
+            daysOf: (org) => jobs.current().orgs.get(org)?.retention_days ?? config.DOCKET_ARCHIVE_DAYS,
             ledger,
-            open: neededIn(store.runs),
+            isOpen: createNeededCheck(store.runs),
             clock,
             log,
-            signal: sweeping.signal,
+            signal: retention.signal,
           }),
       ],
       clock,
       log,
-      // It asks its mark whether a day has gone by.
-      everyMs: 3_600_000,
+      // Retention runs once a day: it checks its marker in the archive.
+      everyMs: HOUR_MS,
     }),
-    (opened) => opened.close(),
   );
-  scope.use(sweeping, (controller) => controller.abort());
+  scope.use(retention, (controller) => controller.abort());
   await worker.ready();
-  const probes = [archiveProbe({ shelf }, clock), stagingProbe({ archive })];
-  const storage = await watchStorage(probes, { clock, log }, scope, settings.observeStorage);
+  const probes = [archiveProbe(storage, clock), stagingProbe(archive)];
+  const storageHealth = await monitorStorage(probes, { clock, log }, scope, settings.observeStorage);
   return () => [
-    { name: 'worker', ok: worker.taking(), detail: `${worker.active()} runs in hand` },
-    ...storage.checks(),
+    { name: 'worker', ok: worker.isAccepting(), detail: `${worker.active()} runs active` },
+    ...storageHealth.checks(),
   ];
 }
 
-/** A try of a run as a span, in the trace of whatever asked for it. */
-const traced =
-  (trace: Trace = noTrace, execute: Execute): Execute =>
-  (order, context) => {
-    const { id: run, org, report, trigger } = order;
-    return trace.span({ name: 'run', run, org, report, trigger, attempt: context.attempt }, async (tell) => {
-      const outcome = await execute(order, context);
-      tell(endOf(outcome));
-      return outcome;
-    });
-  };
-
-const endOf = (outcome: Awaited<ReturnType<Execute>>): TraceFields => {
-  if (outcome.kind === 'done') return { state: outcome.value.state };
-  return outcome.kind === 'fail' ? { state: 'failed', error: outcome.error.code } : { state: outcome.kind };
-};
-
-const sayCircuit =
+const logCircuitEvents =
   (log: Log) =>
-  (news: CircuitNews): void => {
-    const { service: target } = news;
-    if (news.kind === 'closed') {
-      log.info('A target can be used again', { target, ms: news.afterMs });
+  (event: CircuitEvent): void => {
+    const { service: target } = event;
+    if (event.kind === 'closed') {
+      log.info('Circuit closed: the target is used again', { target, ms: event.afterMs });
       return;
     }
-    log.error('A target has been failing and is left alone for a while; deliveries to it wait, none is lost', {
+    log.error('Circuit opened: the target keeps failing; its deliveries wait', {
       target,
-      until: new Date(news.until).toISOString(),
-      why: news.why,
+      until: new Date(event.until).toISOString(),
+      why: event.why,
     });
   };

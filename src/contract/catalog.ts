@@ -3,44 +3,44 @@ import { z } from 'zod';
 /** A civil date, YYYY-MM-DD. It has no zone: the zone always travels beside it. */
 export const civilDateSchema = z.iso.date();
 
-/** A text for readers alone; empty where the service has none. */
-const wordsSchema = z
+/** Descriptive text; empty if the service has none. */
+const optionalTextSchema = z
   .string()
   .nullish()
   .transform((words) => words ?? '');
 
 /**
  * A metric the organization has (specification §2.4).
- * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings on purpose: a value that a newer
- * service adds must degrade visibly (shown as it is named), never fail a run. Unknown fields are kept.
+ * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings: a value added by a newer service is shown by its name and must not fail a run. Unknown
+ * fields are kept.
  */
 export const metricSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
-  description: wordsSchema,
+  description: optionalTextSchema,
   type: z.string(),
   /** `count`, `ratio` (0 to 1) or `seconds`. */
   unit: z.string().nullable(),
-  aggregation: wordsSchema,
+  aggregation: optionalTextSchema,
   /** When a row counts: `created`, `first decision`, `closed`, or `now` for a current count. */
   time_field: z.string(),
   /** Empty for a current count. */
   granularities: z.array(z.string()),
   /** Ids of the dimensions it can be grouped and filtered by. */
   dimensions: z.array(z.string()),
-  /** False for rates, percentiles and distinct counts: their buckets must not be added up. */
+  /** False for rates, percentiles and distinct counts: their buckets must not be summed. */
   additive_over_time: z.boolean(),
-  /** The first day with data; earlier buckets read zero. Null: the service does not say. */
+  /** The first day with data; earlier buckets read zero. Null: unknown. */
   data_available: z.looseObject({ from: civilDateSchema.nullish() }).nullish(),
   deprecated_at: z.string().nullish(),
   replaced_by: z.string().nullish(),
 });
 export type Metric = z.infer<typeof metricSchema>;
 
-/** The units of specification §2.4; any other is one of a newer service, and shown as it is named. */
+/** The units of specification §2.4; others are of a newer service, and shown by name. */
 export const KNOWN_UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
 
-/** Each value once, as it is first listed: one listed twice would be asked for in two calls and counted twice. */
+/** Each value once: a duplicate would be requested in two calls and counted twice. */
 function withoutRepeatedValues<Listed extends { readonly value: string }>(values: readonly Listed[]): Listed[] {
   const seen = new Set<string>();
   return values.filter(({ value }) => !seen.has(value) && seen.add(value));
@@ -49,31 +49,30 @@ function withoutRepeatedValues<Listed extends { readonly value: string }>(values
 export const dimensionSchema = z.looseObject({
   id: z.string(),
   label: z.string(),
-  description: wordsSchema,
+  description: optionalTextSchema,
   type: z.string(),
   /**
-   * The values it took in the organization when the catalog was read, in the order to show them. An answer may have others:
-   * the catalog is kept for an hour, and rows without a value have null.
+   * The organization's values when the catalog was read, in display order. Responses may have others: the catalog is
+   * cached for an hour, and rows without a value have null.
    */
   values: z.array(z.looseObject({ value: z.string(), label: z.string() })).transform(withoutRepeatedValues),
 });
 export type Dimension = z.infer<typeof dimensionSchema>;
 
-/** A metric or dimension whose description Docket cannot read. */
-const unreadSchema = z.object({ id: z.string(), why: z.string() });
-export type Unread = z.infer<typeof unreadSchema>;
+/** A metric or dimension with an invalid descriptor. */
+const unreadableSchema = z.object({ id: z.string(), why: z.string() });
+export type UnreadableDescriptor = z.infer<typeof unreadableSchema>;
 
 /**
- * The descriptors that can be read, and of each other one its id and the first thing that is odd about it. Of two with
- * one id the first is read: which of them is meant cannot be told.
+ * The valid descriptors, and id and first error of each invalid one. Of two with the same id the first is used.
  */
-function sift<Schema extends z.ZodType<{ readonly id: string }>>(
+function parseDescriptors<Schema extends z.ZodType<{ readonly id: string }>>(
   schema: Schema,
   listed: readonly unknown[],
   name: string,
 ) {
   const read: z.output<Schema>[] = [];
-  const unread: Unread[] = [];
+  const unread: UnreadableDescriptor[] = [];
   const ids = new Set<string>();
   listed.forEach((descriptor, index) => {
     const parsed = schema.safeParse(descriptor);
@@ -91,8 +90,8 @@ function sift<Schema extends z.ZodType<{ readonly id: string }>>(
 }
 
 /**
- * The metric catalog of one organization (specification §2.4): authoritative for what may be asked. A descriptor that
- * cannot be read is left out and named in `unread`: one metric that nobody reports on must not stop every report.
+ * The metric catalog of one organization (specification §2.4): authoritative for requests. Invalid descriptors are
+ * left out and listed in `unread`, so that a single one does not stop every report.
  */
 export const catalogSchema = z
   .looseObject({
@@ -104,12 +103,12 @@ export const catalogSchema = z
       max_dimensions: z.int().positive(),
       max_rows: z.int().positive(),
     }),
-    /** Not the service's: there when a catalog that was read before is read again. */
-    unread: z.array(unreadSchema).optional().catch(undefined),
+    /** Not from the service: present when a stored catalog is parsed again. */
+    unread: z.array(unreadableSchema).optional().catch(undefined),
   })
   .transform(({ unread = [], ...catalog }) => {
-    const metrics = sift(metricSchema, catalog.metrics, 'metrics');
-    const dimensions = sift(dimensionSchema, catalog.dimensions, 'dimensions');
+    const metrics = parseDescriptors(metricSchema, catalog.metrics, 'metrics');
+    const dimensions = parseDescriptors(dimensionSchema, catalog.dimensions, 'dimensions');
     const left = [...unread, ...metrics.unread, ...dimensions.unread];
     return {
       ...catalog,
@@ -120,24 +119,24 @@ export const catalogSchema = z
   });
 export type Catalog = z.infer<typeof catalogSchema>;
 
-/** A current count is the state now: it takes no granularity, and the period does not touch it (specification §2.4). */
+/** A current count is the present state: it has no granularity, and the period does not apply (specification §2.4). */
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
 
-/** Aggregations of which the parts do not add up, whatever the catalog says: percentiles and distinct counts. */
-const NOT_A_SUM = /^p\d+$|distinct/i;
+/** Aggregations that are never additive, whatever the catalog says: percentiles and distinct counts. */
+const NON_ADDITIVE_AGGREGATION = /^p\d+$|distinct/i;
 
 /** Whether the metric can be a sum at all (specification §2.4): a count that is neither a percentile nor distinct. */
 const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boolean =>
-  unit === 'count' && !NOT_A_SUM.test(aggregation);
+  unit === 'count' && !NON_ADDITIVE_AGGREGATION.test(aggregation);
 
 type Additivity = Pick<Metric, 'additive_over_time' | 'unit' | 'aggregation'>;
 
-/** Whether figures of the metric may be added up. The catalog's word is taken for counts alone. */
+/** Whether values of the metric may be summed. The catalog's flag is trusted for counts only. */
 export const isAdditive = (metric: Additivity): boolean => metric.additive_over_time && isSum(metric);
 
 /**
- * The catalog calls a rate, a duration, a percentile or a distinct count additive, which none can be (specification
- * §2.4). Of a unit that we do not know nothing is said.
+ * Whether the catalog marks a rate, a duration, a percentile or a distinct count as additive, which is wrong
+ * (specification §2.4). False for unknown units.
  */
 export const isWronglyAdditive = (metric: Additivity): boolean =>
   metric.additive_over_time && !isSum(metric) && metric.unit !== null && KNOWN_UNITS.has(metric.unit);
@@ -158,58 +157,14 @@ export const DIMENSION_IDS = [
 ] as const;
 
 /**
- * Dimensions of which every row has a value, and which take no values but those that the specification names (§2.2, §2.5,
- * §3). A row may have no value of any other one, as a profile without a group has none.
+ * Dimensions of which every row has a value, and only values of the specification (§2.2, §2.5, §3). For others a row may
+ * have no value, such as a profile without a group.
  */
 export const DIMENSIONS_WITH_FIXED_VALUES: ReadonlySet<string> = new Set([
   'profile.type',
   'profile.review_status',
   'review.age',
 ]);
-
-/** All metric ids of specification §2.6, by area. */
-export const METRIC_IDS = {
-  Profiles: [
-    'profiles.created',
-    'profiles.decided',
-    'profiles.approval_rate',
-    'profiles.time_to_decision_p50',
-    'profiles.time_to_decision_p90',
-    'profiles.pending_review',
-  ],
-  Cohorts: ['cohort.completion_rate', 'cohort.turnaround_p50', 'cohort.turnaround_p90'],
-  Screening: [
-    'screening.hits',
-    'screening.profiles_hit',
-    'screening.hits_resolved',
-    'screening.address_runs',
-    'screening.address_failure_rate',
-  ],
-  'Blockchain addresses': [
-    'blockchain_addresses.added',
-    'blockchain_addresses.by_risk',
-    'blockchain_addresses.screened',
-    'blockchain_addresses.cannot_be_screened',
-    'blockchain_addresses.risk_rose',
-    'blockchain_addresses.time_to_first_screening_p50',
-  ],
-  'Intake forms': [
-    'intake.submissions',
-    'intake.invitations_sent',
-    'intake.completion_rate',
-    'intake.time_to_submit_p50',
-    'intake.held_duplicates',
-  ],
-  'Transaction alerts': [
-    'transaction_alerts.received',
-    'transaction_alerts.closed',
-    'transaction_alerts.time_to_decide_p50',
-    'transaction_alerts.override_rate',
-  ],
-  Alerts: ['alerts.created', 'alerts.closed', 'alerts.time_to_close_p50', 'alerts.open'],
-  RFIs: ['rfis.sent', 'rfis.answered', 'rfis.response_rate', 'rfis.response_time_p50', 'rfis.open', 'rfis.overdue'],
-  'Workload and SLAs': ['alerts.unassigned', 'reviews.overdue'],
-} as const;
 
 /** Review statuses, code and label (specification §3). */
 export const REVIEW_STATUSES = {

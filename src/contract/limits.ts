@@ -8,15 +8,15 @@ export const LIMITS = {
   max_metrics: 20,
   /** Values of one filter. */
   max_filter_values: 50,
-  /** Days a report covers when no range is sent. */
+  /** Days of a report without a range. */
   default_range_days: 30,
   default_timezone: 'UTC',
   /** Seconds for which the service may answer a report from its cache. */
   report_cache_seconds: 3600,
 } as const;
 
-/** Calls a window (ms): metrics calls per API key, and the general rates per user (specification §8). */
-export const RATES = {
+/** Calls per window (ms): metrics calls per API key, and the general rates per user (specification §8). */
+export const RATE_LIMITS = {
   metrics: { calls: 30, windowMs: 60_000 },
   reads: { calls: 600, windowMs: 60_000 },
   writes: { calls: 120, windowMs: 60_000 },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * An organization (specification §2.1). Only what Docket reads is required; the `*_url` links and the timestamps are
- * kept as they come.
+ * kept unchanged.
  */
 export const organizationSchema = z.looseObject({
   id: z.int(),
@@ -32,7 +32,7 @@ export const pageSchema = z.looseObject({
 });
 export type Page = z.infer<typeof pageSchema>;
 
-/** A list answer is either an envelope or a plain array; they are told apart by shape (specification §2.3). */
+/** A list response is an envelope or a plain array (specification §2.3). */
 export const listBodySchema = z.union([z.array(recordSchema), pageSchema]);
 
 /** `{org_id}` of the paths, or the literal `current`: the organization of the API key (specification §4). */

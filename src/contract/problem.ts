@@ -18,8 +18,8 @@ export const PROBLEM_CODES = {
 const textSchema = z.string().optional().catch(undefined);
 
 /**
- * An error body (specification §7). `errors` comes with a 422. Every field is optional, for a proxy may answer instead;
- * one that cannot be read is as one that is not there, and costs the reader none of the others.
+ * An error body (specification §7). `errors` comes with a 422. Every field is optional, because a proxy may have responded;
+ * invalid fields count as missing.
  */
 export const problemSchema = z.looseObject({
   detail: textSchema,

@@ -21,7 +21,7 @@ export const timeSchema = z.strictObject({
   /** First and last day, both included, read in `timezone`. Both or neither. */
   from: civilDateSchema.optional(),
   to: civilDateSchema.optional(),
-  /** Omitted: the whole range folds into one row per group; the only way to read a current count. */
+  /** Omitted: one row per group for the whole range; required for current counts. */
   granularity: z.enum(GRANULARITIES).optional(),
   /** IANA name; UTC when omitted. */
   timezone: z.string().optional(),
@@ -42,30 +42,30 @@ export type ReportRequest = z.infer<typeof reportRequestSchema>;
 
 const rangeSchema = z.looseObject({ from: civilDateSchema, to: civilDateSchema });
 
-/** Specification §2.8 names four of the fields twice; the second spelling is read where the first says nothing. */
-const SECOND_SPELLINGS = {
+/** Specification §2.8 has two names for four of the fields; the second is read if the first is missing. */
+const FIELD_ALIASES = {
   rows_count: 'row_count',
   is_truncated: 'truncated',
   computed_at: 'as_of',
   is_cached: 'cached',
 } as const;
 
-const withFirstSpellings = (meta: unknown): unknown => {
+const resolveAliases = (meta: unknown): unknown => {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return meta;
   const read: Record<string, unknown> = { ...meta };
-  for (const [second, first] of Object.entries(SECOND_SPELLINGS)) {
+  for (const [second, first] of Object.entries(FIELD_ALIASES)) {
     if (read[first] == null && second in read) read[first] = read[second];
   }
-  // Should the two disagree, rows are more likely cut than not: a cut must not go unseen.
+  // If the two differ, the response counts as truncated.
   if (read.is_truncated === true) read.truncated = true;
   return read;
 };
 
-const ZONED = /(Z|[+-]\d{2}:?\d{2})$/;
+const ZONE_SUFFIX = /(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
- * A timestamp as an instant that reads alike everywhere: one without a zone is UTC, as all of the service's are
- * (specification §2.1). Null for what is no instant: a report does not fail for it, but says so.
+ * A timestamp with its zone; without one it is UTC, as all timestamps of the service (specification §2.1). Null for an
+ * invalid one: the report does not fail, but has a note.
  */
 const instantSchema = z.unknown().transform((said, context): string | null => {
   if (said === undefined) {
@@ -73,20 +73,20 @@ const instantSchema = z.unknown().transform((said, context): string | null => {
     return z.NEVER;
   }
   const text = typeof said === 'string' ? said.trim().replace(' ', 'T').toUpperCase() : '';
-  const instant = ZONED.test(text) ? text : `${text}Z`;
+  const instant = ZONE_SUFFIX.test(text) ? text : `${text}Z`;
   return /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(instant)) ? instant : null;
 });
 
 export const reportMetaSchema = z.preprocess(
-  withFirstSpellings,
+  resolveAliases,
   z.looseObject({
-    /** When the figures were computed: an instant; null where it cannot be read. */
+    /** When the values were computed; null if unreadable. */
     as_of: instantSchema,
     cached: z.boolean(),
-    /** Its type is not shown: seconds in the sandbox. Docket keeps it and does not rely on it. */
+    /** Its type is unspecified: seconds in the sandbox. Docket does not use it. */
     refresh_retry_after: z.unknown().optional(),
     timezone: z.string(),
-    /** Null: the service does not say, as it may of a current count, which has no range. */
+    /** Null if the service reports none, e.g. for current counts. */
     range: rangeSchema.nullish(),
     compare_range: rangeSchema.nullish(),
     granularity: z.string().nullish(),
@@ -96,7 +96,7 @@ export const reportMetaSchema = z.preprocess(
   }),
 );
 
-/** Describes one key of a row. `unit` is null for what is not a metric. */
+/** Describes a column. `unit` is null except for metrics. */
 export const columnSchema = z.looseObject({
   name: z.string(),
   label: z.string(),
@@ -105,12 +105,12 @@ export const columnSchema = z.looseObject({
   unit: z.string().nullish(),
 });
 
-/** Keyed by metric id, perhaps with more: only who knows what was asked can tell which values must be figures. */
+/** By metric id, possibly with other keys: only the request determines which values must be numbers. */
 const figuresSchema = z.looseObject({});
 
 /**
- * Its values by column are unknown here, because a row may carry more than was asked for. A figure is 0 when nothing
- * happened and null when it is undefined: a rate or a median over nothing (specification §2.8, rule 2).
+ * Values by column are of unknown type, because a row may have more columns than requested. A value is 0 if nothing
+ * happened and null if it is undefined: a rate or a median over nothing (specification §2.8, rule 2).
  */
 export const rowSchema = z.looseObject({
   bucket: civilDateSchema.nullish(),
@@ -121,7 +121,7 @@ export type ReportRow = z.infer<typeof rowSchema>;
 
 export const totalsSchema = z.looseObject({ compare: figuresSchema.nullish() });
 
-/** The answer of `POST …/analytics/report/` (specification §2.8). Unknown fields are kept. */
+/** The response of `POST …/analytics/report/` (specification §2.8). Unknown fields are kept. */
 export const reportResponseSchema = z.looseObject({
   meta: reportMetaSchema,
   columns: z.array(columnSchema),

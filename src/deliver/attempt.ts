@@ -1,132 +1,130 @@
 import type { Clock } from '../base/clock.ts';
-import { DocketError, wordsOf } from '../base/error.ts';
-import type { AttemptRecord } from './archive.ts';
+import { DocketError, errorMessage, errorSentence } from '../base/error.ts';
+import type { AttemptRecord } from './archive/attempt-log.ts';
 import { attemptFence, type Fence, type FenceInput } from './fence.ts';
 import {
+  type ArchivedState,
   type DeliveryRow,
   type DeliveryState,
-  type Evidence,
   INTERRUPTED,
   type Ledger,
   NOTICE_TARGET,
-} from './ledger.ts';
+} from './ledger/ledger.ts';
 
-/** How an attempt ended. `pending`: certainly not delivered, may be tried again. */
-export interface Ending {
+/** The result of an attempt. `pending`: certainly not delivered, may be tried again. */
+export interface AttemptResult {
   readonly state: Exclude<DeliveryState, 'sending'>;
   readonly detail: string;
-  /** The target itself cannot be used now: deliveries that need it need not be tried. */
+  /** The target itself is down: skip other deliveries to it. */
   readonly targetDown?: boolean;
-  /** Epoch ms before which the target asked not to be tried again. */
+  /** Epoch ms of the target's `Retry-After`. */
   readonly notBefore?: number;
-  /** A disk of this machine cannot be used just now: worth another call, which is no attempt of the run. */
+  /** A local disk failed: worth another call, which does not count as an attempt of the run. */
   readonly diskFault?: boolean;
 }
 
-/** A delivery whose every precondition is durable: what is left is to let it leave. Never throws for what a target does. */
-export interface Leave {
-  /** @param fence passed right before each write that makes the delivery happen */
-  (signal: AbortSignal, fence?: Fence): Promise<Ending>;
-  /** SHA-256 (hex) of the exact message that leaves, as the archive keeps it; absent where there is none. */
+/** Sends a prepared delivery. Never throws for a failure of the target. */
+export interface SendFn {
+  /** @param fence confirmed right before each write that makes the delivery happen */
+  (signal: AbortSignal, fence?: Fence): Promise<AttemptResult>;
+  /** SHA-256 (hex) of the exact message in the archive; absent where there is none. */
   readonly message?: string;
 }
 
-/** What a target shows of an attempt that ended without a word. `unsent`: to do it again is to do it once. */
-export type Proof = 'sent' | 'unsent' | 'unknown';
+/** What the target shows of an attempt without a recorded result. `unsent`: sending again delivers it once. */
+export type VerificationResult = 'sent' | 'unsent' | 'unknown';
 
-/** Pauses, in ms, between tries to write what became of a message. */
-const SETTLE_PAUSES = [250, 1_000, 4_000, 10_000] as const;
+/** Delays between attempts to record a result. */
+const SETTLE_RETRY_DELAYS_MS = [250, 1_000, 4_000, 10_000] as const;
 
-/** A row that was found `sending` belongs to an attempt that ended without a word: nobody knows, and the row says so. */
-export async function reconcile(ledger: Ledger, row: DeliveryRow, clock: Clock): Promise<void> {
+/** Sets a row that a dead process left `sending` to `unknown`. */
+export async function reconcileRow(ledger: Ledger, row: DeliveryRow, clock: Clock): Promise<void> {
   if (row.state === 'sending') await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
 }
 
 /**
- * The rows of a run that is over. One that is still `sending` was left by an attempt that died, or is what a ledger
- * remembers that was rolled back, and no further try will look at it: it takes over what the archive knows, or else
- * becomes `unknown`, so that somebody can decide. One that is `pending` takes over what the archive knows. Not the notice
- * of that end, which may be leaving just now.
+ * Settles the rows of a run that has ended. A row in `sending` belongs to a dead process or to a ledger that was rolled
+ * back: it takes over the archived state, else it becomes `unknown`. A row in `pending` takes over the archived state.
+ * Leaves out the notice to the owner, which may be on its way. Returns all rows of the run.
  */
-export async function rowsAtEnd(
+export async function reconcileRun(
   run: string,
-  evidence: ReadonlyMap<string, Evidence>,
+  archivedStates: ReadonlyMap<string, ArchivedState>,
   ledger: Ledger,
   clock: Clock,
 ): Promise<DeliveryRow[]> {
-  const left = (await ledger.list(run)).filter(
+  const open = (await ledger.list(run)).filter(
     ({ state, target }) => (state === 'sending' || state === 'pending') && target !== NOTICE_TARGET,
   );
-  for (const row of left) await reconcile(ledger, await ledger.open(row, clock.now(), evidence.get(row.id)), clock);
+  for (const row of open) {
+    await reconcileRow(ledger, await ledger.open(row, clock.now(), archivedStates.get(row.id)), clock);
+  }
   return ledger.list(run);
 }
 
-/** What an attempt needs besides. */
 export interface AttemptPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock'> {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Keeps the attempt in the archive; absent where there is no folder for it. */
-  readonly keep?: (attempt: AttemptRecord) => Promise<void>;
+  /** Records the attempt in the archive; absent where the run is not archived. */
+  readonly recordAttempt?: (attempt: AttemptRecord) => Promise<void>;
 }
 
 /**
- * One attempt in the one order that is safe: `prepare` (the message is archived) → `begin` (the ledger says `sending`,
- * durably) → the archive says so too → it leaves → the archive knows its end → `settle`. A process that dies between any
- * two of them loses nothing and sends nothing twice, and neither does a ledger that forgets what it said last.
+ * One attempt, in the only safe order: `prepare` (archives the message) → `begin` (ledger: `sending`, durable) → record in
+ * the archive → send → record the result in the archive → `settle`. A process that dies between two steps loses nothing
+ * and sends nothing twice; the same holds for a ledger that loses its last writes.
  *
- * A refusal that `prepare` throws (`deliver.*`, `template.invalid`) is the delivery's end; other errors pass, and leave
- * the row `pending`. Undefined when somebody else has the row.
+ * A refusal thrown by `prepare` (`deliver.*`, `template.invalid`) is the result; other errors are thrown and leave the row
+ * `pending`. Undefined when another process holds the row.
  */
 export async function attempt(
   row: Pick<DeliveryRow, 'id' | 'target'>,
-  prepare: () => Promise<Leave>,
-  { ledger, clock, signal, keep = async () => {}, ...lock }: AttemptPorts,
-): Promise<Ending | undefined> {
-  const leave = await prepare().catch(refusal);
+  prepare: () => Promise<SendFn>,
+  { ledger, clock, signal, recordAttempt = async () => {}, ...lock }: AttemptPorts,
+): Promise<AttemptResult | undefined> {
+  const send = await prepare().catch(refuseOrThrow);
   signal.throwIfAborted();
   const epoch = await ledger.begin(row.id, clock.now());
   if (epoch === undefined) return undefined;
-  const message = leave.message === undefined ? {} : { message: leave.message };
+  const message = send.message === undefined ? {} : { message: send.message };
   const record = { delivery: row.id, target: row.target, epoch, detail: null, at: clock.now(), ...message };
   try {
-    await keep({ ...record, state: 'sending' });
+    await recordAttempt({ ...record, state: 'sending' });
   } catch (error) {
-    // An archive that cannot be written stops the run; the row must not be taken for a message that may have left.
-    await settleSurely(() => ledger.settle(row.id, epoch, 'pending', null, clock.now()), clock);
+    // An unwritable archive stops the run. Nothing was sent: the row must not stay `sending`.
+    await settleWithRetries(() => ledger.settle(row.id, epoch, 'pending', null, clock.now()), clock);
     throw error;
   }
   const fence = attemptFence({ ...lock, ledger, clock, delivery: row.id, epoch });
-  const ending = await leave(signal, fence).catch(
-    (error: unknown): Ending => ({
+  const result = await send(signal, fence).catch(
+    (error: unknown): AttemptResult => ({
       state: 'unknown',
-      detail: `Failed unexpectedly while it was being sent: ${wordsOf(error)}`,
+      detail: `Failed unexpectedly while it was being sent: ${errorMessage(error)}`,
     }),
   );
-  // The ledger is the record; an archive that cannot be written just now must not keep the truth from it.
-  const { state, detail } = ending;
-  await keep({ ...record, state, detail, at: clock.now() }).catch(() => {});
-  await settleSurely(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
-  return ending;
+  // The ledger decides: a failing archive must not keep the result from it.
+  const { state, detail } = result;
+  await recordAttempt({ ...record, state, detail, at: clock.now() }).catch(() => {});
+  await settleWithRetries(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
+  return result;
 }
 
-function refusal(error: unknown): Leave {
-  const terminal =
+function refuseOrThrow(error: unknown): SendFn {
+  const isRefusal =
     error instanceof DocketError && (error.code.startsWith('deliver.') || error.code === 'template.invalid');
-  if (!terminal || error.retryable) throw error;
-  const { message, expected, got, next } = error;
-  const detail = [message, expected && `Expected ${expected}.`, got && `Got ${got}.`, next].filter(Boolean).join(' ');
-  return async () => ({ state: 'refused', detail });
+  if (!isRefusal || error.retryable) throw error;
+  return async () => ({ state: 'refused', detail: errorSentence(error) });
 }
 
-/** Once the message may have left, losing what became of it costs somebody a decision: worth a few seconds of trying. */
-async function settleSurely(settle: () => Promise<boolean>, clock: Clock): Promise<boolean> {
-  for (const pause of SETTLE_PAUSES) {
+/** A lost result would leave an `unknown` delivery to a person: retries for some seconds. */
+async function settleWithRetries(settle: () => Promise<boolean>, clock: Clock): Promise<boolean> {
+  for (const delayMs of SETTLE_RETRY_DELAYS_MS) {
     try {
       return await settle();
     } catch (error) {
       if (!(error instanceof DocketError && error.retryable)) throw error;
-      await clock.sleep(pause);
+      await clock.sleep(delayMs);
     }
   }
   return settle();

@@ -1,28 +1,29 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
-import type { SecretSource } from '../base/secret.ts';
+import type { SecretSource } from '../base/secrets/secret.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
-import type { Definition } from '../define/definition.ts';
-import type { OrgSettings } from '../define/org.ts';
-import { type Archive, decidedAttempt, type Manifest, type Sealed } from './archive.ts';
-import { attempt, type Proof, reconcile } from './attempt.ts';
-import type { Circuit, Outage } from './circuit.ts';
-import { decisionOn } from './decision.ts';
-import type { Delivery } from './delivery.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import { type Archive, attemptFromDecision, type PublishedRun } from './archive/archive.ts';
+import type { Manifest } from './archive/manifest.ts';
+import { type AttemptPorts, type AttemptResult, attempt, reconcileRow, type VerificationResult } from './attempt.ts';
+import type { CircuitBreaker, Outage } from './circuit/circuit-breaker.ts';
+import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { FenceInput } from './fence.ts';
-import type { DeliveryRow, DeliveryState, Evidence, Ledger } from './ledger.ts';
-import type { Receipt } from './receipt.ts';
-import { listDeliveries, type MailRoute } from './targets.ts';
+import type { ArchivedState, DeliveryRow, DeliveryState, Ledger, Receipt } from './ledger/ledger.ts';
+import { sendDecisionFor } from './send-decision.ts';
+import { listDeliveries } from './targets/registry.ts';
+import type { Delivery, MailRoute, Target } from './targets/target.ts';
 
-/** Said once for each delivery that was settled in this try. */
+/** Emitted for each delivery that this call attempts, skips or finds to be down. */
 export interface DeliveredEvent {
   readonly type: 'delivered';
   readonly target: string;
   readonly recipient: string;
   readonly state: DeliveryState | 'skipped';
   readonly detail: string | null;
-  /** How long the attempt took; absent where none was made. */
+  /** Duration of the attempt; absent without one. */
   readonly ms?: number;
 }
 
@@ -30,109 +31,95 @@ export interface DeliverInput extends Pick<FenceInput, 'monotonic' | 'confirmLoc
   readonly order: { readonly id: string; readonly org: string; readonly report: string };
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  readonly sealed: Sealed;
-  /** Undefined: no mail server is configured; e-mail then stays `pending` and says so. */
+  readonly published: PublishedRun;
+  /** Undefined without a mail server: e-mail then stays `pending`. */
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
-  /** What is known of the targets' servers; absent where nobody shares it. */
-  readonly circuit?: Circuit | undefined;
+  /** Shared with other workers; absent where there is none. */
+  readonly circuit?: CircuitBreaker | undefined;
   readonly clock: Clock;
-  /** Where each attempt is a span; none is made when absent. */
+  /** Each attempt is a span; absent: no spans. */
   readonly trace?: Trace | undefined;
-  /** No try will follow: nothing is put back for one. */
+  /** No further call will follow: unknown deliveries are not put back. */
   readonly lastAttempt?: boolean;
-  /** Aborted when the run is to stop or has lost its lock: nothing further is begun. */
+  /** Aborted when the run is cancelled or has lost its lock: no further delivery is begun. */
   readonly signal: AbortSignal;
   readonly observe: (event: DeliveredEvent) => void;
-  /** Of what the targets refer to: keys, passwords. */
+  /** Keys and passwords of the targets. */
   readonly secrets: SecretSource;
-  /** What relative directory targets are resolved against; the process' working directory by default. */
+  /** Base of relative directory targets; the process' working directory by default. */
   readonly workingDirectory?: string;
-  /** What the deployment says of destinations. */
   readonly destinations?: DestinationPolicy | undefined;
+  /** The built-in ones by default. */
+  readonly targets?: readonly Target[];
 }
 
-export interface Delivered {
-  /** One for each target and recipient of the definition, in its order, as the ledger has them now. */
+export interface DeliveryResult {
+  /** One for each target and recipient, in the order of the definition. */
   readonly receipts: readonly Receipt[];
-  /** Something is still `pending`: calling again later may deliver it, and touches nothing else. */
+  /** Some delivery is still `pending`: another call may deliver it, and changes no other. */
   readonly retryable: boolean;
-  /** What is still `pending` waits for a server that is known to be down, or for a disk: worth another call from then on. */
+  /** Every open delivery waits for a service or disk that is down: call again when it ends. */
   readonly outage: Outage | undefined;
 }
 
-/** What one call has found out, by service: why it is not tried any more, and until when where all workers know. */
-type Outages = Map<string, Partial<Outage> & Pick<Outage, 'why'>>;
-
 /**
- * Delivers a sealed run to every target and recipient of its definition that the ledger has not settled.
+ * Delivers a published run to every target and recipient of its definition that the ledger has not settled.
  *
- * May be called as often as one likes, by whomever: `sent`, `refused` and `unknown` are never touched; `sending` was
- * left by an attempt that died and becomes `unknown`, unless the target itself proves the delivery. A ledger that was
- * lost or rolled back learns first what the archive knows. A target that fails does not stop the others. What the
- * manifest says is not to be sent (`send_if`) is `skipped`. Where the organization asks for it (`on_unknown: resend`),
- * what ends as `unknown` is put back once, to be sent again.
+ * Safe to repeat: `sent`, `refused` and `unknown` are never changed. A row in `sending` belongs to a dead attempt and
+ * becomes `unknown`, unless the target proves the result. A ledger that was lost or rolled back is restored from the
+ * archive first. A failing target does not stop the others. A delivery whose `send_if` was not met is `skipped`. With
+ * `on_unknown: resend` an unknown delivery is put back once.
  *
- * Throws the signal's reason when stopped, `redis.unreachable` when the ledger cannot be asked, `archive.*` when the
- * files cannot be trusted or kept: what was settled before stays settled.
+ * Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written; settled
+ * rows stay settled.
  */
-export async function deliver(input: DeliverInput): Promise<Delivered> {
-  refuseStrangers(input);
-  const { sealed, ledger, archive } = input;
-  const all = listDeliveries({ workingDirectory: process.cwd(), ...input });
-  const unmet = ({ row }: Delivery) => decisionOn(sealed.manifest, row)?.send === false;
-  const deliveries = all.filter((delivery) => !unmet(delivery));
-  const evidence = await archive.evidence(sealed);
-  const outages: Outages = new Map();
-  const skipped = new Map<string, string>();
-  const receipts = async (): Promise<Receipt[]> =>
-    receiptsOf(all, sealed.manifest, await ledger.list(input.order.id), skipped);
+export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
+  assertSameRun(input);
+  const { published, ledger, archive, clock, circuit } = input;
+  const { manifest } = published;
+  const all = listDeliveries({ workingDirectory: process.cwd(), ...input }, input.targets);
+  const isSkipped = ({ row }: Delivery) => sendDecisionFor(manifest, row)?.send === false;
+  const deliveries = all.filter((delivery) => !isSkipped(delivery));
+  const archivedStates = await archive.getArchivedStates(published);
+  const outages = outageTracker(clock, circuit);
+  const notTried = new Map<string, string>();
+  const readReceipts = async (): Promise<Receipt[]> =>
+    toReceipts(all, manifest, await ledger.list(input.order.id), notTried);
   try {
-    // All rows first: from here on, whatever happens, the ledger knows everything that was meant to be sent.
-    const opened = await openRows(deliveries, evidence, input);
-    for (const { row } of all.filter(unmet)) {
+    // All rows first: if the process dies, the ledger knows every delivery that was planned.
+    const opened = await openRows(deliveries, archivedStates, input);
+    for (const { row } of all.filter(isSkipped)) {
       const { target, recipient } = row;
-      const detail = decisionOn(sealed.manifest, row)?.reason ?? null;
+      const detail = sendDecisionFor(manifest, row)?.reason ?? null;
       input.observe({ type: 'delivered', target, recipient, state: 'skipped', detail });
     }
-    await sendPending(deliveries, opened, evidence, input, outages, skipped);
-    if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await putBack(deliveries, input);
+    await sendPending(deliveries, opened, archivedStates, input, outages, notTried);
+    if (input.settings.on_unknown === 'resend' && !input.lastAttempt) await resendUnknown(deliveries, input);
   } catch (error) {
-    // What was sent before the failure shall be in the archive too; that failure, not this one, is the news.
-    await receipts()
-      .then((known) => archive.keepReceipts(sealed, known))
+    // Best effort: the archive shall have the receipts of what was sent before the failure.
+    await readReceipts()
+      .then((receipts) => archive.putReceipts(published, receipts))
       .catch(() => {});
     throw error;
   }
-  const known = await receipts();
-  await archive.keepReceipts(sealed, known);
-  const open = known.filter(({ state }) => state === 'pending' || state === 'sending');
-  return { receipts: known, retryable: open.length > 0, outage: outageOf(open, deliveries, outages) };
+  const receipts = await readReceipts();
+  await archive.putReceipts(published, receipts);
+  const open = new Set(
+    receipts.flatMap(({ delivery, state }) => (state === 'pending' || state === 'sending' ? delivery : [])),
+  );
+  const services = deliveries.filter(({ row }) => open.has(row.id)).map(({ service }) => service);
+  return { receipts, retryable: open.size > 0, outage: outages.earliestOf(services) };
 }
 
-/** When to come back for what is open, if all of it waits for servers that all workers know to be down. */
-function outageOf(open: readonly Receipt[], deliveries: readonly Delivery[], outages: Outages): Outage | undefined {
-  const serviceOf = new Map(deliveries.map(({ row, service }) => [row.id, service]));
-  const each = open.map(({ delivery }) => outages.get(serviceOf.get(delivery) ?? ''));
-  const first = each
-    .flatMap((outage) => (outage?.until === undefined ? [] : [{ until: outage.until, why: outage.why }]))
-    .sort((one, other) => one.until - other.until);
-  return first.length === each.length ? first[0] : undefined;
-}
-
-/** A server that takes message after message and never says so would leave a decision for each recipient to somebody. */
-const MOST_DOUBTS = 2;
-
-const LOST = 'The ledger has lost this delivery.';
-
-/** A run, its files, its definition and its organization must be of one organization at every step. */
-function refuseStrangers({ order, definition, settings, sealed }: DeliverInput): void {
-  const { manifest } = sealed;
+/** Refuses input that mixes several runs, reports or organizations. Throws `internal.defect`. */
+function assertSameRun({ order, definition, settings, published }: DeliverInput): void {
+  const { manifest } = published;
   const orgs = new Set([order.org, definition.org, settings.id, manifest.org]);
   const reports = new Set([order.report, definition.report, manifest.report]);
   if (orgs.size === 1 && reports.size === 1 && order.id === manifest.run) return;
-  throw new DocketError('internal.defect', 'A run was about to be delivered with the parts of another one.', {
+  throw new DocketError('internal.defect', 'Delivery input mixes several runs or organizations.', {
     expected: `everything of ${order.org}/${order.report}, run ${order.id}`,
     got: `organizations ${[...orgs].join(', ')}; reports ${[...reports].join(', ')}; run ${manifest.run}`,
     next: 'Nothing was sent. This is a defect of Docket: please report it.',
@@ -140,158 +127,149 @@ function refuseStrangers({ order, definition, settings, sealed }: DeliverInput):
   });
 }
 
-/**
- * Opens all rows, in one round trip, and settles what attempts left that ended without a word. Returns the other rows, by
- * id: they are as they were found until something is tried.
- */
+/** Opens all rows at once and settles interrupted ones. Returns the other rows by id, valid until the first attempt. */
 async function openRows(
   deliveries: readonly Delivery[],
-  evidence: ReadonlyMap<string, Evidence>,
+  archivedStates: ReadonlyMap<string, ArchivedState>,
   input: DeliverInput,
 ): Promise<ReadonlyMap<string, DeliveryRow>> {
   const { ledger, clock } = input;
   const rows = await Promise.all(
     deliveries.map(async (delivery) => {
-      const row = await ledger.open(delivery.row, clock.now(), evidence.get(delivery.row.id));
+      const row = await ledger.open(delivery.row, clock.now(), archivedStates.get(delivery.row.id));
       return { delivery, row };
     }),
   );
-  const found = new Map<string, DeliveryRow>();
+  const rowsById = new Map<string, DeliveryRow>();
   for (const { delivery, row } of rows) {
-    if (row.state === 'sending' || row.state === 'unknown') await settleLeft(delivery, row, input);
-    else found.set(row.id, row);
+    if (row.state === 'sending' || row.state === 'unknown') await settleInterrupted(delivery, row, input);
+    else rowsById.set(row.id, row);
   }
-  return found;
+  return rowsById;
 }
 
-/** What an attempt left that ended without a word takes over what its target shows, or becomes `unknown`. */
-async function settleLeft(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
-  const proof = await proofOf(delivery);
-  if (proof === 'sent') {
+/** Settles a row without a recorded result by what its target shows, else as `unknown`. */
+async function settleInterrupted(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
+  const result = await verifyDelivery(delivery);
+  if (result === 'sent') {
     await ledger.settle(row.id, row.epoch, 'sent', 'Interrupted, but the target has every file.', clock.now());
-  } else if (proof === 'unsent' && row.state === 'sending') {
+  } else if (result === 'unsent' && row.state === 'sending') {
     await ledger.settle(row.id, row.epoch, 'pending', 'Interrupted before the target had it.', clock.now());
   } else {
-    await reconcile(ledger, row, clock);
+    await reconcileRow(ledger, row, clock);
   }
 }
 
-/** A target that cannot be asked proves nothing. */
-async function proofOf({ proof }: Delivery): Promise<Proof> {
+/** `unknown` for a target without verification, or one that fails. */
+async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult> {
   try {
-    return (await proof?.()) ?? 'unknown';
+    return (await verify?.()) ?? 'unknown';
   } catch {
     return 'unknown';
   }
 }
 
+/** Attempts every pending delivery, phase by phase. @param notTried receives the details of deliveries skipped for an outage */
 async function sendPending(
   deliveries: readonly Delivery[],
   opened: ReadonlyMap<string, DeliveryRow>,
-  evidence: ReadonlyMap<string, Evidence>,
+  archivedStates: ReadonlyMap<string, ArchivedState>,
   input: DeliverInput,
-  outages: Outages,
-  skipped: Map<string, string>,
+  outages: OutageTracker,
+  notTried: Map<string, string>,
 ): Promise<void> {
-  const { ledger, archive, circuit, clock, signal, sealed, monotonic, confirmLock, trace = noTrace } = input;
-  const keep: Parameters<typeof attempt>[2]['keep'] = (record) => archive.keepAttempt(sealed, record);
-  const asked = new Set<string>();
-  const well = new Set<string>();
-  const doubts = new Map<string, number>();
-  let tried = false;
-  let lost = false;
+  const { ledger, clock, confirmLock } = input;
+  let isLockLost = false;
   const lock = confirmLock && {
     confirmLock: async () => {
       const ms = await confirmLock();
-      if (ms <= 0) lost = true;
+      if (ms <= 0) isLockLost = true;
       return ms;
     },
   };
-  const order = [0, 1, 2].flatMap((turn) => deliveries.filter((delivery) => (delivery.turn ?? 0) === turn));
-  for (const { row: own, service, prepare } of order) {
-    const row = (tried ? undefined : opened.get(own.id)) ?? (await ledger.open(own, clock.now(), evidence.get(own.id)));
+  let anyAttempted = false;
+  const inPhases = [0, 1, 2].flatMap((phase) => deliveries.filter((delivery) => (delivery.phase ?? 0) === phase));
+  for (const delivery of inPhases) {
+    const { id, target, recipient } = delivery.row;
+    // An attempt takes time, in which another process may change the other rows.
+    const row =
+      (anyAttempted ? undefined : opened.get(id)) ??
+      (await ledger.open(delivery.row, clock.now(), archivedStates.get(id)));
     if (row.state !== 'pending') continue;
-    const observe = (ending: { state: DeliveryState; detail: string; ms?: number }): void =>
-      input.observe({ type: 'delivered', target: own.target, recipient: own.recipient, ...ending });
-    if (!asked.has(service)) {
-      asked.add(service);
-      const known = await circuit?.ask(service);
-      if (known !== undefined) outages.set(service, { ...known, why: notTried(service, known) });
-    }
-    // A server that is down would make every further recipient wait for its timeout.
-    const outage = outages.get(service);
+    const observe = (result: { state: DeliveryState; detail: string; ms?: number }): void =>
+      input.observe({ type: 'delivered', target, recipient, ...result });
+    // Skipped: otherwise each further recipient would wait for the timeout of a server that is down.
+    const outage = await outages.check(delivery.service);
     if (outage !== undefined) {
-      skipped.set(own.id, outage.why);
+      notTried.set(id, outage.why);
       observe({ state: 'pending', detail: outage.why });
       continue;
     }
-    tried = true;
-    const begun = clock.now();
-    const span = { name: 'delivery', kind: 'client', target: own.target, delivery: own.id } as const;
-    const ending = await trace.span(span, async (tell) => {
-      const ended = await attempt(row, () => prepare(row.epoch), { ledger, clock, signal, keep, monotonic, ...lock });
-      if (ended !== undefined) tell({ state: ended.state });
-      return ended;
-    });
-    // The rows that are left are another worker's now.
-    if (lost) throw new DocketError('run.cancelled', 'Another worker has taken the run over.');
-    if (ending === undefined) continue;
-    const doubt = ending.state === 'unknown' ? (doubts.get(service) ?? 0) + 1 : 0;
-    doubts.set(service, doubt);
-    if (ending.diskFault) outages.set(service, { why: ending.detail, until: clock.now() + diskWaitMs(row.epoch) });
-    else if (ending.targetDown || ending.notBefore !== undefined || doubt === MOST_DOUBTS) {
-      outages.set(service, { why: ending.detail });
-      well.delete(service);
-      await circuit?.failed(service, ending.detail, ending.notBefore);
-    } else if (ending.state === 'sent' && !well.has(service)) {
-      well.add(service);
-      // Nobody waits for it: what is not heard costs other runs a wait, never a message.
-      circuit?.answered(service).catch(() => {});
-    }
-    const { state, detail } = ending;
-    observe({ state, detail, ms: Math.max(0, clock.now() - begun) });
+    anyAttempted = true;
+    const startedAt = clock.now();
+    const result = await attemptInSpan(delivery, row, input, lock);
+    // Another worker delivers the remaining rows.
+    if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
+    if (result === undefined) continue;
+    await outages.record(delivery.service, result, row.epoch);
+    const { state, detail } = result;
+    observe({ state, detail, ms: Math.max(0, clock.now() - startedAt) });
   }
 }
 
-/** Ms until a disk is tried again: each try leaves its record in the archive. @param tries that were made before */
-const diskWaitMs = (tries: number): number => Math.min(15_000 * 2 ** Math.min(tries, 10), 15 * 60_000);
+function attemptInSpan(
+  { row: { target }, prepare }: Delivery,
+  row: DeliveryRow,
+  { ledger, archive, clock, signal, published, monotonic, trace = noTrace }: DeliverInput,
+  lock: Pick<AttemptPorts, 'confirmLock'> | undefined,
+): Promise<AttemptResult | undefined> {
+  return trace.span({ name: 'delivery', kind: 'client', target, delivery: row.id }, async (setAttributes) => {
+    const result = await attempt(row, () => prepare(row.epoch), {
+      ledger,
+      clock,
+      signal,
+      recordAttempt: (record) => archive.putAttempt(published, record),
+      monotonic,
+      ...lock,
+    });
+    if (result !== undefined) setAttributes({ state: result.state });
+    return result;
+  });
+}
 
-const notTried = (service: string, { until, why }: Outage): string =>
-  `Not tried before ${new Date(until).toISOString()}: ${service} has been failing (${why}).`;
-
-/** Once for each delivery: a server that never answers after the message must not send it a dozen times. */
-async function putBack(deliveries: readonly Delivery[], input: DeliverInput): Promise<void> {
-  const { ledger, archive, clock, sealed, order } = input;
-  const own = new Set(deliveries.map(({ row }) => row.id));
+/** Puts unknown deliveries back once each: a server that never confirms would otherwise receive each message many times. */
+async function resendUnknown(deliveries: readonly Delivery[], input: DeliverInput): Promise<void> {
+  const { ledger, archive, clock, published, order } = input;
+  const ids = new Set(deliveries.map(({ row }) => row.id));
   for (const { id, state, epoch, decisions } of await ledger.list(order.id)) {
-    if (state !== 'unknown' || !own.has(id) || decisions.some(({ by }) => by === 'docket')) continue;
+    if (state !== 'unknown' || !ids.has(id) || decisions.some(({ by }) => by === 'docket')) continue;
     const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
     const row = await ledger.resolve(id, epoch, decision);
-    if (row !== undefined) await archive.keepAttempt(sealed, decidedAttempt(row, decision));
+    if (row !== undefined) await archive.putAttempt(published, attemptFromDecision(row, decision));
   }
 }
 
-function receiptsOf(
+function toReceipts(
   deliveries: readonly Delivery[],
   manifest: Manifest,
   rows: readonly DeliveryRow[],
-  skipped: ReadonlyMap<string, string>,
+  notTried: ReadonlyMap<string, string>,
 ): Receipt[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return deliveries.map(({ row: own, messageId }): Receipt => {
-    const { id: delivery, target, recipient } = own;
-    const decision = decisionOn(manifest, own);
+  return deliveries.map(({ row: { id: delivery, target, recipient }, messageId }): Receipt => {
+    const decision = sendDecisionFor(manifest, { target, recipient });
     if (decision?.send === false) {
       return { delivery, target, recipient, state: 'skipped', detail: decision.reason, messageId: null };
     }
-    // A row that was opened above and is gone: the ledger was lost amid the run, and the next call asks the archive.
-    const { state, detail } = byId.get(delivery) ?? { state: 'pending' as const, detail: LOST };
+    // The ledger was lost during this call; the next call restores the row from the archive.
+    const missing = { state: 'pending' as const, detail: 'The delivery is missing from the ledger.' };
+    const { state, detail } = byId.get(delivery) ?? missing;
     return {
       delivery,
       target,
       recipient,
       state,
-      detail: detail ?? skipped.get(delivery) ?? null,
+      detail: detail ?? notTried.get(delivery) ?? null,
       messageId: state === 'pending' ? null : messageId,
     };
   });

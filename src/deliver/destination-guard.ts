@@ -1,70 +1,70 @@
 import { DocketError } from '../base/error.ts';
-import { canonicalHost } from '../base/private-address.ts';
-import { bucketRefusal, folderRefusal, hostRefusal, type OwnFolder, type Refusal } from '../define/destinations.ts';
-import type { OrgSettings } from '../define/org.ts';
-import type { S3Spec } from '../define/target.ts';
-import type { AddressPolicy } from './guarded-lookup.ts';
+import { normalizeHost } from '../base/net/private-address.ts';
+import {
+  bucketRefusal,
+  type DestinationRefusal,
+  folderRefusal,
+  hostRefusal,
+  type ReservedFolder,
+} from '../definitions/allow-lists/destinations.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { AddressPolicy } from './address-guard.ts';
 
-/** What the deployment says of where reports may be delivered to. */
+/** The deployment's policy for destinations. */
 export interface DestinationPolicy {
-  /** An organization without `destinations` may deliver nowhere. */
+  /** Whether an organization needs `destinations` to deliver at all. */
   readonly required: boolean;
-  readonly ownFolders: readonly OwnFolder[];
-  /** false: an SFTP server or S3 endpoint at a private address that is not allowed is only warned of. */
+  readonly reservedFolders: readonly ReservedFolder[];
+  /** false: only warn about an SFTP server or S3 endpoint at a private address that is not allowed. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
 }
 
-export const OPEN_POLICY: DestinationPolicy = {
+const UNRESTRICTED_POLICY: DestinationPolicy = {
   required: false,
-  ownFolders: [],
+  reservedFolders: [],
   enforcePrivate: false,
   warn: () => {},
 };
 
-/** Where one organization's reports may be delivered to. Each `require…` throws `deliver.target_refused`. */
-export interface DestinationGuard {
-  /** @param shown what the refusal names */
-  requireHost(host: string, shown?: string): void;
-  requireS3(spec: Pick<S3Spec, 'bucket' | 'endpoint'>): void;
-  requireFolder(folder: string, workingDirectory: string): Promise<void>;
-  /** Of connections to this host. */
-  addresses(host: string): AddressPolicy;
-}
-
+/** The destinations of one organization. Each `assert…` throws `deliver.target_refused`. */
 export function destinationGuard(
   settings: Pick<OrgSettings, 'id' | 'destinations' | 'allow_private'>,
-  policy: DestinationPolicy = OPEN_POLICY,
-): DestinationGuard {
-  const requireHost = (host: string, shown = host): void => {
+  policy: DestinationPolicy = UNRESTRICTED_POLICY,
+) {
+  /** @param displayName of the host in the error */
+  const assertHost = (host: string, displayName = host): void => {
     const refusal = hostRefusal(host, settings, policy);
-    if (refusal !== undefined) refuse({ ...refusal, got: shown });
+    if (refusal !== undefined) throwIfRefused({ ...refusal, got: displayName });
   };
   return {
-    requireHost,
-    requireS3: ({ bucket, endpoint }) => {
-      refuse(bucketRefusal(bucket, settings, policy));
-      if (endpoint !== undefined) requireHost(new URL(endpoint).hostname);
+    assertHost,
+    assertBucket: ({ bucket, endpoint }: { readonly bucket: string; readonly endpoint?: string | undefined }): void => {
+      throwIfRefused(bucketRefusal(bucket, settings, policy));
+      if (endpoint !== undefined) assertHost(new URL(endpoint).hostname);
     },
-    requireFolder: async (folder, workingDirectory) =>
-      refuse(await folderRefusal(folder, settings, policy, workingDirectory)),
-    addresses: (host) => ({
+    assertFolder: async (folder: string, workingDirectory: string): Promise<void> =>
+      throwIfRefused(await folderRefusal(folder, settings, policy, workingDirectory)),
+    /** For connections to this host. */
+    addressPolicy: (host: string): AddressPolicy => ({
       allowPrivate: settings.allow_private === true,
-      // The SDK asks other hosts for credentials, which are the deployment's.
-      concerns: (asked) => canonicalHost(asked) === canonicalHost(host) || asked.endsWith(`.${canonicalHost(host)}`),
+      // Other hosts are those from which the SDK gets the deployment's credentials.
+      appliesTo: (other) => normalizeHost(other) === normalizeHost(host) || other.endsWith(`.${normalizeHost(host)}`),
       ...(policy.enforcePrivate
         ? {}
         : {
-            onPrivate: (asked: string, address: string) =>
+            onPrivate: (connected: string, address: string) =>
               policy.warn(
-                `A report of ${settings.id} is delivered to ${asked === address ? asked : `${asked} (${address})`}, a private address; write "allow_private: true" into its org.yaml`,
+                `A report of ${settings.id} is delivered to ${connected === address ? connected : `${connected} (${address})`}, a private address; set "allow_private: true" in its org.yaml`,
               ),
           }),
     }),
   };
 }
 
-function refuse(refusal: Refusal | undefined): void {
+export type DestinationGuard = ReturnType<typeof destinationGuard>;
+
+function throwIfRefused(refusal: DestinationRefusal | undefined): void {
   if (refusal === undefined) return;
   const { message, expected, got, next } = refusal;
   throw new DocketError('deliver.target_refused', `The destination is refused: ${message}.`, {

@@ -1,87 +1,84 @@
 import type { Clock } from '../base/clock.ts';
-import { wordsOf } from '../base/error.ts';
-import type { Ledger } from './ledger.ts';
+import { errorMessage } from '../base/error.ts';
+import { withTimeout } from '../base/timeout.ts';
+import type { Ledger } from './ledger/ledger.ts';
 
-/** For how long a confirmation holds, ms, counted from before it was asked for. Shorter than any lock of a run. */
-const VALID_MS = 10_000;
+/** Validity of a confirmation, counted from its request. Shorter than any lock of a run. */
+const CONFIRMATION_TTL_MS = 10_000;
 
-/** A delivery must not leave: somebody else has its row or its run by now, or nobody could tell in time. */
-export class NotConfirmed extends Error {
+/** A delivery must not be sent: another process holds its row or run, or the confirmation timed out. */
+export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmed';
 }
 
 /**
- * What a process that may have been frozen asks right before each write that makes a delivery happen. Another worker may
- * have declared it `unknown` meanwhile, and a person may have had it sent again. Both reject with `NotConfirmed`.
+ * A check right before each write that makes a delivery happen. While a process is frozen, another worker may declare its
+ * delivery `unknown`, and a person may have it sent again. Both methods reject with `NotConfirmedError`.
  */
 export interface Fence {
-  /** Asks whether the run's lock and the ledger's row are still this attempt's. */
+  /** Checks that the run's lock and the ledger's row still belong to this attempt. */
   confirm(): Promise<void>;
-  /** Asks only where the last confirmation has run out, by the monotonic clock or the wall clock. */
-  pass(): Promise<void>;
+  /** As `confirm`, only after the last confirmation has expired by the monotonic clock or the wall clock. */
+  confirmIfStale(): Promise<void>;
 }
 
-/** For what nobody else can decide about. */
-export const noFence: Fence = { confirm: async () => {}, pass: async () => {} };
+/** For deliveries without a competing process. */
+export const noFence: Fence = { confirm: async () => {}, confirmIfStale: async () => {} };
 
 export interface FenceInput {
   readonly ledger: Pick<Ledger, 'find'>;
   readonly delivery: string;
   readonly epoch: number;
   readonly clock: Clock;
-  /** Ms of a clock that nobody sets; the process' own by default. It may stand still while a machine is suspended. */
+  /** Ms of a monotonic clock; of the process by default. It may stop while the machine is suspended. */
   readonly monotonic?: (() => number) | undefined;
-  /** Renews the run's lock; ms for which it is held from the call on, 0 when it is lost. Absent where a run has none. */
+  /** Renews the run's lock. Resolves with its duration in ms from the call on, 0 when it is lost. Absent for runs without a lock. */
   readonly confirmLock?: (() => Promise<number>) | undefined;
-  /** Ms for an answer; for tests. */
+  /** Ms; for tests. */
   readonly timeoutMs?: number;
 }
 
 /** The fence of one attempt. */
 export function attemptFence(input: FenceInput): Fence {
   const { ledger, delivery, epoch, clock, monotonic = () => performance.now(), confirmLock } = input;
-  const { timeoutMs = VALID_MS } = input;
+  const { timeoutMs = CONFIRMATION_TTL_MS } = input;
   let confirmed: { readonly now: number; readonly elapsed: number; readonly validMs: number } | undefined;
 
   const isValid = (): boolean => {
     if (confirmed === undefined) return false;
     const { now, elapsed, validMs } = confirmed;
-    const passed = [clock.now() - now, monotonic() - elapsed];
-    return passed.every((ms) => ms >= 0 && ms < validMs);
+    const ages = [clock.now() - now, monotonic() - elapsed];
+    return ages.every((ms) => ms >= 0 && ms < validMs);
   };
 
-  /** The lock first: while it is held, nobody else changes a row that is found to be ours after it. */
-  const ask = async (): Promise<number> => {
-    const lockMs = (await confirmLock?.()) ?? VALID_MS;
-    if (lockMs <= 0) throw new NotConfirmed('Not sent: another worker has taken the run over.');
+  /** The lock first: while it is held, no other process changes the row. @returns ms of validity */
+  const check = async (): Promise<number> => {
+    const lockMs = (await confirmLock?.()) ?? CONFIRMATION_TTL_MS;
+    if (lockMs <= 0) throw new NotConfirmedError('Not sent: another worker has taken over the run.');
     const row = await ledger.find(delivery);
     if (row?.state !== 'sending' || row.epoch !== epoch)
-      throw new NotConfirmed('Not sent: the delivery was decided meanwhile.');
-    return Math.min(VALID_MS, lockMs);
+      throw new NotConfirmedError('Not sent: the state of the delivery has changed.');
+    return Math.min(CONFIRMATION_TTL_MS, lockMs);
   };
 
   const confirm = async (): Promise<void> => {
-    const asked = { now: clock.now(), elapsed: monotonic() };
-    confirmed = { ...asked, validMs: await within(ask(), timeoutMs) };
-    if (!isValid()) throw new NotConfirmed('Not sent: it took too long to confirm that it is still to be sent.');
+    const start = { now: clock.now(), elapsed: monotonic() };
+    confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
+    if (!isValid()) throw new NotConfirmedError('Not sent: the confirmation of the delivery took too long.');
   };
-  return { confirm, pass: async () => (isValid() ? undefined : confirm()) };
+  return { confirm, confirmIfStale: async () => (isValid() ? undefined : confirm()) };
 }
 
-/** A client that waits for a Redis that restarts must not hold up a connection to a mail server for as long. */
-async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NotConfirmed(`Not sent: no confirmation within ${ms} ms.`)), ms);
-  });
+/** Bounds the wait: a client that waits for Redis must not hold a connection to a mail server for as long. */
+async function confirmWithTimeout<T>(confirmation: Promise<T>, ms: number): Promise<T> {
   try {
-    return await Promise.race([answer, late]);
+    return await withTimeout(confirmation, ms, () => {
+      throw new NotConfirmedError(`Not sent: no confirmation within ${ms} ms.`);
+    });
   } catch (error) {
-    if (error instanceof NotConfirmed) throw error;
-    throw new NotConfirmed(`Not sent: it could not be confirmed that it is still to be sent: ${wordsOf(error)}`, {
+    if (error instanceof NotConfirmedError) throw error;
+    throw new NotConfirmedError(`Not sent: the delivery could not be confirmed: ${errorMessage(error)}`, {
       cause: error,
     });
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,46 +1,47 @@
-import { recipientFault } from '../define/recipients.ts';
-import { ARTIFACT_FORMATS, type Artifact, MEDIA_TYPES } from '../render/artifact.ts';
-import type { Manifest, Sealed } from './archive.ts';
-import { decisionOn } from './decision.ts';
-import { type DeliveryContext, listDeliveries } from './targets.ts';
+import { type Artifact, artifactKind } from '../render/artifact.ts';
+import type { PublishedRun } from './archive/archive.ts';
+import type { Manifest } from './archive/manifest.ts';
+import { sendDecisionFor } from './send-decision.ts';
+import { listDeliveries } from './targets/registry.ts';
+import type { DeliveryContext, Target } from './targets/target.ts';
 
-/** A delivery that has not been made. */
+/** A delivery that is not made yet. */
 export interface PlannedDelivery {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** An address, or where the files go. */
+  /** An address, or the location of the files. */
   readonly recipient: string;
-  /** Whether it would be sent. */
   readonly receives: boolean;
-  /** Why it would not. */
+  /** The reason where it does not. */
   readonly why: string | null;
 }
 
 /**
- * Who would receive a sealed run if it was delivered now: the targets and recipients of its definition, as `deliver` goes
- * through them, with those that the organization's allow-list refuses or whose `send_if` is not met. Asks nobody anything.
+ * The targets and recipients of a published run, as `deliver` would treat them: with those that the allow-list refuses or
+ * whose `send_if` is not met. Makes no requests.
  */
 export function plannedDeliveries(
   manifest: Manifest,
-  context: Omit<DeliveryContext, 'sealed' | 'mail'>,
+  context: Omit<DeliveryContext, 'published' | 'mail'>,
+  targets?: readonly Target[],
 ): readonly PlannedDelivery[] {
-  const { recipients } = context.settings;
-  return listDeliveries({ ...context, sealed: unopened(manifest), mail: undefined }).map(({ row }) => {
+  const published = fromManifest(manifest);
+  return listDeliveries({ ...context, published, mail: undefined }, targets).map(({ row, recipientRefusal }) => {
     const { target, recipient } = row;
-    const decision = decisionOn(manifest, row);
+    const decision = sendDecisionFor(manifest, row);
     if (decision?.send === false) return { target, recipient, receives: false, why: decision.reason };
-    const fault = target.endsWith('-email') ? recipientFault(recipient, recipients) : undefined;
-    return { target, recipient, receives: fault === undefined, why: fault === undefined ? null : `It ${fault}.` };
+    const refusal = recipientRefusal?.();
+    return { target, recipient, receives: refusal === undefined, why: refusal === undefined ? null : `It ${refusal}.` };
   });
 }
 
-/** The run as its manifest names its files, for whoever does not read them. */
-const unopened = (manifest: Manifest): Sealed => ({
+/** A run with the file names of its manifest, without the files. */
+const fromManifest = (manifest: Manifest): PublishedRun => ({
   folder: '',
   manifest,
-  artifacts: manifest.files.flatMap(({ name, format, bytes, sha256 }): Artifact[] => {
-    const known = ARTIFACT_FORMATS.find((each) => each === format);
-    return known === undefined ? [] : [{ name, format: known, mediaType: MEDIA_TYPES[known], path: '', bytes, sha256 }];
+  artifacts: manifest.files.map((file): Artifact => {
+    const { name, format, bytes, sha256 } = file;
+    return { name, format, ...artifactKind(file), path: '', bytes, sha256 };
   }),
   mail: { html: '', text: '', pictures: [] },
 });

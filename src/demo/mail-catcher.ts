@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 
-/** A message that was caught: its envelope, and the file that holds its exact bytes. */
+/** A caught message: its envelope, and the file with its exact bytes. */
 export interface CaughtMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -12,24 +12,24 @@ export interface CaughtMail {
 }
 
 export interface MailCatcher {
-  /** What to give as `SMTP_URL`. */
+  /** Value for `SMTP_URL`. */
   readonly url: string;
-  /** All messages so far, in the order of their arrival. */
+  /** All messages so far, in order of arrival. */
   messages(): readonly CaughtMail[];
   /** Resolves when this many messages have been caught; rejects when the catcher closes before. */
-  received(count: number): Promise<void>;
+  waitForMessages(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Larger than any message Docket sends (10 MB of attachments, a third more as base64). */
-const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
 /**
  * An SMTP server on this machine that delivers nothing: every message becomes `<folder>/<nnnn>-<recipient>.eml`,
  * complete on disk before the server answers 250. No TLS and no login: it listens on the loopback interface only.
  * @param port 0 for a free one
  */
-export async function mailCatcher(folder: string, port = 0): Promise<MailCatcher> {
+export async function createMailCatcher(folder: string, port = 0): Promise<MailCatcher> {
   const directory = resolve(folder);
   await mkdir(directory, { recursive: true });
   const caught: CaughtMail[] = [];
@@ -52,7 +52,7 @@ export async function mailCatcher(folder: string, port = 0): Promise<MailCatcher
 
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
-    size: MAX_BYTES,
+    size: MAX_MESSAGE_BYTES,
     logger: false,
     disableReverseLookup: true,
     closeTimeout: 1_000,
@@ -77,7 +77,7 @@ export async function mailCatcher(folder: string, port = 0): Promise<MailCatcher
       const address = listener.address();
       if (address === null || typeof address === 'string') return reject(new Error('No port was bound'));
       server.removeListener('error', reject);
-      // A client that breaks its connection is no fault of ours; without a listener it would end the process.
+      // A client may drop its connection; without a listener the error would end the process.
       server.on('error', () => {});
       resolvePort(address.port);
     });
@@ -86,7 +86,7 @@ export async function mailCatcher(folder: string, port = 0): Promise<MailCatcher
   return {
     url: `smtp://127.0.0.1:${bound}`,
     messages: () => [...caught],
-    received: (count) =>
+    waitForMessages: (count) =>
       caught.length >= count
         ? Promise.resolve()
         : new Promise((resolveWait, reject) => waiters.add({ count, resolve: resolveWait, reject })),

@@ -1,12 +1,10 @@
 import type { Granularity } from '../contract/report.ts';
-import type { ChartSpec } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
-import type { Filter } from '../words/filter.ts';
-import { type Said, say } from '../words/note.ts';
-import { type Words, wordsOf } from '../words/words.ts';
-import type { Rows } from './rows.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { ChartSpec } from '../definitions/schema/report-definition.ts';
+import { messagesFor, type Words } from '../i18n/messages.ts';
+import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
 
-/** A column of a table: what the header, the number format and the definitions page need to know. */
+/** A column of a table, with what headers, number formats and the definitions page need. */
 export interface Column {
   readonly name: string;
   /** The API's own label. */
@@ -14,17 +12,17 @@ export interface Column {
   readonly kind: 'time' | 'dimension' | 'metric' | 'field';
   /** As the API names it: `date`, `enum`, `integer`, `number`, `duration`, … */
   readonly type: string;
-  /** `count`, `ratio` (0 to 1), `seconds`, or one we do not know and show as it is named; null for what is not a metric. */
+  /** `count`, `ratio` (0 to 1), `seconds`, or an unknown unit shown by its name; null for columns that are no metrics. */
   readonly unit: string | null;
   readonly description?: string;
   readonly aggregation?: string;
-  /** When a row counts, in the API's words: `created`, `first decision`, `closed`, `now`. */
+  /** The API's text for when a row counts: `created`, `first decision`, `closed`, `now`. */
   readonly counts?: string;
   /** The first day with data, a civil date; earlier buckets read zero. */
   readonly availableFrom?: string;
-  /** Id of the metric that takes its place; null when it is deprecated without one. */
+  /** Id of the metric that replaces it; null if deprecated without replacement. */
   readonly replacedBy?: string | null;
-  /** Of an enum: its values with their labels, in the catalog's order. */
+  /** Enum values with their labels, in the catalog's order. */
   readonly values?: readonly { readonly value: string; readonly label: string }[];
 }
 
@@ -36,11 +34,21 @@ export interface Row {
   readonly values: Readonly<Record<string, Value>>;
   /** Metric values of the matching bucket of the previous period. */
   readonly compare?: Readonly<Record<string, number | null>>;
-  /** Its bucket, or without one the range, is still running: its figures will grow. */
+  /** Its bucket (without one: the range) has not ended: its values will grow. */
   readonly partial: boolean;
 }
 
-/** Kinds of notes, as manifests, webhooks and `--json` name them. */
+/** Rows in an NDJSON file, one object per row, keyed by column name: a list may be larger than memory. */
+export interface RowFile {
+  readonly path: string;
+  readonly length: number;
+  readonly columns: readonly string[];
+}
+
+/** Rows of a table, in memory or in a file; both can be sent to a worker thread. Read them with `iterateRows`. */
+export type Rows = readonly Row[] | RowFile;
+
+/** Kinds of notes, as in manifests, webhooks and `--json`. */
 export const NOTE_CODES = [
   'truncated',
   'missing',
@@ -76,53 +84,53 @@ export interface Note {
   readonly incomplete: boolean;
 }
 
-/** Something a reader must know of a table. `incomplete` ones make the run follow `on_incomplete`. */
+/** A note on a table. `incomplete` ones make the run follow `on_incomplete`. */
 export interface TableNote extends Omit<Note, 'text'> {
-  /** What it says, as data: it becomes a sentence in the language of whoever reads it. */
-  readonly says: Said;
+  /** The note as data, formatted in the reader's language. */
+  readonly message: NoteMessage;
 }
 
-/** Metrics whose figures in a table are sums of several calls' answers: those of its rows, and their totals. */
+/** Metrics whose values in a table are sums over the responses of several calls: in its rows, and in their totals. */
 export interface Sums {
   readonly cells: readonly string[];
   readonly totals: readonly string[];
 }
 
-/** One section's typed table. Every renderer reads this alone, so a figure cannot differ between e-mail, workbook and CSV. */
+/** A section's typed table, the only input of renderers: values cannot differ between e-mail, workbook and CSV. */
 export interface Table {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
   readonly granularity: Granularity | null;
-  /** A current count is the state at `asOf`; the period does not apply to it. */
+  /** Current counts are the state at `asOf`; the period does not apply. */
   readonly current: boolean;
-  /** What the service says it covered; null for a list and for current counts, and where it does not say. */
+  /** The range that the service reports; null for lists and current counts, and if it reports none. */
   readonly range: { readonly from: string; readonly to: string } | null;
-  /** The previous period belongs to it: its columns stand beside the metrics', even where the service left it out. */
+  /** It has columns for the previous period, even if the service omitted its values. */
   readonly compared: boolean;
-  /** The previous period, as the service says; null where nothing is compared, and where it does not say. */
+  /** The previous period that the service reports; null without comparison, and if it reports none. */
   readonly compareRange: { readonly from: string; readonly to: string } | null;
-  /** Instant of computation at the service, with its zone; null for a list, and where it cannot be read. */
+  /** Instant of computation at the service, with its zone; null for a list, and if unreadable. */
   readonly asOf: string | null;
   readonly columns: readonly Column[];
   readonly rows: Rows;
-  /** The service's own, or sums of its totals of several calls (the dataset's `sums`); never sums of rows. */
+  /** The service's totals, or sums of its totals over several calls (`Dataset.sums`); never sums of rows. */
   readonly totals?: {
     readonly values: Readonly<Record<string, number | null>>;
     readonly compare?: Readonly<Record<string, number | null>>;
   };
   readonly chart?: ChartSpec;
-  /** The range was not over at `asOf`: totals and rows without a bucket will grow. Never of a list or of current counts. */
+  /** The range had not ended at `asOf`: totals and rows without a bucket will grow. False for lists and current counts. */
   readonly running: boolean;
-  /** The definition says in which order its groups stand; else the catalog's order is theirs. */
+  /** The definition gives the order of the groups; otherwise it is the catalog's. */
   readonly ordered?: boolean;
-  /** Its rows stand in an order of the definition that does not begin with time: the first ones matter, not the last. */
+  /** Its rows are in an order of the definition that does not begin with time: the first ones matter, not the last. */
   readonly ranked?: boolean;
-  readonly filters: readonly Filter[];
+  readonly filters: readonly FilterDescription[];
   readonly notes: readonly TableNote[];
 }
 
-/** What was asked and answered, for the manifest and the run sheet. */
+/** A call and its response, for the manifest and the run sheet. */
 export interface CallRecord {
   readonly id: string;
   readonly method: string;
@@ -132,9 +140,9 @@ export interface CallRecord {
   readonly cached: boolean | null;
   readonly correlationId: string | null;
   readonly rows: number;
-  /** Answered from the response store, or by another run's call: no token was spent in this try. */
+  /** Answered from the response store, or by another run's call: no token was spent in this attempt. */
   readonly saved: boolean;
-  /** The run that asked, where that was another one, and the instant (ISO, UTC) at which its answer came. */
+  /** The other run that made the request, if any, and when its response was received (ISO, UTC). */
   readonly shared?: { readonly run: string; readonly at: string } | undefined;
 }
 
@@ -148,35 +156,35 @@ export interface Dataset {
   readonly owner: string;
   readonly period: Period;
   readonly tables: readonly Table[];
-  /** Of sections with sums, by id. Every other figure is as the service computed it. */
+  /** By section id. All other values are as the service computed them. */
   readonly sums?: Readonly<Record<string, Sums>>;
   readonly calls: readonly CallRecord[];
   readonly registryVersion: number;
 }
 
-/** Whether nobody knows the table's current counts of the time that its run is of; a note says why. */
-export const lacksCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>
-  notes.some(({ says }) => says.id === 'counts_undefined');
+/** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */
+export const lacksCurrentCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>
+  notes.some(({ message }) => message.id === 'counts_undefined');
 
-/** A note that makes a run follow `on_incomplete`, with the section it is of. */
+/** A note that makes a run follow `on_incomplete`. */
 export interface IncompleteNote extends Note {
   /** The section's id. */
   readonly section: string;
 }
 
 /**
- * Everything by which the dataset is not whole, in the order of the sections. Empty: every figure is there.
- * @param words of the readers; English when absent, as in errors, events and the manifest
+ * All notes that make the dataset incomplete, in the order of the sections.
+ * @param words language; English when absent, as in errors, events and the manifest
  */
-export function incompleteNotes(dataset: Pick<Dataset, 'tables'>, words: Words = wordsOf()): IncompleteNote[] {
+export function incompleteNotes(dataset: Pick<Dataset, 'tables'>, words: Words = messagesFor()): IncompleteNote[] {
   return dataset.tables.flatMap(({ id, notes }) =>
-    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...noteIn(words, note), section: id })),
+    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...formatNote(words, note), section: id })),
   );
 }
 
-/** The note as a sentence in these words. */
-export const noteIn = (words: Words, { code, incomplete, says }: TableNote): Note => ({
+/** The note as a sentence. */
+export const formatNote = (words: Words, { code, incomplete, message }: TableNote): Note => ({
   code,
-  text: say(words, says),
+  text: noteText(words, message),
   incomplete,
 });

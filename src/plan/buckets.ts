@@ -1,31 +1,37 @@
 import { DateTime } from 'luxon';
+import { DAY_MS } from '../base/time.ts';
 import type { Granularity } from '../contract/report.ts';
 
 /** Civil dates, both included. */
-export interface Days {
+export interface DateRange {
   readonly from: string;
   readonly to: string;
 }
 
-export interface Bucket extends Days {
+export interface Bucket extends DateRange {
   /** First day of the whole bucket, which may lie before the range: a Monday for weeks, the 1st for months. */
   readonly label: string;
 }
 
-// Civil dates have no zone and no daylight saving: they are counted in UTC, where every day exists and has 24 hours.
+// Civil dates are computed in UTC, where every day exists and has 24 hours.
 const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a < b ? b : a);
 
+/** The first instant (epoch ms) after a day in its zone, which may have 23 or 25 hours. */
+export const endOfDay = (day: string, zone = 'UTC'): number =>
+  DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+
 /** Days of a range, both ends included. */
-export const daysOf = ({ from, to }: Days): number => Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1;
+export const dayCount = ({ from, to }: DateRange): number =>
+  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 
 /**
- * The buckets of a range, the first and the last cut to it (specification §2.8, rule 4); one, the range itself, without
- * a granularity. The service's own reckoning, done here because an answer without groups has no rows to read it from.
+ * The buckets of a range, the first and the last clipped to it (specification §2.8, rule 4); without a granularity one, the
+ * range itself. Computed as by the service, because a response without groups has no rows with buckets.
  */
-export function bucketsOf({ from, to }: Days, granularity: Granularity | undefined): Bucket[] {
+export function bucketsOf({ from, to }: DateRange, granularity: Granularity | undefined): Bucket[] {
   if (granularity === undefined) return [{ label: from, from, to }];
   const found: Bucket[] = [];
   for (let start = civil(from).startOf(granularity); dateOf(start) <= to; start = start.plus({ [granularity]: 1 })) {
@@ -35,34 +41,38 @@ export function bucketsOf({ from, to }: Days, granularity: Granularity | undefin
   return found;
 }
 
-/** Whole calendar months go back by as many months, any other range by as many days (specification §2.7, `compare`). */
-export function previousPeriod(range: Days): Days {
+/** The previous period: as many months for whole calendar months, else as many days (specification §2.7, `compare`). */
+export function previousPeriod(range: DateRange): DateRange {
   const from = civil(range.from);
   const to = dateOf(from.minus({ days: 1 }));
   const after = civil(range.to).plus({ days: 1 });
   const whole = from.day === 1 && after.day === 1;
   const months = (after.year - from.year) * 12 + after.month - from.month;
-  return { from: dateOf(from.minus(whole ? { months } : { days: daysOf(range) })), to };
+  return { from: dateOf(from.minus(whole ? { months } : { days: dayCount(range) })), to };
 }
 
-/** Neighbouring buckets that one call can be asked for. */
-export interface Slice extends Days {
-  /** Place of its first bucket among those of the whole range. */
+/** Consecutive buckets that one call can cover. */
+export interface RangeSlice extends DateRange {
+  /** Index of its first bucket in the whole range. */
   readonly first: number;
   readonly buckets: number;
 }
 
 /**
- * The fewest slices of at most `maxDays` days and `maxBuckets` buckets each, cut between buckets, because the figure of
- * a bucket cut in two would be the service's no more. Undefined when a single bucket is too long.
+ * The fewest slices of at most `maxDays` days and `maxBuckets` buckets each. Splits between buckets only, so that each
+ * value is the service's. Undefined if a single bucket is too long.
  */
-export function slicesOf(buckets: readonly Bucket[], maxDays: number, maxBuckets: number): Slice[] | undefined {
-  const slices: Slice[] = [];
+export function sliceBuckets(
+  buckets: readonly Bucket[],
+  maxDays: number,
+  maxBuckets: number,
+): RangeSlice[] | undefined {
+  const slices: RangeSlice[] = [];
   for (const [index, bucket] of buckets.entries()) {
-    if (daysOf(bucket) > maxDays) return undefined;
-    const open = slices.at(-1);
-    if (open !== undefined && open.buckets < maxBuckets && daysOf({ from: open.from, to: bucket.to }) <= maxDays) {
-      slices[slices.length - 1] = { ...open, to: bucket.to, buckets: open.buckets + 1 };
+    if (dayCount(bucket) > maxDays) return undefined;
+    const last = slices.at(-1);
+    if (last !== undefined && last.buckets < maxBuckets && dayCount({ from: last.from, to: bucket.to }) <= maxDays) {
+      slices[slices.length - 1] = { ...last, to: bucket.to, buckets: last.buckets + 1 };
     } else {
       slices.push({ from: bucket.from, to: bucket.to, first: index, buckets: 1 });
     }
@@ -70,13 +80,13 @@ export function slicesOf(buckets: readonly Bucket[], maxDays: number, maxBuckets
   return slices;
 }
 
-/** A range that folds into one row a group, cut between days: its parts all belong to that row. */
-export function foldsOf({ from, to }: Days, maxDays: number): Slice[] {
-  const folds: Slice[] = [];
+/** Slices of a range without granularity, split between days; all belong to the same rows. */
+export function sliceRollup({ from, to }: DateRange, maxDays: number): RangeSlice[] {
+  const slices: RangeSlice[] = [];
   for (let start = from; start <= to; ) {
     const end = earlier(dateOf(civil(start).plus({ days: maxDays - 1 })), to);
-    folds.push({ from: start, to: end, first: 0, buckets: 1 });
+    slices.push({ from: start, to: end, first: 0, buckets: 1 });
     start = dateOf(civil(end).plus({ days: 1 }));
   }
-  return folds;
+  return slices;
 }

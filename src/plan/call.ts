@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import type { Catalog } from '../contract/catalog.ts';
+import { LIMITS } from '../contract/limits.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
-import type { Definition, MetricsSection, Section } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 import type { ListCall, ReportCall } from './plan.ts';
 
-/** JSON with sorted keys and nothing undefined: equal questions have equal texts. */
-export function canonical(value: unknown): string {
+/** JSON with sorted keys and without undefined values: equal requests have equal texts. */
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -14,9 +16,9 @@ export function canonical(value: unknown): string {
   );
 }
 
-const callId = (kind: string, org: OrgRef, question: unknown): string =>
+const callId = (kind: string, org: OrgRef, request: unknown): string =>
   createHash('sha256')
-    .update(`${kind} ${org} ${canonical(question)}`)
+    .update(`${kind} ${org} ${canonicalJson(request)}`)
     .digest('hex')
     .slice(0, 16);
 
@@ -25,31 +27,31 @@ export function reportCall(org: OrgRef, request: ReportRequest): ReportCall {
 }
 
 export function listCall(org: OrgRef, list: 'profiles', section: Section): ListCall {
-  const question = {
+  const request = {
     list,
     ...(section.ordering === undefined ? {} : { ordering: section.ordering }),
     ...(section.search === undefined ? {} : { search: section.search }),
   };
-  return { kind: 'list', id: callId('list', org, question), org, ...question };
+  return { kind: 'list', id: callId('list', org, request), org, ...request };
 }
 
 /**
- * Filters mean the same in any order, with their values in any order, and `eq x` means `in [x]`: one spelling of them,
- * so that sections that ask the same are seen to.
+ * Filters in canonical form: sorted, with sorted values, `in [x]` as `eq x`. Equal requests of several sections are then
+ * recognized.
  */
-export function sameFilters(filters: Section['filters']): Filter[] | undefined {
+export function normalizeFilters(filters: Section['filters']): Filter[] | undefined {
   if (filters === undefined || filters.length === 0) return undefined;
   const unique = new Map<string, Filter>();
   for (const { dimension, op, values } of filters) {
     const sorted = [...new Set(values)].sort();
     const filter: Filter = { dimension, op: op === 'in' && sorted.length === 1 ? 'eq' : op, values: sorted };
-    unique.set(canonical(filter), filter);
+    unique.set(canonicalJson(filter), filter);
   }
   return [...unique.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, filter]) => filter);
 }
 
-/** The `time` object of a section (specification §2.7). A current count is the state now: no range, no comparison. */
-function timeOf(
+/** The `time` object of a section (specification §2.7). Current counts have neither range nor comparison. */
+function requestTime(
   definition: Definition,
   section: Section,
   period: Period,
@@ -65,21 +67,43 @@ function timeOf(
   };
 }
 
-/** The body that asks for exactly what the section shows. Duplicate metrics are asked for once. */
-export function requestOf(
+/** The request body for a section, without duplicate metrics. */
+export function buildRequest(
   definition: Definition,
   section: MetricsSection,
   period: Period,
   current: boolean,
 ): ReportRequest {
-  const filters = sameFilters(section.filters);
+  const filters = normalizeFilters(section.filters);
   return {
     metrics: [...new Set(section.metrics)],
     ...(section.dimensions === undefined || section.dimensions.length === 0 ? {} : { dimensions: section.dimensions }),
     ...(filters === undefined ? {} : { filters }),
-    time: timeOf(definition, section, period, current),
+    time: requestTime(definition, section, period, current),
     ...(section.order === undefined || section.order.length === 0 ? {} : { order: section.order }),
     ...(section.limit === undefined ? {} : { limit: section.limit }),
     ...(section.totals ? { include: ['totals' as const] } : {}),
+  };
+}
+
+/** Limits of one metrics call (specification §8). */
+export interface CallLimits {
+  readonly max_range_days: number;
+  readonly max_rows: number;
+  readonly max_metrics: number;
+  readonly max_filter_values: number;
+}
+
+/**
+ * The service's limits: from the catalog if present, else from the specification.
+ * @param stricter overrides; smaller calls give the same tables
+ */
+export function callLimits({ limits }: Pick<Catalog, 'limits'>, stricter: Partial<CallLimits> = {}): CallLimits {
+  return {
+    max_range_days: limits.max_range_days,
+    max_rows: limits.max_rows,
+    max_metrics: LIMITS.max_metrics,
+    max_filter_values: LIMITS.max_filter_values,
+    ...stricter,
   };
 }

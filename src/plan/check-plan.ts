@@ -1,39 +1,116 @@
 import type { Catalog } from '../contract/catalog.ts';
-import type { Definition } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
-import { askedBy } from './asked.ts';
-import { type CallLimits, callLimits } from './call-limits.ts';
-import { findPlanFaults, type PlanFault } from './check.ts';
-import { checkCuts } from './check-cuts.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { Definition, Section } from '../definitions/schema/report-definition.ts';
+import { dayCount } from './buckets.ts';
+import { type MetricsRequest, splitMetrics } from './build-calls.ts';
+import { type CallLimits, callLimits } from './call.ts';
+import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
+import { MAX_CALLS_PER_TABLE } from './partition.ts';
+import { sectionRequests } from './section-requests.ts';
+import { type SplitRefusal, splitRequest } from './split-request.ts';
 
-/** What a plan is made from and checked against. */
-export interface Planned {
+export interface CheckPlanInput {
   readonly definition: Definition;
   readonly period: Period;
   readonly catalog: Catalog;
-  /** Keeps calls smaller than the service's own limits ask; the tables stay the same. */
+  /** Stricter limits than the service's; the tables stay the same. */
   readonly limits?: Partial<CallLimits>;
 }
 
-/** A person corrects some and asks again; to tell of each value of very long lists would take minutes. */
-export const MAX_PLAN_FAULTS = 100;
+/** Diagnostics of very long lists would take minutes. */
+export const MAX_PLAN_DIAGNOSTICS = 100;
 
 /**
- * What cannot be asked: of this catalog at all, or over this period. In the order of the file, and no more than
- * `MAX_PLAN_FAULTS`. Pure.
+ * What cannot be requested, from this catalog or over this period: in the order of the file, at most
+ * `MAX_PLAN_DIAGNOSTICS`.
  */
-export function checkPlan({ definition, period, catalog, limits }: Planned): PlanFault[] {
-  const asked = askedBy(definition, period, catalog);
-  const faults: PlanFault[] = [];
-  const sections = asked.map(({ section }) => section);
-  for (const fault of findPlanFaults({ ...definition, sections }, catalog)) {
-    if (faults.push(fault) === MAX_PLAN_FAULTS) return faults;
+export function checkPlan({ definition, period, catalog, limits }: CheckPlanInput): PlanDiagnostic[] {
+  const requests = sectionRequests(definition, period, catalog);
+  const diagnostics: PlanDiagnostic[] = [];
+  const sections = requests.map(({ section }) => section);
+  for (const diagnostic of findCatalogDiagnostics({ ...definition, sections }, catalog)) {
+    if (diagnostics.push(diagnostic) === MAX_PLAN_DIAGNOSTICS) return diagnostics;
   }
-  for (const [index, { section, request }] of asked.entries()) {
-    // How it would be cut can only be told of a section that may be asked at all.
-    if (request === undefined || faults.some(({ path }) => path[1] === index)) continue;
-    faults.push(...checkCuts({ section, request }, ['sections', index], catalog, callLimits(catalog, limits)));
+  for (const [index, { section, request }] of requests.entries()) {
+    // Splitting is checked only for sections without other diagnostics.
+    if (request === undefined || diagnostics.some(({ path }) => path[1] === index)) continue;
+    diagnostics.push(...checkSplit({ section, request }, ['sections', index], catalog, callLimits(catalog, limits)));
   }
-  // Those of a section are in order already.
-  return faults.sort((a, b) => Number(a.path[1]) - Number(b.path[1])).slice(0, MAX_PLAN_FAULTS);
+  // Within a section they are in order already.
+  return diagnostics.sort((a, b) => Number(a.path[1]) - Number(b.path[1])).slice(0, MAX_PLAN_DIAGNOSTICS);
+}
+
+/** Checks that a section beyond the limits of one call can be split. */
+export function checkSplit(
+  { section, request }: MetricsRequest,
+  at: PlanDiagnostic['path'],
+  catalog: Catalog,
+  limits: CallLimits,
+) {
+  const diagnostics: PlanDiagnostic[] = [];
+  let calls = 0;
+  for (const part of splitMetrics(request, limits.max_metrics)) {
+    const split = splitRequest(part, catalog, limits);
+    if ('refused' in split) diagnostics.push(splitDiagnostic(split.refused, { section, request }, at, limits));
+    else calls += split.requests.length;
+  }
+  if (diagnostics.length > 0) return diagnostics.slice(0, 1);
+  return calls <= MAX_CALLS_PER_TABLE
+    ? []
+    : [splitDiagnostic({ kind: 'calls', calls }, { section, request }, at, limits)];
+}
+
+/** Path of the filter with too many values of this dimension. */
+const filterPath = (section: Section, dimension: string, maxValues: number): (string | number)[] => {
+  const index = (section.filters ?? []).findIndex((filter) => {
+    return filter.dimension === dimension && filter.op !== 'not_in' && new Set(filter.values).size > maxValues;
+  });
+  return ['filters', index, 'values'];
+};
+
+function splitDiagnostic(
+  refused: SplitRefusal,
+  { section, request }: MetricsRequest,
+  at: PlanDiagnostic['path'],
+  limits: CallLimits,
+): PlanDiagnostic {
+  const { from = '', to = '', granularity } = request.time ?? {};
+  const days = from === '' ? 0 : dayCount({ from, to });
+  switch (refused.kind) {
+    case 'fold':
+      return {
+        path: [...at, 'metrics', (section.metrics ?? []).indexOf(refused.metrics[0] ?? '')],
+        expected: `a "granularity", or metrics that may be added up: one value over more than ${limits.max_range_days} days exceeds a call`,
+        got: `${quoted(refused.metrics)} over ${from} to ${to}, which is ${days} days`,
+        next: 'Add a granularity, shorten the period, or move these metrics into a report of their own.',
+      };
+    case 'filter':
+      return {
+        path: [...at, ...filterPath(section, refused.dimension, limits.max_filter_values)],
+        expected: `at most ${limits.max_filter_values} values: more are requested in several calls, whose values add up for counts only`,
+        got: `${quoted(refused.metrics)} with more values of "${refused.dimension}"`,
+        next: `Group by "${refused.dimension}" as well, name fewer values, exclude the others by "not_in", or move these metrics into a section of their own.`,
+      };
+    case 'bucket':
+      return {
+        path: [...at, 'granularity'],
+        expected: `buckets of at most ${limits.max_range_days} days`,
+        got: `"${granularity}"`,
+        next: 'Use a finer granularity.',
+      };
+    case 'groups':
+      return {
+        path: [...at, 'dimensions'],
+        expected: `at most ${limits.max_rows} rows per call, however the groups are split`,
+        got: `up to ${refused.rows} rows`,
+        next: 'Group by one dimension less, filter it, or set a "limit".',
+      };
+    case 'calls':
+      return {
+        path: at,
+        expected: `a table of at most ${MAX_CALLS_PER_TABLE} calls`,
+        got: `up to ${refused.calls} calls`,
+        next: 'Shorten the period, use a coarser granularity, fewer dimensions or a "limit".',
+      };
+  }
 }

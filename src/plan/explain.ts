@@ -1,20 +1,20 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
-import type { Definition } from '../define/definition.ts';
-import { type SlotView, scheduleText } from '../define/slot-view.ts';
-import { addressesOf } from '../define/target.ts';
-import { rowsAtMost as rowsOf } from './arrange.ts';
+import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
+import { maxRowsOf } from './partition.ts';
 import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
 
-/** What only the caller can know of a run: the line for its key now, its next slots. Everything may be left out. */
-export interface ExplainExtra {
-  /** Tokens free on the key, and when a run that starts now could be answered; from the budget. */
+/** Additional facts from the caller, all optional. */
+export interface ExplainContext {
+  /** Free tokens and waiters of the key, and the estimated finish (epoch ms) of a run that starts now. */
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
-  /** Tells how many groups there can be, and so how many rows; without it the specification's limit is the bound. */
+  /** Bounds the number of groups and rows; without it the specification's limit applies. */
   readonly catalog?: Catalog;
+  /** Where the files would go, for people. */
+  readonly recipients?: readonly string[];
   /** The next slots. */
   readonly slots?: readonly SlotView[];
-  /** The organization's zone, which is that of schedules without one. */
+  /** The organization's zone, for schedules without one. */
   readonly timezone?: string;
 }
 
@@ -29,37 +29,37 @@ export interface ExplainDocument {
     readonly id: string;
     readonly kind: Call['kind'];
     readonly sections: readonly string[];
-    /** What is asked, in words. */
+    /** Human-readable description of the request. */
     readonly asks: string;
     /** The request's body, or the list's query. */
     readonly request: unknown;
-    /** Null for a list: its length is the service's to say. */
+    /** Null for a list, whose length is unknown. */
     readonly rows_at_most: number | null;
   }[];
-  /** Metrics calls if each metric of each section were asked for on its own, as one query a chart series does. */
+  /** Metrics calls with one call per metric of each section. */
   readonly naive_calls: number;
-  /** Metrics calls if each section were asked for on its own. */
+  /** Metrics calls without sharing between sections. */
   readonly section_calls: number;
-  /** Metrics calls this plan makes; each costs one token of the key. */
+  /** Metrics calls of this plan; each costs one token of the key. */
   readonly tokens: number;
   readonly rows_at_most: number | null;
   readonly outputs: readonly string[];
   readonly recipients: readonly string[];
-  readonly budget: NonNullable<ExplainExtra['budget']> | null;
+  readonly budget: NonNullable<ExplainContext['budget']> | null;
   /** One line each, with its zone; empty: on demand only. */
   readonly schedules: readonly string[];
   readonly slots: readonly SlotView[];
 }
 
-/** The plan as a document that says what a run would ask, cost and send. Asks nothing and sends nothing. */
-export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
+/** Describes what a run would request, cost and send. Makes no calls. */
+export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
   const calls = plan.calls.map((call) => ({
     id: call.id,
     kind: call.kind,
     sections: plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
-    asks: inWords(call, plan.period),
+    asks: describeCall(call, plan.period),
     request: call.kind === 'report' ? call.request : queryOf(call),
-    rows_at_most: rowsAtMost(call, extra.catalog),
+    rows_at_most: callRowLimit(call, extra.catalog),
   }));
   return {
     org: plan.org,
@@ -68,7 +68,7 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
     period: plan.period,
     registry_version: plan.registryVersion,
     calls,
-    naive_calls: plan.sections.reduce((sum, section) => sum + metricByMetric(section), 0),
+    naive_calls: plan.sections.reduce((sum, section) => sum + naiveCallCount(section), 0),
     section_calls: plan.sections.reduce(
       (sum, one) => sum + (one.section.list === undefined ? callsOf(one).length : 0),
       0,
@@ -79,20 +79,20 @@ export function explain(plan: Plan, extra: ExplainExtra = {}): ExplainDocument {
       0,
     ),
     outputs: plan.definition.outputs.map(({ format, name }) => (name === undefined ? format : `${format}: ${name}`)),
-    recipients: recipientsOf(plan.definition),
+    recipients: extra.recipients ?? [],
     budget: extra.budget ?? null,
     schedules: plan.definition.schedule.map(
-      (schedule) => `${scheduleText(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
+      (schedule) => `${formatSchedule(schedule)} (${schedule.timezone ?? extra.timezone ?? "the organization's zone"})`,
     ),
     slots: extra.slots ?? [],
   };
 }
 
-/** Calls of a section when each of its metrics is asked for by itself; one that is asked in pieces takes as many again. */
-const metricByMetric = ({ section, join }: SectionPlan): number =>
+/** Calls of a section with one call per metric and part. */
+const naiveCallCount = ({ section, join }: SectionPlan): number =>
   join === undefined
     ? new Set(section.metrics).size
-    : join.pieces.reduce((sum, { metrics, totals }) => sum + Math.max(metrics.length, totals.length), 0);
+    : join.parts.reduce((sum, { metrics, totals }) => sum + Math.max(metrics.length, totals.length), 0);
 
 const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
   list,
@@ -100,7 +100,7 @@ const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) =>
   ...(search === undefined ? {} : { search }),
 });
 
-function inWords(call: Call, period: Plan['period']): string {
+function describeCall(call: Call, period: Plan['period']): string {
   if (call.kind === 'list') {
     const { ordering, search } = call;
     return `all pages of ${call.list}${ordering === undefined ? '' : ` by ${ordering}`}${search === undefined ? '' : ` matching "${search}"`}`;
@@ -119,22 +119,16 @@ function inWords(call: Call, period: Plan['period']): string {
   return parts.join('; ');
 }
 
-/** Buckets × groups, as far as `limit` and the service's own cap let them through; null for a list. */
-function rowsAtMost(call: Call, catalog: Catalog | undefined): number | null {
+/** Buckets × groups, at most `limit` and the service's limit; null for a list. */
+function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
   const { dimensions = [], limit } = call.request;
   const unknown = catalog === undefined && dimensions.length > 0;
-  const rows = unknown ? Number.POSITIVE_INFINITY : rowsOf(call.request, catalog ?? { dimensions: [] });
+  const rows = unknown ? Number.POSITIVE_INFINITY : maxRowsOf(call.request, catalog ?? { dimensions: [] });
   return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
-/** The addresses and folders the files would go to. */
-const recipientsOf = ({ deliveries }: Definition): string[] =>
-  deliveries.flatMap((delivery) =>
-    delivery.directory === undefined ? addressesOf(delivery) : [`directory ${delivery.directory.path}`],
-  );
-
-/** The document for a terminal. */
+/** Formats the document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {
   const { period, budget } = document;
   const lines = [
@@ -154,9 +148,7 @@ export function formatExplain(document: ExplainDocument): string {
     );
   }
   lines.push(`Outputs  ${document.outputs.join('; ')}`);
-  lines.push(
-    `To       ${document.recipients.length === 0 ? 'nobody: the report has no delivery' : document.recipients.join(', ')}`,
-  );
+  lines.push(`To       ${document.recipients.length === 0 ? '(no deliveries)' : document.recipients.join(', ')}`);
   if (document.schedules.length > 0) lines.push(`Schedule ${document.schedules.join('\n         ')}`);
   const slots = document.slots.map(
     ({ at, local, timezone, begins }) =>

@@ -1,8 +1,8 @@
 import { type Catalog, DIMENSIONS_WITH_FIXED_VALUES } from '../contract/catalog.ts';
 import type { Filter } from '../contract/report.ts';
 
-// The catalog is kept for an hour, and rows may have no value (null): the values that it lists are never all that a row
-// can have. Only a filter that names what passes ("eq", "in") bounds them; "not_in" lets through what has no value.
+// The catalog is cached for an hour, and rows may have no value (null): rows can have other values than those listed. Only
+// "eq" and "in" filters bound them; "not_in" includes rows without a value.
 
 type Dimensions = Pick<Catalog, 'dimensions'>;
 type Filters = readonly Filter[];
@@ -11,31 +11,34 @@ const valuesOf = (id: string, { dimensions }: Dimensions): string[] =>
   dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
 
 /** The listed values of a dimension that pass the filters, in the catalog's order. */
-const passing = (id: string, filters: Filters, catalog: Dimensions): string[] =>
+const passingValues = (id: string, filters: Filters, catalog: Dimensions): string[] =>
   valuesOf(id, catalog).filter((value) =>
     filters.every(({ dimension, op, values }) => dimension !== id || values.includes(value) === (op !== 'not_in')),
   );
 
-/** Whether rows pass whose value the catalog does not list, or that have none. */
+/** Whether rows with unlisted values, or without one, pass. */
 const isOpen = (id: string, filters: Filters): boolean =>
   filters.every(({ dimension, op }) => dimension !== id || op === 'not_in');
 
-/** Groups beside those of the listed values that are reckoned with: the one of rows without a value. */
-const unlistedGroups = (id: string, filters: Filters): number =>
+/** Expected groups besides those of the listed values: the one of rows without a value. */
+const unlistedGroupCount = (id: string, filters: Filters): number =>
   isOpen(id, filters) && !DIMENSIONS_WITH_FIXED_VALUES.has(id) ? 1 : 0;
 
-/** How many groups there can be: every combination of the values that pass, "no value" being one of them. */
-export const groupsAtMost = (ids: readonly string[], filters: Filters, catalog: Dimensions): number =>
-  ids.reduce((product, id) => product * (passing(id, filters, catalog).length + unlistedGroups(id, filters)), 1);
+/** The number of combinations of values that pass, including "no value". */
+export const maxGroupsOf = (ids: readonly string[], filters: Filters, catalog: Dimensions): number =>
+  ids.reduce(
+    (product, id) => product * (passingValues(id, filters, catalog).length + unlistedGroupCount(id, filters)),
+    1,
+  );
 
-const among = (dimension: string, values: readonly string[]): Filter => ({
+const includeFilter = (dimension: string, values: readonly string[]): Filter => ({
   dimension,
   op: values.length === 1 ? 'eq' : 'in',
   values: [...values].sort(),
 });
 
-/** None of the values, however many: a row must pass every filter, so several leave out what one would. */
-const noneOf = (dimension: string, values: readonly string[], maxValues: number): Filter[] =>
+/** Excludes any number of values by several filters, all of which a row must pass. */
+const excludeFilters = (dimension: string, values: readonly string[], maxValues: number): Filter[] =>
   chunks([...new Set(values)].sort(), maxValues).map((chunk) => ({ dimension, op: 'not_in', values: chunk }));
 
 function chunks(values: readonly string[], size: number): string[][] {
@@ -44,63 +47,62 @@ function chunks(values: readonly string[], size: number): string[][] {
   );
 }
 
-/** Filters that let through the same rows, in one call or in several. */
-export interface FittedFilters {
-  /** One list of filters a call. No row passes two of them. */
-  readonly variants: readonly Filter[][];
-  /** Dimensions whose values are spread over the variants. */
-  readonly spread: readonly string[];
+/** Equivalent filters for one call or several. */
+export interface SplitFilters {
+  /** One list of filters per call. No row passes two of them. */
+  readonly filterSets: readonly Filter[][];
+  /** Dimensions whose values are split over several calls. */
+  readonly splitDimensions: readonly string[];
 }
 
 /**
- * Filters of any length as filters of at most `most` values. What is left out is left out by several filters of one call;
- * what is named is spread over several calls. Neither is ever turned into its complement: a value that the catalog does
- * not list would then pass, or be lost.
+ * Splits filters into filters of at most `maxValues` values. Excluded values are split over several filters of one call,
+ * included ones over several calls. Neither is replaced by its complement, which would add or lose unlisted values.
  */
-export function fitFilters(filters: Filters, most: number): FittedFilters {
-  const spread: string[] = [];
-  const fitted = filters.map((filter): Filter[][] => {
+export function splitFilters(filters: Filters, maxValues: number): SplitFilters {
+  const splitDimensions: string[] = [];
+  const alternatives = filters.map((filter): Filter[][] => {
     const { dimension, op, values } = filter;
-    if (values.length <= most) return [[filter]];
-    if (op === 'not_in') return [noneOf(dimension, values, most)];
-    spread.push(dimension);
-    return chunks(values, most).map((chunk) => [among(dimension, chunk)]);
+    if (values.length <= maxValues) return [[filter]];
+    if (op === 'not_in') return [excludeFilters(dimension, values, maxValues)];
+    splitDimensions.push(dimension);
+    return chunks(values, maxValues).map((chunk) => [includeFilter(dimension, chunk)]);
   });
-  const variants = fitted.reduce<Filter[][]>(
-    (all, ways) => all.flatMap((one) => ways.map((way) => [...one, ...way])),
+  const filterSets = alternatives.reduce<Filter[][]>(
+    (sets, options) => sets.flatMap((set) => options.map((option) => [...set, ...option])),
     [[]],
   );
-  return { variants, spread };
+  return { filterSets, splitDimensions };
 }
 
 /**
- * The filters, parted by the values of the dimension that has most of them, so that no call has more than `most` groups:
- * each group is in one part only, whatever is counted. The last part asks for all that the others do not name, so that
- * no row is lost whose value the catalog does not list, and has as few listed values as may be: should more unlisted ones
- * come than it has room for, its answer is cut, and says so. Undefined when one value alone has more groups than `most`.
+ * Splits the filters by the values of the dimension with maxGroups values, so that no call has more than `maxGroups` groups.
+ * Each group is in one call only. The last call excludes the values of the others, so that unlisted values are included,
+ * and has as few listed values as possible: if there are too many unlisted ones, its response is marked as truncated.
+ * Undefined if a single value has more than `maxGroups` groups.
  */
-export function partGroups(
+export function splitGroups(
   ids: readonly string[],
   filters: Filters,
   catalog: Dimensions,
-  most: number,
+  maxGroups: number,
   maxValues: number,
 ): Filter[][] | undefined {
-  const groups = groupsAtMost(ids, filters, catalog);
-  if (groups <= most) return [[...filters]];
-  const [widest] = ids
-    .map((id) => ({ id, values: passing(id, filters, catalog), unlisted: unlistedGroups(id, filters) }))
+  const groups = maxGroupsOf(ids, filters, catalog);
+  if (groups <= maxGroups) return [[...filters]];
+  const [largest] = ids
+    .map((id) => ({ id, values: passingValues(id, filters, catalog), unlisted: unlistedGroupCount(id, filters) }))
     .sort((a, b) => b.values.length - a.values.length);
-  if (widest === undefined) return undefined;
-  const { id, values, unlisted } = widest;
-  const room = Math.floor(most / (groups / (values.length + unlisted)));
-  const size = Math.min(room, maxValues);
+  if (largest === undefined) return undefined;
+  const { id, values, unlisted } = largest;
+  const maxValuesPerCall = Math.floor(maxGroups / (groups / (values.length + unlisted)));
+  const size = Math.min(maxValuesPerCall, maxValues);
   if (size < 1) return undefined;
   const others = filters.filter(({ dimension }) => dimension !== id);
-  const partOf = (chunk: readonly string[]): Filter[] => [...others, among(id, chunk)];
+  const partOf = (chunk: readonly string[]): Filter[] => [...others, includeFilter(id, chunk)];
   if (!isOpen(id, filters)) return chunks(values, size).map(partOf);
 
-  const named = chunks(values, size).slice(0, Math.ceil((values.length + unlisted - room) / size));
-  const leftOut = filters.filter(({ dimension }) => dimension === id).flatMap((filter) => filter.values);
-  return [...named.map(partOf), [...others, ...noneOf(id, [...leftOut, ...named.flat()], maxValues)]];
+  const included = chunks(values, size).slice(0, Math.ceil((values.length + unlisted - maxValuesPerCall) / size));
+  const excluded = filters.filter(({ dimension }) => dimension === id).flatMap((filter) => filter.values);
+  return [...included.map(partOf), [...others, ...excludeFilters(id, [...excluded, ...included.flat()], maxValues)]];
 }

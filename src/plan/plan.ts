@@ -1,19 +1,19 @@
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
-import type { Definition, Section } from '../define/definition.ts';
-import type { Period } from '../define/period.ts';
-import type { Bucket, Days } from './buckets.ts';
+import type { Period } from '../definitions/periods/period.ts';
+import type { Definition, Section } from '../definitions/schema/report-definition.ts';
+import type { Bucket, DateRange } from './buckets.ts';
 
 /** One call of the metrics API. Two calls of a run with the same id are the same call and are made once. */
 export interface ReportCall {
   readonly kind: 'report';
-  /** 16 hex digits of SHA-256 over the organization and the canonical body: the same question has the same id. */
+  /** 16 hex digits of SHA-256 over the organization and the canonical body: equal requests have equal ids. */
   readonly id: string;
   readonly org: OrgRef;
   readonly request: ReportRequest;
 }
 
-/** A list export: as many pages as the service has. It draws on the general rate, not on the metrics budget. */
+/** A list export with all pages. Uses the `reads` budget, not the metrics budget. */
 export interface ListCall {
   readonly kind: 'list';
   readonly id: string;
@@ -25,62 +25,62 @@ export interface ListCall {
 
 export type Call = ReportCall | ListCall;
 
-/** What one of several answers brings to a table. */
-export interface Piece {
+/** Part of a table that one response provides. */
+export interface JoinPart {
   readonly call: string;
-  /** Whose figures: the period's, or those of the one before, which is asked without a comparison of its own. */
-  readonly of: 'this' | 'previous';
-  /** Place of its first bucket among those of the whole range, and how many it has. */
+  /** The period of its values: the report's, or the previous one if it is requested separately. */
+  readonly period: 'this' | 'previous';
+  /** Index of its first bucket in the whole range, and number of buckets. */
   readonly first: number;
   readonly buckets: number;
-  /** Metrics whose cells are read from it; none where only its totals are. */
+  /** Metrics whose cells are read from it; none if only its totals are. */
   readonly metrics: readonly string[];
-  /** Metrics whose totals it has a part in. */
+  /** Metrics whose totals include its totals. */
   readonly totals: readonly string[];
 }
 
-/** Totals that no call can give, and that cannot be added up from parts either. */
+/** Totals that neither one call nor a sum over parts can give. */
 export interface UndefinedTotals {
   readonly metrics: readonly string[];
-  /** What does not fit into one call: the days of the range, or the values of a filter. */
+  /** What exceeds one call: the days of the range, or the values of a filter. */
   readonly why: 'range' | 'filter';
 }
 
-/** How a table that no single call can give is put together. */
+/** How the responses of several calls are joined into a table. */
 export interface Join {
-  /** What one call would be asked if it could; the table is read as if it were the answer to this. */
+  /** The request for the whole table, regardless of limits. */
   readonly request: ReportRequest;
-  /** All buckets of the range; the range itself when it folds into one row a group; one for current counts. */
+  /** All buckets of the range; the range itself without granularity; one for current counts. */
   readonly buckets: readonly Bucket[];
-  /** The previous period of the whole range, when it is compared. Its n-th bucket is matched with the n-th of the range. */
-  readonly previous?: Days & { readonly buckets: readonly Bucket[] };
-  readonly pieces: readonly Piece[];
-  /** Several pieces add up to one cell. Otherwise each cell is in one piece, as the service gave it. */
+  /** The previous period, if it is compared. Its n-th bucket is compared with the n-th of the range. */
+  readonly previous?: DateRange & { readonly buckets: readonly Bucket[] };
+  readonly parts: readonly JoinPart[];
+  /** Cells are sums over several parts. Otherwise each cell is in one part. */
   readonly sums: boolean;
   readonly undefinedTotals?: UndefinedTotals;
 }
 
-/** A deprecated metric that was asked for as its successor, because the report follows replacements. */
+/** A deprecated metric that is requested as its successor, because the report follows replacements. */
 export interface Replacement {
   readonly from: string;
   readonly to: string;
 }
 
-/** How one section reads its table from the answers. */
+/** The calls of a section and how its table is read from them. */
 export interface SectionPlan {
-  /** As the definition has it, with the successors of replaced metrics in their place. */
+  /** As defined, with deprecated metrics replaced. */
   readonly section: Section;
-  /** Id of the call that answers it; of the first of its pieces where there is a `join`. */
+  /** Id of its call; of the first part if there is a `join`. */
   readonly call: string;
   readonly join?: Join;
   readonly replaced?: readonly Replacement[];
 }
 
-/** Ids of all calls that a section's table is read from, each once. */
+/** Ids of all calls of a section, each once. */
 export const callsOf = ({ call, join }: SectionPlan): readonly string[] =>
-  join === undefined ? [call] : [...new Set(join.pieces.map((piece) => piece.call))];
+  join === undefined ? [call] : [...new Set(join.parts.map((part) => part.call))];
 
-/** What a run will ask, in order, as frozen data: compiled without a network, printed by `explain`. */
+/** The calls of a run, in order, as frozen data. */
 export interface Plan {
   readonly org: string;
   readonly report: string;

@@ -1,47 +1,80 @@
-/**
- * `schema` says what the columns of the CSV file beside it are; `zip` holds a run's CSV files and their schemas for
- * e-mail, and is no file of its own.
- */
-export const ARTIFACT_FORMATS = ['xlsx', 'csv', 'schema', 'zip', 'html', 'text'] as const;
-export type ArtifactFormat = (typeof ARTIFACT_FORMATS)[number];
+/** A file that belongs to the output of a format without being its data: a description of the data, or all files in one. */
+export interface ArtifactPart {
+  /** The output's format. */
+  readonly of: string;
+  /** `companion` goes wherever its output goes. `bundle` replaces the output's files in e-mails and goes nowhere else. */
+  readonly role: 'companion' | 'bundle';
+}
 
 /** A finished file of a run, complete on disk under its final name. */
 export interface Artifact {
   /** File name, safe on every system: no separators, no reserved names, at most 120 characters. */
   readonly name: string;
-  readonly format: ArtifactFormat;
+  /** As in the manifest: the output's format, or that of the part. */
+  readonly format: string;
   readonly mediaType: string;
+  /** Absent for the output's own files. */
+  readonly part?: ArtifactPart;
   /** Absolute path. */
   readonly path: string;
   readonly bytes: number;
-  /** Hex. */
+  /** SHA-256 (hex). */
   readonly sha256: string;
 }
 
-/** The media type of each format: in e-mails, in answers, and of a file that is read back from the archive. */
-export const MEDIA_TYPES = {
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  csv: 'text/csv; charset=utf-8',
-  schema: 'application/json',
-  zip: 'application/zip',
-  html: 'text/html; charset=utf-8',
-  text: 'text/plain; charset=utf-8',
-} as const satisfies Record<ArtifactFormat, string>;
+/** What an artifact's format implies. */
+export type ArtifactKind = Pick<Artifact, 'mediaType' | 'part'>;
 
-/** What an e-mail carries that attaches these formats: CSV files with their schemas, as one zip where there is one. */
-export function mailFiles(artifacts: readonly Artifact[], formats: readonly ArtifactFormat[]): readonly Artifact[] {
-  const zipped = artifacts.some(({ format }) => format === 'zip');
-  const data: readonly ArtifactFormat[] = !formats.includes('csv') ? [] : zipped ? ['zip'] : ['csv', 'schema'];
-  return artifacts.filter(({ format }) => (format !== 'csv' && formats.includes(format)) || data.includes(format));
+/** The artifact formats of Docket 0.1. Manifests store their media type and part only for other formats. */
+const IMPLIED_KINDS: Readonly<Record<string, ArtifactKind>> = {
+  xlsx: { mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' },
+  csv: { mediaType: 'text/csv; charset=utf-8' },
+  schema: { mediaType: 'application/json', part: { of: 'csv', role: 'companion' } },
+  zip: { mediaType: 'application/zip', part: { of: 'csv', role: 'bundle' } },
+};
+
+/** The fields of a manifest's entry that describe the kind of a file. */
+export interface StoredKind {
+  readonly format: string;
+  readonly media_type?: string | undefined;
+  readonly part?: ArtifactPart | undefined;
 }
 
-/** What a folder gets: each file by itself, and no second time in a zip. */
-export const folderFiles = (artifacts: readonly Artifact[]): readonly Artifact[] =>
-  artifacts.filter(({ format }) => format !== 'zip');
+/** The kind of an archived file. */
+export function artifactKind({ format, media_type: mediaType, part }: StoredKind): ArtifactKind {
+  const implied = IMPLIED_KINDS[format];
+  if (implied !== undefined) return implied;
+  return { mediaType: mediaType ?? 'application/octet-stream', ...(part === undefined ? {} : { part }) };
+}
 
-/** A picture that the HTML of a mail shows as `cid:<cid>`. */
-export interface Picture {
-  /** Content-ID without brackets, `name@domain`; the same for the same picture. */
+/** What a manifest stores about the kind of a file. */
+export const storedKind = ({ format, mediaType, part }: Artifact): StoredKind =>
+  Object.hasOwn(IMPLIED_KINDS, format)
+    ? { format }
+    : { format, media_type: mediaType, ...(part === undefined ? {} : { part }) };
+
+/** The media types of an archived e-mail's two bodies. */
+export const MAIL_MEDIA_TYPES = { html: 'text/html; charset=utf-8', text: 'text/plain; charset=utf-8' } as const;
+
+/** The format of the output that an artifact belongs to. */
+export const outputFormatOf = ({ format, part }: Artifact): string => part?.of ?? format;
+
+/** The files of an e-mail that attaches these output formats: those of each output, or its bundle if there is one. */
+export function mailAttachments(artifacts: readonly Artifact[], formats: readonly string[]): readonly Artifact[] {
+  const bundled = new Set(artifacts.flatMap(({ part }) => (part?.role === 'bundle' ? [part.of] : [])));
+  return artifacts.filter((artifact) => {
+    const format = outputFormatOf(artifact);
+    return formats.includes(format) && bundled.has(format) === (artifact.part?.role === 'bundle');
+  });
+}
+
+/** The files without bundles, for targets that store each file. */
+export const individualFiles = (artifacts: readonly Artifact[]): readonly Artifact[] =>
+  artifacts.filter(({ part }) => part?.role !== 'bundle');
+
+/** An image that the HTML of an e-mail refers to as `cid:<cid>`. */
+export interface InlineImage {
+  /** Content-ID without brackets, `name@domain`; the same for the same image. */
   readonly cid: string;
   /** File name, `mail-<section>.png`. */
   readonly name: string;
@@ -49,10 +82,18 @@ export interface Picture {
   readonly bytes: Uint8Array;
 }
 
-/** The e-mail's body, the same for every recipient; made beside the files and archived with them. */
+/** The body of a report's e-mail, the same for every recipient. */
 export interface MailBody {
   readonly html: string;
   readonly text: string;
-  /** Exactly those that the HTML shows. */
-  readonly pictures: readonly Picture[];
+  /** The images that the HTML refers to. */
+  readonly pictures: readonly InlineImage[];
 }
+
+/** The HTML body as a single page for browsers, which do not resolve `cid:` references. */
+export const inlineImages = ({ html, pictures }: MailBody): string =>
+  pictures.reduce(
+    (page, { cid, bytes }) =>
+      page.replaceAll(`cid:${cid}`, `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`),
+    html,
+  );

@@ -1,34 +1,32 @@
-import { diskError } from '../base/disk-error.ts';
 import { toDocketError } from '../base/error.ts';
+import { toDiskError } from '../base/files/disk-error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
-import type { Sealed } from '../deliver/archive.ts';
+import type { PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
-import { RECENT_CATALOG_MS } from '../fetch/catalogs.ts';
-import { withoutCounts } from '../fetch/current-counts.ts';
+import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
 import { incompleteNotes } from '../fetch/dataset.ts';
-import { fetchDataset } from '../fetch/fetch.ts';
+import { fetchDataset } from '../fetch/fetch-dataset.ts';
+import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
 import { compilePlan } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
-import { incompleteError, resultOf, undeliveredError } from './ending.ts';
-import { workbookLook } from './look.ts';
-import { countsWindow } from './order.ts';
-import type { RunContext, RunPorts } from './ports.ts';
-import type { RunOrder } from './record.ts';
-import { remembering } from './remember.ts';
-import { render } from './render.ts';
-import type { RunResult } from './result.ts';
-import { timed } from './timed.ts';
+import { deliverAndRecordFigures } from './previous-figures.ts';
+import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
+import type { RunContext, RunPorts } from './run-context.ts';
+import { timedStage } from './run-events.ts';
+import { currentCountsWindow } from './run-order.ts';
+import type { RunOrder } from './run-record.ts';
+import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
 
 /**
- * One run of a report: plan → fetch → render → deliver, each stage taking the value of the one before.
+ * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.
  *
- * May be called again for the same order after any interruption: answers that came are not asked again, a sealed folder
- * is not made again, and the ledger lets nothing be sent twice. Knows neither the queue nor Redis, and never throws.
+ * Can be called again for the same order after any interruption: stored responses are not requested again, a published
+ * run is not rendered again, and the ledger prevents a second send. Independent of the queue and of Redis. Never throws.
  */
 export async function run(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
   try {
-    return await stages(order, context, ports);
+    return await runStages(order, context, ports);
   } catch (thrown) {
     const { signal } = context;
     if (signal.aborted) return cancel(signal.reason instanceof Error ? signal.reason.message : String(signal.reason));
@@ -36,102 +34,102 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
   }
 }
 
-async function stages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
-  // The checkpoint of everything before the first delivery: a sealed folder is neither fetched nor rendered again.
-  const found = await ports.archive.find(order);
-  const made = found === undefined ? await pack(order, context, ports) : done(found);
-  if (made.kind !== 'done') return made;
-  const sealed = made.value;
+async function runStages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
+  // Checkpoint before the first delivery: a published run is neither fetched nor rendered again.
+  const existing = await ports.archive.find(order);
+  const result = existing === undefined ? await buildFiles(order, context, ports) : done(existing);
+  if (result.kind !== 'done') return result;
+  const published = result.value;
   try {
-    return await settle(order, sealed, context, ports);
+    return await finalize(order, published, context, ports);
   } finally {
-    await ports.archive.letGo(sealed);
-    // Nobody waits for it: answers that stay behind go by themselves.
-    ports.responses.drop(order.id).catch(() => {});
+    await ports.archive.discardCheckout(published);
+    // Not awaited: responses that remain expire.
+    ports.responses.delete(order.id).catch(() => {});
   }
 }
 
-/** What becomes of a sealed run: held, delivered, or to be tried again. */
-async function settle(
+/** Holds or delivers a published run; the outcome may be a retry. */
+async function finalize(
   order: RunOrder,
-  sealed: Sealed,
+  published: PublishedRun,
   context: RunContext,
   ports: RunPorts,
 ): Promise<Outcome<RunResult>> {
   const { definition } = context;
-  const held = definition.on_incomplete === 'hold' && sealed.manifest.incomplete.length > 0 && !context.released;
-  if (!order.deliver || held) return done(resultOf(held ? 'held' : 'done', sealed, []));
+  const held = definition.on_incomplete === 'hold' && published.manifest.incomplete.length > 0 && !context.released;
+  if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
   const { settings, signal, observe, lastAttempt, confirmLock } = context;
-  const { receipts, retryable, outage } = await timed(
+  const { receipts, retryable, outage } = await timedStage(
     'deliver',
     { observe, clock: ports.clock, trace: ports.trace },
     () =>
-      remembering(sealed.manifest, ports, () =>
-        deliver({ ...ports, order, definition, settings, sealed, signal, lastAttempt, observe, confirmLock }),
+      deliverAndRecordFigures(published.manifest, ports, () =>
+        deliver({ ...ports, order, definition, settings, published, signal, lastAttempt, observe, confirmLock }),
       ),
   );
   const undelivered = undeliveredError(receipts, context.unrecorded ? undefined : order.id);
-  if (undelivered === undefined) return done(resultOf('done', sealed, receipts));
-  // What was stopped half-way says nothing of the targets, and is not the last word of the last try.
+  if (undelivered === undefined) return done(toRunResult('done', published, receipts));
+  // An aborted delivery says nothing about the targets.
   signal.throwIfAborted();
-  // What is down is none of the run's doing: no attempt is spent. Where no worker would wake it, it ends.
+  // An outage of a target is not the run's failure: a worker snoozes it without using an attempt. Inline it ends.
   if (outage !== undefined && ports.circuit !== undefined) return snooze(outage.until, outage.why);
   if (retryable && !lastAttempt) return fail(undelivered);
-  const somebodyMayHaveIt = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
-  return somebodyMayHaveIt ? done(resultOf('partly_delivered', sealed, receipts)) : fail(undelivered);
+  const someMayHaveArrived = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
+  return someMayHaveArrived ? done(toRunResult('partly_delivered', published, receipts)) : fail(undelivered);
 }
 
-/** The plan and the catalog it was made with: a new one where a held one does not allow what the definition asks. */
-async function planOf(
+/** The plan and its catalog. If a cached catalog does not allow the definition, a recent one is fetched. */
+async function makePlan(
   order: RunOrder,
   { definition, settings, signal, observe }: RunContext,
   ports: RunPorts,
 ): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> {
   const planWith = async (maxAgeMs?: number): Promise<Outcome<{ readonly catalog: Catalog; readonly plan: Plan }>> => {
-    const line = { ...ports, run: order.id, priority: order.priority, org: settings.org, tenant: order.org, maxAgeMs };
-    const catalog = await ports.catalogs.get(line, signal, observe);
+    const { id: run, priority, org: tenant } = order;
+    const request = { ...ports, run, priority, org: settings.org, tenant, maxAgeMs };
+    const catalog = await ports.catalogs.get(request, signal, observe);
     if (catalog.kind !== 'done') return catalog;
     const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
     return done({ catalog: catalog.value, plan });
   };
   return planWith().catch((thrown: unknown) => {
     if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
-    return planWith(RECENT_CATALOG_MS);
+    return planWith(RECENT_CATALOG_MAX_AGE_MS);
   });
 }
 
-/** plan → fetch → render, in a private folder that is gone unless it was sealed. */
-async function pack(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Sealed>> {
+/** plan → fetch → render, in a private folder that is deleted unless it was published. */
+async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> {
   const { definition, settings, signal, observe } = context;
-  const line = { ...ports, run: order.id, priority: order.priority };
-  const watched = { observe, clock: ports.clock, trace: ports.trace };
-  const counts = countsWindow(order);
-  const planned = await timed('plan', watched, async () => {
-    const look = await workbookLook(context, ports.secrets);
-    const made = await planOf(order, context, ports);
-    if (made.kind !== 'done') return made;
-    const { catalog, plan } = made.value;
-    return done({ look, catalog, plan: counts.why === 'backfill' ? withoutCounts(plan) : plan });
+  const stageContext = { observe, clock: ports.clock, trace: ports.trace };
+  const counts = currentCountsWindow(order);
+  const planned = await timedStage('plan', stageContext, async () => {
+    const secrets = await revealOutputSecrets(definition, ports);
+    const result = await makePlan(order, context, ports);
+    if (result.kind !== 'done') return result;
+    const { catalog, plan } = result.value;
+    return done({ secrets, catalog, plan: counts.why === 'backfill' ? withoutCurrentCounts(plan) : plan });
   });
   if (planned.kind !== 'done') return planned;
-  const { look, catalog, plan } = planned.value;
+  const { secrets, catalog, plan } = planned.value;
   observe({ type: 'planned', calls: plan.calls.length, sections: plan.sections.length });
 
   const organization = settings.name ?? settings.id;
   const folder = await ports.archive.stage(order.id);
   try {
-    const asked = { ...line, plan, organization, catalog, counts, folder, signal, observe };
-    const dataset = await timed('fetch', watched, () => fetchDataset(asked));
+    const { id: run, priority } = order;
+    const input = { ...ports, run, priority, plan, organization, catalog, counts, folder, signal, observe };
+    const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
     if (dataset.kind !== 'done') return dataset;
 
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    const sealed = await render(dataset.value, folder, order, look, context, ports);
-    return done(sealed);
+    return done(await renderAndPublish(dataset.value, folder, order, secrets, context, ports));
   } catch (thrown) {
-    throw await diskError(thrown, folder);
+    throw await toDiskError(thrown, folder);
   } finally {
     await ports.archive.discard(folder);
   }

@@ -1,18 +1,18 @@
-export const LIMITERS = ['sliding', 'fixed', 'token-bucket'] as const;
-export type LimiterKind = (typeof LIMITERS)[number];
+export const LIMITER_ALGORITHMS = ['sliding', 'fixed', 'token-bucket'] as const;
+export type LimiterAlgorithm = (typeof LIMITER_ALGORITHMS)[number];
 
-/** Counts calls by name. A call that is refused does not count. */
+/** Counts calls by name. A rejected call does not count. */
 export interface Limiter {
-  /** 0: the call counts and may go on; else the ms after which the next one can. */
-  take(name: string, now: number): number;
+  /** 0: the call is allowed and counted; else ms until the next one is allowed. */
+  acquire(name: string, now: number): number;
 }
 
 /**
- * At most `calls` a window, by one of three algorithms; the specification does not say which (§8).
+ * At most `calls` a window, by one of three algorithms; the specification does not define it (§8).
  * `sliding`: a log of the calls of the last window. `fixed`: windows aligned to the clock, so two bursts may meet at
- * an edge. `token-bucket`: full at the start, refilled evenly.
+ * a boundary. `token-bucket`: full at the start, refilled evenly.
  */
-export function limiter(kind: LimiterKind, calls: number, windowMs: number): Limiter {
+export function createLimiter(kind: LimiterAlgorithm, calls: number, windowMs: number): Limiter {
   const names = new Map<string, number[]>();
   const state = (name: string, initial: () => number[]): number[] => {
     const held = names.get(name) ?? initial();
@@ -21,7 +21,7 @@ export function limiter(kind: LimiterKind, calls: number, windowMs: number): Lim
   };
   if (kind === 'sliding') {
     return {
-      take(name, now) {
+      acquire(name, now) {
         const log = state(name, () => []);
         while (log[0] !== undefined && log[0] <= now - windowMs) log.shift();
         if (log.length >= calls) return (log[0] ?? now) + windowMs - now;
@@ -32,7 +32,7 @@ export function limiter(kind: LimiterKind, calls: number, windowMs: number): Lim
   }
   if (kind === 'fixed') {
     return {
-      take(name, now) {
+      acquire(name, now) {
         const window = Math.floor(now / windowMs);
         const held = state(name, () => [window, 0]);
         const count = held[0] === window ? (held[1] ?? 0) : 0;
@@ -44,7 +44,7 @@ export function limiter(kind: LimiterKind, calls: number, windowMs: number): Lim
     };
   }
   return {
-    take(name, now) {
+    acquire(name, now) {
       const held = state(name, () => [calls, now]);
       const tokens = Math.min(calls, (held[0] ?? 0) + ((now - (held[1] ?? now)) * calls) / windowMs);
       held[1] = now;

@@ -3,48 +3,48 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { type Log, silentLog } from '../base/log.ts';
-import { Secret } from '../base/secret.ts';
-import { LIMITS, RATES } from '../contract/limits.ts';
+import { Secret } from '../base/secrets/secret.ts';
+import { LIMITS, RATE_LIMITS } from '../contract/limits.ts';
+import { issueKeys } from './api-keys.ts';
 import { createApp } from './app.ts';
-import { reportCache } from './cache.ts';
-import { disturb, UNANSWERED } from './disturb.ts';
-import { type Fault, faultLine } from './fault.ts';
-import { issueKeys } from './keys.ts';
-import type { LimiterKind } from './limiter.ts';
-import { ORGANIZATIONS, type OrganizationSpec } from './organizations.ts';
-import { draws } from './random.ts';
-import { createWorld } from './world.ts';
+import { ABORTED_HEADER, respondWithFaults } from './fault-injection.ts';
+import { createFaultInjector, type Fault } from './faults.ts';
+import { ORGANIZATIONS, type OrganizationSpec } from './generator/organizations.ts';
+import { randomSource } from './generator/random.ts';
+import type { LimiterAlgorithm } from './limiter.ts';
+import { reportCache } from './reports/report-cache.ts';
+import { createSandboxState } from './tenants.ts';
 
-export { dump } from './dump.ts';
-export { FAULT_KINDS, type Fault, parseFault } from './fault.ts';
-export { LIMITERS } from './limiter.ts';
+export { FAULT_KINDS, type Fault, parseFault } from './faults.ts';
+export { dump } from './generator/dump.ts';
+export { LIMITER_ALGORITHMS as LIMITERS } from './limiter.ts';
 
-/** The seed of the keys that the documentation names. */
+/** Seed of the keys in the documentation. */
 export const DEFAULT_SEED = 1;
 
 export interface SandboxOptions {
-  /** 0, the default, takes a free one. */
+  /** 0 (default): a free port. */
   readonly port?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Names the generated data and keys; default 1. */
+  /** Seed of the generated data and keys; default 1. */
   readonly seed?: number;
-  /** Epoch ms at which the history ends and stands still; default: the clock, running. */
+  /** Epoch ms of a fixed end of the history; default: the running clock. */
   readonly now?: number;
-  /** Share of the profiles and invitations without a group, which the catalog does not list and rows have as null; default 0. */
+  /** Share of the profiles and invitations without a group, null in rows and not listed in the catalog; default 0. */
   readonly ungrouped?: number;
-  /** By which limits, the cache and latency run; default the real one. */
+  /** For limits, the cache and latency; default the system clock. */
   readonly clock?: Clock;
   /** The minute of specification §8, ms; default 60000. */
   readonly windowMs?: number;
-  readonly limiter?: LimiterKind;
-  /** How long reports are held, seconds; default an hour, 0 computes each anew. */
+  readonly limiter?: LimiterAlgorithm;
+  /** TTL of cached reports, seconds; default an hour, 0 disables the cache. */
   readonly cacheSeconds?: number;
   readonly faults?: readonly Fault[];
   readonly log?: Log;
 }
 
-/** A request that came, for tests. */
+/** A received request, for tests. */
 export interface SandboxRequest {
   /** Epoch ms. */
   readonly at: number;
@@ -53,14 +53,14 @@ export interface SandboxRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
-  /** 0 when a fault left it without a whole answer. */
+  /** 0 if a fault left it without a complete response. */
   readonly status: number;
 }
 
 export interface Sandbox {
   readonly url: string;
   readonly organizations: readonly OrganizationSpec[];
-  /** Ready-made keys; `organizations` are the ids that the key reaches. */
+  /** Ready-made keys; `organizations` are the ids that the key can access. */
   readonly keys: readonly {
     readonly label: string;
     readonly key: string;
@@ -73,49 +73,49 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-const KEPT_REQUESTS = 10_000;
+const MAX_RECORDED_REQUESTS = 10_000;
 
-/** The sandbox without a network: what `startSandbox` serves, and what tests call in process. */
+/** The sandbox without a network, for `startSandbox` and for tests in process. */
 export function buildSandbox(options: SandboxOptions = {}) {
   const seed = options.seed ?? DEFAULT_SEED;
   const clock = options.clock ?? systemClock;
-  const faults = faultLine(options.faults ?? [], draws(seed, 0x5ab0).share);
+  const faults = createFaultInjector(options.faults ?? [], randomSource(seed, 0x5ab0).uniform);
   const now = () => (options.now ?? clock.now()) + faults.skew();
-  const world = createWorld(seed, now, options.ungrouped);
+  const state = createSandboxState(seed, now, options.ungrouped);
   const keys = issueKeys(seed, now());
   const app = createApp({
-    world,
+    state,
     keys,
     cache: reportCache(options.cacheSeconds ?? LIMITS.report_cache_seconds),
     clock: () => clock.now(),
     limiter: options.limiter ?? 'sliding',
-    windowMs: options.windowMs ?? RATES.metrics.windowMs,
+    windowMs: options.windowMs ?? RATE_LIMITS.metrics.windowMs,
     log: options.log ?? silentLog,
   });
-  return { app, clock, faults, keys, world };
+  return { app, clock, faults, keys, world: state };
 }
 
-/** Starts the Compliance Service over generated data. Throws `usage.invalid` when the address cannot be listened on. */
+/** Starts the Compliance Service with generated data. Throws `usage.invalid` if it cannot listen on the address. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { app, clock, faults, keys } = buildSandbox(options);
   const log = options.log ?? silentLog;
   const host = options.host ?? '127.0.0.1';
   const requests: SandboxRequest[] = [];
   const stopping = new AbortController();
-  // Each answer that is delayed listens to it: Node would warn of a leak from the eleventh on.
+  // Each delayed response adds a listener: Node warns of a leak from the eleventh on.
   setMaxListeners(0, stopping.signal);
 
   const fetch = async (request: Request, env: HttpBindings): Promise<Response> => {
     const at = clock.now();
     const { pathname, search } = new URL(request.url);
     const presented = /^Api-Key (.+)$/.exec(request.headers.get('Authorization') ?? '')?.[1];
-    const response = await disturb(
+    const response = await respondWithFaults(
       Object.fromEntries(request.headers),
-      faults.hit(pathname),
+      faults.faultsFor(pathname),
       faults.skew(),
       () => Promise.resolve(app.fetch(request, env)),
       env.outgoing,
-      // Closing ends the wait; the connection is gone by then.
+      // Closing ends the delay; the connection is closed by then.
       (ms) => clock.sleep(ms, stopping.signal).catch(() => undefined),
       stopping.signal,
     );
@@ -124,10 +124,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       key: presented === undefined ? null : new Secret(presented).fingerprint(),
       method: request.method,
       path: pathname + search,
-      status: response.headers.has(UNANSWERED) ? 0 : response.status,
+      status: response.headers.has(ABORTED_HEADER) ? 0 : response.status,
     };
     requests.push(record);
-    if (requests.length > KEPT_REQUESTS) requests.shift();
+    if (requests.length > MAX_RECORDED_REQUESTS) requests.shift();
     log.info('Answered', { path: record.path, status: record.status, ms: clock.now() - at });
     return response;
   };

@@ -1,18 +1,20 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AccessPorts } from '../../src/admin/access/access-of.ts';
-import type { Admin, AdminPorts } from '../../src/admin/app.ts';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
+import type { AccessPorts } from '../../src/admin/access/create-access.ts';
+import type { RunView } from '../../src/admin/api/schemas.ts';
+import type { AdminPorts } from '../../src/admin/app.ts';
 import { hashToken, newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import type { RunView } from '../../src/admin/view.ts';
+import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { DocketError } from '../../src/base/error.ts';
-import type { FindDelivered } from '../../src/queue/already-delivered.ts';
-import { definitionStore } from '../../src/queue/definition-store.ts';
-import { trigger } from '../../src/queue/trigger.ts';
-import { anAdmin } from '../support/admin.ts';
-import { jobsOf } from '../support/jobs-of.ts';
+import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
+import { redisAuditLog } from '../../src/services/audit-log.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
+import type { FindEarlierDelivery } from '../../src/services/runs/already-delivered.ts';
+import { triggerRun } from '../../src/services/runs/trigger-run.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { loadedJobs } from '../support/loaded-jobs.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { aBench, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 
 /** An answer's body, as the route says it is. */
 const bodyOf = async <Body>(response: Response): Promise<Body> => (await response.json()) as Body;
@@ -39,27 +41,27 @@ const entries: TokenEntry[] = [
   { name: 'old', sha256: tokens.expired.sha256, role: 'operator', orgs: '*', expires: '2026-11-17' },
   { name: 'today', sha256: tokens.lastDay.sha256, role: 'viewer', orgs: '*', expires: '2026-11-18' },
 ];
-const reports = [aReport('weekly'), aReport('daily'), aReport('weekly', undefined, 'rival')];
+const reports = [reportDefinition('weekly'), reportDefinition('daily'), reportDefinition('weekly', undefined, 'rival')];
 
 describe('the admin route', () => {
-  let bench: Bench;
-  let app: Admin;
-  const log = linesLog();
+  let bench: QueueHarness;
+  let app: AdminApp;
+  const log = recordingLog();
   const clock = manualClock(NOW);
   const admin = (given: Partial<AccessPorts> = {}, change: Partial<AdminPorts> = {}) =>
-    anAdmin(
+    createTestAdmin(
       entries,
       {
-        jobs: () => jobsOf(...reports),
+        jobs: () => loadedJobs(...reports),
         trigger: bench.trigger,
         runs: bench.runs,
-        audit: redisAudit(bench.producer, { prefix: bench.prefix, clock, log }),
+        audit: redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log }),
         ...given,
       },
       { clock, log, ...change },
     );
   beforeAll(async () => {
-    bench = await aBench(clock);
+    bench = await openQueueHarness(clock);
   });
   beforeEach(() => {
     app = admin();
@@ -124,17 +126,21 @@ describe('the admin route', () => {
     it('answers 409 with what was delivered already, and opens the run when it is insisted', async () => {
       const earlier = { run: 'f'.repeat(32), period: WEEK, at: NOW - 60_000, sent: { email: 2, s3: 1 }, uncertain: 0 };
       const asked: unknown[] = [];
-      const findDelivered: FindDelivered = async ({ org, report, period }) => {
+      const findDelivered: FindEarlierDelivery = async ({ org, report, period }) => {
         asked.push([org, report, period.from, period.to]);
         return earlier;
       };
-      const definitions = definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 30 });
+      const definitions = definitionStore(bench.producer, {
+        prefix: bench.prefix,
+        keepDays: 30,
+        reportSchema: reportFileSchema,
+      });
       const { runs, queue } = bench;
-      const [{ definition, settings }] = [aReport('mailed')];
+      const [{ definition, settings }] = [reportDefinition('mailed')];
       const deliveries = [{ email: { to: ['lead@acme.example'], attach: ['csv' as const] } }];
       app = admin({
-        jobs: () => jobsOf({ definition: { ...definition, deliveries }, settings }),
-        trigger: (request) => trigger(request, { runs, definitions, queue, findDelivered, clock, log }),
+        jobs: () => loadedJobs({ definition: { ...definition, deliveries }, settings }),
+        trigger: (request) => triggerRun(request, { runs, definitions, queue, findDelivered, clock, log }),
       });
       const to = (body: unknown, headers = {}, as: As = 'operator') =>
         post(body, headers, as, '/api/reports/acme/mailed/runs');

@@ -2,15 +2,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AccessPorts } from '../../src/admin/access/access-of.ts';
+import type { AccessPorts } from '../../src/admin/access/create-access.ts';
 import { newToken } from '../../src/admin/auth/tokens.ts';
 import { type AdminServer, listenAdmin } from '../../src/admin/server.ts';
-import { readAddressList } from '../../src/base/address-list.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { NOT_STARTED } from '../../src/queue/stored-record.ts';
-import { anAdmin } from '../support/admin.ts';
-import { jobsOf } from '../support/jobs-of.ts';
-import { anOrder, aReport, linesLog, signalled } from '../support/queue-bench.ts';
+import { parseAddressList } from '../../src/base/net/address-list.ts';
+import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
+import { createTestAdmin } from '../support/admin.ts';
+import { loadedJobs } from '../support/loaded-jobs.ts';
+import { anOrder, deferred, recordingLog, reportDefinition } from '../support/queue-harness.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const { token, sha256 } = newToken();
 const authorization = `Bearer ${token}`;
@@ -21,10 +22,10 @@ describe('the server of the admin route', () => {
     for (const server of servers.splice(0)) await server.close();
   });
   const listen = async (given: Partial<AccessPorts> = {}) => {
-    const jobs = jobsOf(aReport());
-    const app = anAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {
+    const jobs = loadedJobs(reportDefinition());
+    const app = createTestAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {
       jobs: () => jobs,
-      trigger: async () => ({ opened: true, record: { ...anOrder(), ...NOT_STARTED } }),
+      trigger: async () => ({ opened: true, record: { ...anOrder(), ...INITIAL_RUN_FIELDS } }),
       ...given,
     });
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
@@ -84,12 +85,12 @@ describe('the server of the admin route', () => {
   });
 
   it('lets requests in hand end when it closes, and takes no more', async () => {
-    const asked = signalled();
-    const go = signalled();
+    const asked = deferred();
+    const go = deferred();
     const server = await listen({
       runs: {
         get: async () => undefined,
-        idsFrom: async () => [],
+        findIdsByPrefix: async () => [],
         list: async () => {
           asked.tell();
           await go.promise;
@@ -108,7 +109,7 @@ describe('the server of the admin route', () => {
 
   it('says which address is taken', async () => {
     const { port } = await listen();
-    const app = anAdmin([]);
+    const app = createTestAdmin([]);
     await expect(listenAdmin(app, { host: '127.0.0.1', port, log: silentLog })).rejects.toMatchObject({
       code: 'config.invalid',
       got: 'EADDRINUSE',
@@ -140,8 +141,8 @@ describe('the server of the admin route', () => {
   });
 
   it('does not call it a defect when somebody goes away amid a body', async () => {
-    const log = linesLog();
-    const app = anAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {}, { log });
+    const log = recordingLog();
+    const app = createTestAdmin([{ name: 'a', sha256, role: 'operator', orgs: '*' }], {}, { log });
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log });
     servers.push(server);
     const begun = (target: string) =>
@@ -177,11 +178,11 @@ describe('the server of the admin route', () => {
   });
 
   it('warns when other machines can reach it, unless a proxy is named', async () => {
-    const log = linesLog();
-    const app = anAdmin([]);
+    const log = recordingLog();
+    const app = createTestAdmin([]);
     servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log }));
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('TLS') }]);
-    const proxies = readAddressList('10.0.0.1');
+    const proxies = parseAddressList('10.0.0.1');
     if (!('has' in proxies)) throw new Error('no list');
     servers.push(await listenAdmin(app, { host: '0.0.0.0', port: 0, log, proxies }));
     expect(log.lines).toHaveLength(1);
@@ -195,5 +196,5 @@ async function untilServed({ url }: AdminServer): Promise<void> {
       (response) => response.ok,
       () => false,
     );
-  while (!(await ok())) await new Promise((resolve) => setImmediate(resolve));
+  await waitFor('the server to answer', ok);
 }

@@ -2,18 +2,27 @@ import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { readAddressList } from '../../src/base/address-list.ts';
-import { readArchivePlace } from '../../src/base/archive-place.ts';
-import { type Config, readConfig } from '../../src/base/config.ts';
-import { logText } from '../../src/base/log-text.ts';
-import { fillPath, pathFault, safeName } from '../../src/base/path.ts';
-import { isPrivateAddress } from '../../src/base/private-address.ts';
-import { readRedisUrl } from '../../src/base/redis-url.ts';
-import { retryAfterMs } from '../../src/base/retry-after.ts';
-import { Secret, secretRefSchema } from '../../src/base/secret.ts';
-import { readSmtpUrl } from '../../src/deliver/smtp-url.ts';
-import { signingKey } from '../../src/deliver/webhook-message.ts';
-import { expectCleanPrototypes, hostileText, nearly, readOrRefused, runs, TEETH, within } from '../support/fuzz.ts';
+import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
+import { type Config, readConfig } from '../../src/base/config/config.ts';
+import { parseRedisUrl } from '../../src/base/config/redis-url.ts';
+import { findPathError, renderPath, safeFileName } from '../../src/base/files/safe-path.ts';
+import { sanitizeLogText } from '../../src/base/log.ts';
+import { parseAddressList } from '../../src/base/net/address-list.ts';
+import { isPrivateAddress } from '../../src/base/net/private-address.ts';
+import { parseRetryAfter } from '../../src/base/net/retry-after.ts';
+import { Secret, secretRefSchema } from '../../src/base/secrets/secret.ts';
+import { parseSmtpUrl } from '../../src/deliver/targets/email/smtp/smtp-url.ts';
+import { parseWebhookSecret } from '../../src/deliver/targets/webhook/webhook-message.ts';
+import {
+  cases,
+  expectCleanPrototypes,
+  HOSTILE_FRAGMENTS,
+  hostileText,
+  least,
+  mutatedText,
+  readOrUndefined,
+  within,
+} from '../support/fuzz.ts';
 
 /** Of each variable something right: fuzzing changes it in a few places. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {
@@ -78,7 +87,7 @@ const URL_WORDS = [
 describe('the environment', () => {
   const variable = fc
     .constantFrom(...Object.keys(RIGHT))
-    .chain((name) => fc.tuple(fc.constant(name), nearly(RIGHT[name] ?? [], URL_WORDS)));
+    .chain((name) => fc.tuple(fc.constant(name), mutatedText(RIGHT[name] ?? [], URL_WORDS)));
 
   test(
     'is a configuration whose parts can be used, or faults that name their variables',
@@ -87,11 +96,11 @@ describe('the environment', () => {
       fc.assert(
         fc.property(fc.array(variable, { maxLength: 4 }), (given) => {
           const env = Object.fromEntries(given);
-          const config: Config | undefined = readOrRefused(() => readConfig(env), env);
+          const config: Config | undefined = readOrUndefined(() => readConfig(env), env);
           expectCleanPrototypes();
           if (config === undefined) return;
           read += 1;
-          const place = readRedisUrl(config.REDIS_URL);
+          const place = parseRedisUrl(config.REDIS_URL);
           expect(typeof place).toBe('object');
           if (typeof place === 'object' && place.kind === 'server') {
             // ioredis takes it without an exception, and as a database that has a number.
@@ -105,9 +114,9 @@ describe('the environment', () => {
           const archive = config.DOCKET_ARCHIVE;
           if (archive?.kind === 'directory') expect(archive.folder).toMatch(/^\/[^\0]*$/);
         }),
-        runs(1_000),
+        cases(1_000),
       );
-      expect(read).toBeGreaterThan(100);
+      expect(read).toBeGreaterThan(least(100));
     },
     within(3),
   );
@@ -118,7 +127,7 @@ describe('the environment', () => {
       const secret = 'hunter2hunter2';
       const url = fc.oneof(
         ...['redis', 'redis+sentinel', 'redis+cluster', 'smtp', 'smtps', 'https', 's3'].map((scheme) =>
-          nearly([`${scheme}://me:${secret}@a:1/b?c=d`], URL_WORDS),
+          mutatedText([`${scheme}://me:${secret}@a:1/b?c=d`], URL_WORDS),
         ),
       );
       fc.assert(
@@ -133,7 +142,7 @@ describe('the environment', () => {
             }
           },
         ),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(2),
@@ -145,18 +154,23 @@ test(
   () => {
     const key = `whsec_${'A'.repeat(44)}`;
     fc.assert(
-      fc.property(nearly(RIGHT.SMTP_URL ?? [], URL_WORDS), nearly([key]), hostileText(), (url, text, name) => {
-        const server = readOrRefused(() => readSmtpUrl(new Secret(url)), url);
-        if (server !== undefined) {
-          expect(server.host).not.toBe('');
-          expect(Number.isInteger(server.port)).toBe(true);
-        }
-        const bytes = readOrRefused(() => signingKey(new Secret(text)), text);
-        if (bytes !== undefined) expect(bytes.length).toBeGreaterThanOrEqual(24);
-        const ref = secretRefSchema.safeParse({ env: name });
-        if (ref.success) expect(name).toMatch(/^\w+$/);
-      }),
-      runs(1_000),
+      fc.property(
+        mutatedText(RIGHT.SMTP_URL ?? [], URL_WORDS),
+        mutatedText([key]),
+        hostileText(),
+        (url, text, name) => {
+          const server = readOrUndefined(() => parseSmtpUrl(new Secret(url)), url);
+          if (server !== undefined) {
+            expect(server.host).not.toBe('');
+            expect(Number.isInteger(server.port)).toBe(true);
+          }
+          const bytes = readOrUndefined(() => parseWebhookSecret(new Secret(text)), text);
+          if (bytes !== undefined) expect(bytes.length).toBeGreaterThanOrEqual(24);
+          const ref = secretRefSchema.safeParse({ env: name });
+          if (ref.success) expect(name).toMatch(/^\w+$/);
+        },
+      ),
+      cases(1_000),
     );
   },
   within(2),
@@ -167,19 +181,19 @@ test(
   () => {
     fc.assert(
       fc.property(
-        nearly(RIGHT.DOCKET_ARCHIVE ?? [], URL_WORDS),
-        nearly(['10.0.0.0/8, ::1', '127.0.0.1'], ['/33', '/129', '%eth0', '::ffff:10.0.0.1']),
+        mutatedText(RIGHT.DOCKET_ARCHIVE ?? [], URL_WORDS),
+        mutatedText(['10.0.0.0/8, ::1', '127.0.0.1'], ['/33', '/129', '%eth0', '::ffff:10.0.0.1']),
         (place, list) => {
-          const read = readArchivePlace(place);
+          const read = parseArchiveUrl(place);
           if (!('kind' in read))
             for (const { expected, got } of read) expect(`${expected}${got}`).not.toMatch(/undefined|\[object/);
-          const addresses = readAddressList(list);
+          const addresses = parseAddressList(list);
           if ('has' in addresses) expect(addresses.has('8.8.8.8') || addresses.has('nonsense') || true).toBe(true);
           // What is no address is nothing that may be connected to.
           if (isIP(list.replace(/%.*$/, '')) === 0) expect(isPrivateAddress(list)).toBe(true);
         },
       ),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),
@@ -189,7 +203,7 @@ test(
   'Retry-After is a time to wait of at most an hour, or unreadable',
   () => {
     const header = fc.oneof(
-      nearly(
+      mutatedText(
         ['120', '0.5', 'Wed, 21 Oct 2026 07:28:00 GMT', 'Wednesday, 21-Oct-26 07:28:00 GMT'],
         ['9'.repeat(400), '-', 'e', 'Infinity', '275761'],
       ),
@@ -201,11 +215,11 @@ test(
         fc.option(header, { nil: undefined }),
         fc.integer(),
         (after, date, now) => {
-          const wait = retryAfterMs(after, date, now);
+          const wait = parseRetryAfter(after, date, now);
           if (wait !== undefined) expect(wait >= 0 && wait <= 3_600_000, `${after} ${date}`).toBe(true);
         },
       ),
-      runs(2_000),
+      cases(2_000),
     );
   },
   within(2),
@@ -220,14 +234,14 @@ describe('names, paths and lines of the log', () => {
           fc.oneof(hostileText(8), fc.string({ unit: 'grapheme', maxLength: 300 })),
           fc.constantFrom('.csv', '.schema.json', ''),
           (stem, extension) => {
-            const name = safeName(stem, extension);
+            const name = safeFileName(stem, extension);
             expect(name).not.toMatch(/[/\\:*?"<>|\p{Cc}\p{Cs}\u202e]/u);
-            expect(pathFault(name) === undefined || extension === '', name).toBe(true);
+            expect(findPathError(name) === undefined || extension === '', name).toBe(true);
             expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
-            expect(safeName(name.slice(0, name.length - extension.length), extension)).toBe(name);
+            expect(safeFileName(name.slice(0, name.length - extension.length), extension)).toBe(name);
           },
         ),
-        runs(1_500),
+        cases(1_500),
       );
     },
     within(3),
@@ -238,12 +252,12 @@ describe('names, paths and lines of the log', () => {
     () => {
       fc.assert(
         fc.property(
-          nearly(['{{ org }}/{{ period.from }}/{{ file.name }}', 'in/{{ title }}'], [...TEETH]),
+          mutatedText(['{{ org }}/{{ period.from }}/{{ file.name }}', 'in/{{ title }}'], [...HOSTILE_FRAGMENTS]),
           hostileText(),
           hostileText(3),
           (template, title, name) => {
             const variables = { org: 'acme', title, period: { from: '2026-11-09' }, file: { name } };
-            const path = readOrRefused(() => fillPath(template, variables, 'deliveries[].s3.key'), {
+            const path = readOrUndefined(() => renderPath(template, variables, 'deliveries[].s3.key'), {
               template,
               title,
               name,
@@ -252,7 +266,7 @@ describe('names, paths and lines of the log', () => {
             expectCleanPrototypes();
           },
         ),
-        runs(1_000),
+        cases(1_000),
       );
     },
     within(3),
@@ -263,11 +277,11 @@ describe('names, paths and lines of the log', () => {
     () => {
       fc.assert(
         fc.property(hostileText(12), (text) => {
-          const shown = logText(text);
+          const shown = sanitizeLogText(text);
           expect(shown).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202e\u2066]/u);
           expect(shown.length).toBeLessThanOrEqual(12 * text.length + 1);
         }),
-        runs(1_500),
+        cases(1_500),
       );
     },
     within(2),

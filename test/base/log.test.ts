@@ -1,12 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
-import { type Log, type LogFields, logWith, stderrLog } from '../../src/base/log.ts';
-import { prettyLine, wantsColor } from '../../src/base/log-line.ts';
-import { createRedactor, passwordsIn } from '../../src/base/redactor.ts';
+import { childLog, type Log, type LogFields, stderrLog } from '../../src/base/log.ts';
+import { createRedactor, passwordsIn } from '../../src/base/secrets/redactor.ts';
+import { formatPretty, supportsColor } from '../../src/base/text/log-pretty.ts';
 
 /** The log as a process has it, its lines kept. */
 function aLog(options: { readonly level?: string; readonly redact?: (text: string) => string } = {}) {
@@ -45,7 +42,7 @@ test('a text cannot make a line of its own, move a cursor or turn around: it is 
     msg: 'a\\n{"level":"error"}\\u001b[2Jb\\u009b1mc\\u202ed\\u2028e',
     why: 'f\\r\\ng',
   });
-  const shown = prettyLine(lines[0] ?? '', false);
+  const shown = formatPretty(lines[0] ?? '', false);
   expect(shown.match(/[\p{Cc}\u202e\u2028]/gu)).toEqual(['\n']);
 });
 
@@ -70,10 +67,11 @@ test('what is longer than a thousand characters is cut, and a character is never
 });
 
 test('a secret that the process has read is taken out wherever it stands: raw, in a URL, in JSON, line by line', () => {
-  const { learn, redact } = createRedactor();
+  const { registerSecret, redact } = createRedactor();
   const { log, last } = aLog({ redact });
-  for (const secret of ['s3cr3t/with+signs', 'a"quoted"one', 'BEGIN KEY\nMIIEabcdef\nEND KEY', 'word']) learn(secret);
-  learn('smtps://me:pass%2Fphrase@mail.example');
+  for (const secret of ['s3cr3t/with+signs', 'a"quoted"one', 'BEGIN KEY\nMIIEabcdef\nEND KEY', 'word'])
+    registerSecret(secret);
+  registerSecret('smtps://me:pass%2Fphrase@mail.example');
   log.error('s3cr3t/with+signs and s3cr3t%2Fwith%2Bsigns', {
     why: '{"x":"a\\"quoted\\"one"} MIIEabcdef pass/phrase pass%2Fphrase a word',
     error: { code: 'internal.defect', message: `${'x'.repeat(990)}s3cr3t/with+signs` },
@@ -97,11 +95,11 @@ test.each([
 
 test('a log with fields puts them on every line; a line may say one of them anew, and a function is asked each time', () => {
   const { log, last } = aLog();
-  const own = logWith(log, { run: 'r', org: 'acme', report: 'weekly' });
+  const own = childLog(log, { run: 'r', org: 'acme', report: 'weekly' });
   own.info('One', { stage: 'fetch' });
   expect(last()).toMatchObject({ msg: 'One', run: 'r', org: 'acme', report: 'weekly', stage: 'fetch' });
   let count = 0;
-  const counting = logWith(own, () => {
+  const counting = childLog(own, () => {
     count += 1;
     return { count };
   });
@@ -121,15 +119,15 @@ test('what is below the level is not written', () => {
 
 test('a person reads time, level, sentence and fields in one line, and below it what an error says', () => {
   const { log, lines } = aLog();
-  log.error('Run failed for good', {
+  log.error('Run failed permanently', {
     run: 'r1',
     why: 'two words',
     error: { code: 'api.refused', message: 'No.', next: 'Ask.' },
   });
-  const [first, ...below] = prettyLine(lines[0] ?? '', false).split('\n');
-  expect(first).toMatch(/^\d\d:\d\d:\d\d\.\d{3}Z ERROR Run failed for good {2}run=r1 why="two words"$/);
+  const [first, ...below] = formatPretty(lines[0] ?? '', false).split('\n');
+  expect(first).toMatch(/^\d\d:\d\d:\d\d\.\d{3}Z ERROR Run failed permanently {2}run=r1 why="two words"$/);
   expect(below).toEqual(['    api.refused No.', '    next: Ask.', '']);
-  expect(prettyLine(lines[0] ?? '', true)).toContain('\u001b[31mERROR\u001b[0m');
+  expect(formatPretty(lines[0] ?? '', true)).toContain('\u001b[31mERROR\u001b[0m');
 });
 
 test.each([
@@ -142,7 +140,7 @@ test.each([
   [{ TERM: 'dumb' }, true, false],
   [{ NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
 ])('with %j on a terminal: %s, colours are used: %s', (env, terminal, expected) => {
-  expect(wantsColor(env, terminal)).toBe(expected);
+  expect(supportsColor(env, terminal)).toBe(expected);
 });
 
 const CANARY = 'zq-canary-5ecret';
@@ -173,7 +171,7 @@ test('of ten thousand log calls none lets a canary out that stands where nothing
   const levels: (keyof Log)[] = ['debug', 'info', 'warn', 'error'];
   fc.assert(
     fc.property(fc.constantFrom(...levels), disallowed, disallowed, (level, own, fields) => {
-      logWith(log, own as LogFields)[level]('Said', fields as LogFields);
+      childLog(log, own as LogFields)[level]('Said', fields as LogFields);
       expect(lines.at(-1)).not.toContain(CANARY);
       lines.length = 0;
     }),
@@ -182,8 +180,8 @@ test('of ten thousand log calls none lets a canary out that stands where nothing
 });
 
 test('of ten thousand log calls none lets a secret out that the process has read, wherever it stands', () => {
-  const { learn, redact } = createRedactor();
-  learn(CANARY);
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(CANARY);
   const { log, lines } = aLog({ redact });
   fc.assert(
     fc.property(planted, planted, planted, (message, why, got) => {
@@ -194,22 +192,3 @@ test('of ten thousand log calls none lets a secret out that the process has read
     { numRuns: 10_000 },
   );
 });
-
-test.skipIf(!existsSync('/dev/full'))(
-  'a stderr that takes nothing more, as on a full disk, stops nobody who says something',
-  () => {
-    const full = openSync('/dev/full', 'w');
-    const log = JSON.stringify(fileURLToPath(new URL('../../dist/base/log.js', import.meta.url)));
-    const program = `const { stderrLog } = await import(${log});
-    for (const pretty of [undefined, { color: false }]) {
-      const log = stderrLog('info', { pretty });
-      for (let n = 0; n < 3; n += 1) log.warn('Said');
-    }
-    console.log('went on');`;
-    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: ['ignore', 'pipe', full],
-    });
-    closeSync(full);
-    expect([ended.status, ended.stdout.toString()]).toEqual([0, 'went on\n']);
-  },
-);

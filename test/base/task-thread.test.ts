@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { type TaskThread, type TaskThreadSettings, taskThread } from '../../src/base/task-thread.ts';
+import { type TaskThread, type TaskThreadOptions, taskThread } from '../../src/base/task-thread.ts';
 import { type ManualClock, manualClock } from '../support/manual-clock.ts';
 
 const entry = new URL('../support/hostile-tasks.mjs', import.meta.url);
 let clock: ManualClock;
 let thread: TaskThread<string, string>;
-const open = (more: Partial<TaskThreadSettings> = {}) =>
+const open = (more: Partial<TaskThreadOptions> = {}) =>
   taskThread<string, string>({ entry, memoryMb: 64, clock, ...more });
 beforeEach(() => {
   clock = manualClock(0);
@@ -27,12 +27,12 @@ test('gives up what goes beyond its deadline, and has another thread for what co
   const next = thread.run('a', 'next', 1_000);
   await clock.slept(1_000);
   clock.advance(1_000);
-  expect(await endless).toEqual({ kind: 'over', of: 'time' });
+  expect(await endless).toEqual({ kind: 'exceeded', limit: 'time' });
   expect(await next).toEqual(done('next'));
 });
 
 test.each(['memory', 'stack'])('gives up what takes more %s than there is', async (task) => {
-  expect(await thread.run('a', task, 1_000)).toEqual({ kind: 'over', of: 'memory' });
+  expect(await thread.run('a', task, 1_000)).toEqual({ kind: 'exceeded', limit: 'memory' });
   expect(await thread.run('a', 'next', 1_000)).toEqual(done('next'));
 });
 
@@ -52,7 +52,7 @@ test('refuses what goes beyond the tasks that may wait, of one owner and of all'
   const kinds = (await Promise.all(tasks)).map(({ kind }) => kind);
   await small.close();
   // The first is being worked on.
-  expect(kinds).toEqual(['done', 'done', 'done', 'full', 'done', 'full']);
+  expect(kinds).toEqual(['done', 'done', 'done', 'queue_full', 'done', 'queue_full']);
 });
 
 test('ends with its thread: what is not done rejects', async () => {
@@ -86,14 +86,14 @@ test('is not held up for ever by a thread that is never ready', async () => {
 });
 
 test('answers within its time whoever waits for a turn; what is worked on keeps its deadline, and the thread', async () => {
-  const prompt = open({ answerMs: 1_900 });
+  const prompt = open({ responseTimeoutMs: 1_900 });
   const [worked, waits] = ['endless', 'next'].map((task) => prompt.run('a', task, 5_000));
   await clock.slept(5_000);
   clock.advance(1_900);
-  expect(await Promise.all([worked, waits])).toEqual([{ kind: 'late' }, { kind: 'late' }]);
+  expect(await Promise.all([worked, waits])).toEqual([{ kind: 'timeout' }, { kind: 'timeout' }]);
   const behind = prompt.run('a', 'behind', 5_000);
   clock.advance(1_900);
-  expect(await behind).toEqual({ kind: 'late' });
+  expect(await behind).toEqual({ kind: 'timeout' });
   const last = prompt.run('a', 'last', 5_000);
   clock.advance(1_200);
   expect(await last).toEqual(done('last'));

@@ -1,29 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { fieldReference } from '../../src/cli/field-reference.ts';
 import { helpTextOf } from '../../src/cli/help-text.ts';
-import { createProgram } from '../../src/cli/program.ts';
 import { leavesOf, referenceOf } from '../../src/cli/reference.ts';
-import { docket } from '../support/docket.ts';
-import { wordsOf } from '../support/shell-words.ts';
+import { BUILT_IN_KINDS } from '../../src/services/definitions/built-in-kinds.ts';
+import { createTestProgram, runCommand } from '../support/run-command.ts';
+import { shellWords } from '../support/shell-words.ts';
 
-const leaves = leavesOf(createProgram());
+const leaves = leavesOf(createTestProgram());
 const names = leaves.map(({ name }) => name);
 const leafNamed = (name: string): Command => {
-  const leaf = leavesOf(createProgram()).find((one) => one.name === name);
+  const leaf = leavesOf(createTestProgram()).find((one) => one.name === name);
   if (leaf === undefined) throw new Error(`no command ${name}`);
   return leaf.command;
 };
 const variablesIn = (text: string): string[] => [...text.matchAll(/\b[A-Z]+_[A-Z0-9_]+\b/g)].map(([name]) => name);
 const configuration = async (): Promise<readonly string[]> => {
-  const files = ['src/base/config.ts', 'src/base/smtp-variables.ts', 'src/base/trace-variables.ts'];
+  const files = ['src/base/config/config.ts', 'src/base/config/smtp-variables.ts'];
   const source = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
   return [...source.matchAll(/^ {2}([A-Z]+_[A-Z0-9_]+): /gm)].flatMap(([, name]) => name ?? []);
 };
 
-/** The program that does nothing when a command is named, and throws what is wrong with its arguments. */
+/** The program with actions that do nothing; throws errors of arguments. */
 function parser(): Command {
-  const program = createProgram();
+  const program = createTestProgram();
   const disarm = (command: Command) => {
     command.action(() => {}).configureOutput({ writeOut: () => {}, writeErr: () => {} });
     for (const child of command.commands) disarm(child);
@@ -33,7 +34,7 @@ function parser(): Command {
 }
 
 describe('docket --help', () => {
-  test.each(names)('%s says what it needs and how it is used', async (name) => {
+  test.each(names)('%s has examples and names its variables', async (name) => {
     const help = helpTextOf(leafNamed(name));
     expect(help.examples, 'an Example: or Examples: section').not.toEqual([]);
     expect(help.environment, 'an Environment: line').not.toBe('');
@@ -41,9 +42,9 @@ describe('docket --help', () => {
     for (const variable of variablesIn(help.environment)) expect(known).toContain(variable);
   });
 
-  test.each(names)('%s is understood as its examples have it', async (name) => {
+  test.each(names)('%s accepts its examples', async (name) => {
     for (const example of helpTextOf(leafNamed(name)).examples) {
-      const words = wordsOf(example);
+      const words = shellWords(example);
       const [program, ...args] = words;
       expect(program, example).toBe('docket');
       expect(words.join(' ').startsWith(name), example).toBe(true);
@@ -51,7 +52,7 @@ describe('docket --help', () => {
     }
   });
 
-  test('every option and argument says what it is for', () => {
+  test('every option and argument has a description', () => {
     for (const { name, command } of leaves) {
       for (const { flags, description } of command.options) expect(description, `${name} ${flags}`).not.toBe('');
       for (const argument of command.registeredArguments) {
@@ -60,11 +61,11 @@ describe('docket --help', () => {
     }
   });
 
-  test('is printed for every command, with its usage first', async () => {
-    const ended = await docket(['runs', 'show', '--help']);
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout).toMatch(/^Usage: docket runs show /);
-    expect((await docket([])).code).toBe(2);
+  test('is printed on stdout; without a command it is an error', async () => {
+    const help = await runCommand(['runs', 'show', '--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toMatch(/^Usage: docket runs show /);
+    expect(await runCommand([])).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('the README names every command, and no other', async () => {
@@ -73,22 +74,26 @@ describe('docket --help', () => {
     expect([...named].sort()).toEqual([...new Set(names.map((name) => name.split(' ')[1]))].sort());
   });
 
+  test('docs/report-fields.md is up to date (`npm run docs:cli`)', async () => {
+    expect(await readFile('docs/report-fields.md', 'utf8')).toBe(fieldReference(BUILT_IN_KINDS));
+  });
+
   test('the README’s table of commands has a row for each of them', async () => {
     const readme = await readFile('README.md', 'utf8');
     const table = readme.slice(readme.indexOf('## Commands'), readme.indexOf('## Configuration'));
     for (const name of names) expect(table).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'));
   });
 
-  test('docs/cli.md is what the commands say: after a change of them, `npm run docs:cli`', async () => {
-    expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createProgram()));
+  test('docs/cli.md is up to date (`npm run docs:cli`)', async () => {
+    expect(await readFile('docs/cli.md', 'utf8')).toBe(referenceOf(createTestProgram()));
   });
 
-  test('the README’s table of variables is the configuration', async () => {
+  test('the README’s table of variables is complete', async () => {
     const readme = await readFile('README.md', 'utf8');
     const table = readme.slice(readme.indexOf('## Configuration'), readme.indexOf('## A report definition'));
     const named = [...table.matchAll(/`([A-Z]+_[A-Z0-9_]+)`/g)].map(([, name]) => name);
-    // Everybody's, not ours: no-color.org.
-    const ours = named.filter((name) => name !== 'NO_COLOR');
-    expect([...new Set(ours)].sort()).toEqual([...(await configuration())].sort());
+    // Not a variable of Docket: no-color.org.
+    const own = named.filter((name) => name !== 'NO_COLOR');
+    expect([...new Set(own)].sort()).toEqual([...(await configuration())].sort());
   });
 });

@@ -3,20 +3,20 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { openDesk } from '../../src/compose/decisions.ts';
+import { withDecisions } from '../../src/compose/decisions.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
-import { fixedJobs } from '../../src/define/in-force.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
-import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { redisStore } from '../../src/fetch/redis-store.ts';
-import { cancelRun } from '../../src/queue/cancel.ts';
-import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
-import type { RunOrder } from '../../src/run/record.ts';
+import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.ts';
+import { cancelRun } from '../../src/queue/runs/cancel-run.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
+import type { RunOrder } from '../../src/run/run-record.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { jobsFolder, ORG } from '../support/jobs-folder.ts';
-import { onDemand, signalled } from '../support/queue-bench.ts';
+import { deferred, onDemand } from '../support/queue-harness.ts';
 
 const REPORT = `version: 1
 title: Daily
@@ -39,7 +39,7 @@ afterAll(async () => {
   await server.close();
 });
 
-const keysOfAnswers = () => redis.keys(`${DEFAULT_PREFIX}:answers*`);
+const keysOfAnswers = () => redis.keys(`${DEFAULT_KEY_PREFIX}:answers*`);
 
 /**
  * A run in line that has kept answers, as after a sleep; and processes over the same Redis.
@@ -48,17 +48,17 @@ const keysOfAnswers = () => redis.keys(`${DEFAULT_PREFIX}:answers*`);
  */
 async function aRunWithAnswers(given?: string) {
   const root = given ?? (await folderFor(onTestFinished));
-  const jobs = await loadJobs(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/daily.yaml': REPORT }));
+  const jobs = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/daily.yaml': REPORT }));
   const config = readConfig({
     COMPLIANCE_API_URL: 'http://127.0.0.1:1',
     REDIS_URL: server.url,
     DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href,
   });
   const around = { config, env: { ACME_KEY: 'k' }, clock: systemClock, log: silentLog, workingDirectory: root };
-  const finished = signalled<string>();
+  const finished = deferred<string>();
   const open = async (role: 'admin' | 'worker'): Promise<RunningDocket> => {
     const docket = await composeDocket(around, {
-      jobs: fixedJobs(jobs),
+      jobs: staticDefinitions(jobs),
       roles: new Set([role]),
       observe: (_: RunOrder, event) => {
         if (event.type === 'finished') finished.tell(event.state);
@@ -69,7 +69,7 @@ async function aRunWithAnswers(given?: string) {
   };
   const { store } = await open('admin');
   const { record } = await store.trigger(onDemand(requireReport(jobs, 'acme/daily')));
-  const answers = redisStore(redis, { prefix: `${DEFAULT_PREFIX}:`, org: 'acme' });
+  const answers = redisResponseStore(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, org: 'acme' });
   await answers.put(record.id, 'c1', { body: {}, correlationId: null, at: 1 });
   expect((await keysOfAnswers()).length).toBeGreaterThan(0);
   return { root, around, open, store, record, finished };
@@ -79,7 +79,7 @@ const WHO = { by: 'ann', reason: 'no longer wanted' };
 
 test('a run that fails for good leaves no answers in Redis', async () => {
   const { open, record, finished } = await aRunWithAnswers();
-  await redis.del(keysOf(DEFAULT_PREFIX).definition(record.digest));
+  await redis.del(redisKeys(DEFAULT_KEY_PREFIX).definition(record.digest));
   await open('worker');
   expect(await finished.promise).toBe('failed');
   expect(await keysOfAnswers()).toEqual([]);
@@ -90,9 +90,7 @@ test('a run that is cancelled while it waits leaves none, whether over the admin
   await cancelRun(one.record.id, WHO, { ...one.store, clock: systemClock, log: silentLog });
   expect(await keysOfAnswers()).toEqual([]);
   const two = await aRunWithAnswers(one.root);
-  const { decisions, scope } = await openDesk(two.around);
-  await decisions.cancel(two.record.id, WHO);
-  await scope.close();
+  await withDecisions(two.around, ({ decisions }) => decisions.cancel(two.record.id, WHO));
   expect(await keysOfAnswers()).toEqual([]);
 });
 
@@ -100,8 +98,8 @@ test('a run that goes on keeps them, and an end is written down though they cann
   const { store, record } = await aRunWithAnswers();
   await store.runs.update(record.id, { state: 'waiting', until: Date.now() });
   expect((await keysOfAnswers()).length).toBeGreaterThan(0);
-  await redis.del(`${DEFAULT_PREFIX}:answers-account`);
-  await redis.set(`${DEFAULT_PREFIX}:answers-account`, 'somebody else');
+  await redis.del(`${DEFAULT_KEY_PREFIX}:answers-account`);
+  await redis.set(`${DEFAULT_KEY_PREFIX}:answers-account`, 'somebody else');
   await store.runs.update(record.id, { state: 'failed' });
   expect(await store.runs.get(record.id)).toMatchObject({ state: 'failed' });
 });

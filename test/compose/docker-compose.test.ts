@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig } from '../../src/base/config.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import { issueKeys } from '../../src/sandbox/keys.ts';
+import { readConfig } from '../../src/base/config/config.ts';
+import { issueKeys } from '../../src/sandbox/api-keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
+import { createTestProgram } from '../support/run-command.ts';
 
 const serviceSchema = z.object({
   image: z.string().optional(),
@@ -20,7 +20,7 @@ const compose = z.object({ services: z.record(z.string(), serviceSchema), volume
 test('docker-compose.yml runs commands that exist, with an environment that is valid, against a Redis that keeps its data', async () => {
   const { services, volumes } = compose.parse(parse(await readFile('docker-compose.yml', 'utf8')));
   const { docket, sandbox, redis } = services;
-  const commands = createProgram().commands.map((command) => command.name());
+  const commands = createTestProgram().commands.map((command) => command.name());
   expect(commands).toContain(docket?.command?.[0]);
   expect(commands).toContain(sandbox?.command?.[0]);
   expect([docket?.read_only, sandbox?.read_only]).toEqual([true, true]);

@@ -1,22 +1,29 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { DocketError } from '../../src/base/error.ts';
-import { toDocketError } from '../../src/base/error.ts';
+import { type DocketError, toDocketError } from '../../src/base/error.ts';
 import { done } from '../../src/base/outcome.ts';
-import { deliveryId, type NewDelivery } from '../../src/deliver/ledger.ts';
-import { redisCircuit } from '../../src/deliver/redis-circuit.ts';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { redisSentFigures } from '../../src/deliver/sent-figures.ts';
-import { type LocalRedis, localRedis } from '../../src/demo/redis.ts';
-import { redisBudget } from '../../src/fetch/redis-budget.ts';
-import { redisStore } from '../../src/fetch/redis-store.ts';
-import { keysOf } from '../../src/queue/keys.ts';
-import { redisRunStore } from '../../src/queue/run-store.ts';
-import { type RunWorker, startWorker } from '../../src/queue/worker.ts';
-import { aBench, aPrefix, aReport, type Bench, linesLog, onDemand } from '../support/queue-bench.ts';
+import { redisCircuitBreaker } from '../../src/deliver/circuit/circuit-breaker.ts';
+import { redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
+import { deliveryId, type NewDelivery } from '../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.ts';
+import { redisBudget } from '../../src/fetch/rate-limit/redis-budget.ts';
+import { type RunWorker, startWorker } from '../../src/queue/jobs/worker.ts';
+import { redisRunStore } from '../../src/queue/runs/run-store.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
+import {
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  randomPrefix,
+  recordingLog,
+  reportDefinition,
+  waitForSettledJob,
+} from '../support/queue-harness.ts';
 
 let server: LocalRedis;
-let bench: Bench;
+let bench: QueueHarness;
 const workers: RunWorker[] = [];
 beforeAll(async () => {
   const { REDIS_URL: _, ...env } = process.env;
@@ -24,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(async () => {
-  bench = await aBench(systemClock, aPrefix(), undefined, server.url);
+  bench = await openQueueHarness(systemClock, randomPrefix(), undefined, server.url);
 });
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.close(0);
@@ -55,17 +62,18 @@ const failureOf = (question: Promise<unknown>): Promise<DocketError> =>
   );
 
 test('a full Redis is named as that by whatever writes to it, and is tried again', async () => {
-  const { record } = await bench.trigger(onDemand(aReport()));
+  const { record } = await bench.trigger(onDemand(reportDefinition()));
   const { prefix } = bench;
-  await bench.producer.del(`${keysOf(prefix).bull}:runs:${record.id}`);
+  await bench.producer.del(`${redisKeys(prefix).bull}:runs:${record.id}`);
   await bench.producer.config('SET', 'maxmemory', '1');
   const writes: Record<string, () => Promise<unknown>> = {
-    budget: () => budgetOf().ask(QUESTION),
+    budget: () => budgetOf().acquire(QUESTION),
     ledger: () => ledgerOf().open(ROW, 1),
-    circuit: () => redisCircuit(bench.producer, { prefix: `${prefix}:`, clock: systemClock }).failed('smtp', 'why'),
-    figures: () => redisSentFigures(bench.producer, { prefix: `${prefix}:` }).begin(PLACE, RUN, 1),
-    trigger: () => bench.trigger(onDemand(aReport())),
-    enqueue: () => bench.queue.revive(record),
+    circuit: () =>
+      redisCircuitBreaker(bench.producer, { prefix: `${prefix}:`, clock: systemClock }).recordFailure('smtp', 'why'),
+    figures: () => redisLastSentFigures(bench.producer, { prefix: `${prefix}:` }).recordStart(PLACE, RUN, 1),
+    trigger: () => bench.trigger(onDemand(reportDefinition())),
+    enqueue: () => bench.queue.requeue(record),
     record: () => bench.runs.update(record.id, { state: 'running' }),
   };
   for (const [name, ask] of Object.entries(writes)) {
@@ -74,23 +82,23 @@ test('a full Redis is named as that by whatever writes to it, and is tried again
 });
 
 test('a full Redis keeps no answer, and the one that came is used all the same', async () => {
-  const store = redisStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
+  const store = redisResponseStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
   const answer = { body: { a: 1 }, correlationId: null, at: 1 };
   expect(await store.put(RUN, 'kept', answer)).toBe(true);
   await bench.producer.config('SET', 'maxmemory', '1');
   expect(await store.put(RUN, 'c1', answer)).toBe(false);
   expect(await store.get(RUN, 'kept')).toEqual(answer);
-  await store.drop(RUN);
+  await store.delete(RUN);
   expect(await store.get(RUN, 'kept')).toBeUndefined();
 });
 
 test('answers can be dropped from a full Redis while their organization has others', async () => {
-  const store = redisStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
+  const store = redisResponseStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
   const answer = { body: { a: 1 }, correlationId: null, at: 1 };
   const other = 'b'.repeat(32);
   for (const run of [RUN, other]) expect(await store.put(run, 'kept', answer)).toBe(true);
   await bench.producer.config('SET', 'maxmemory', '1');
-  await store.drop(RUN);
+  await store.delete(RUN);
   expect(await store.get(RUN, 'kept')).toBeUndefined();
   expect(await store.get(other, 'kept')).toEqual(answer);
 });
@@ -101,11 +109,11 @@ describe('a key of Docket that somebody has written another type under', () => {
     const at = {
       budget: `${prefix}:budget:{abc}:state`,
       ledger: `${prefix}:deliveries:{${RUN.slice(0, 16)}}`,
-      record: keysOf(prefix).record(RUN),
+      record: redisKeys(prefix).record(RUN),
     };
     for (const key of Object.values(at)) await producer.set(key, 'somebody else');
     const asks: Record<keyof typeof at, () => Promise<unknown>> = {
-      budget: () => budgetOf().block('abc', Date.now() + 1_000, 'acme'),
+      budget: () => budgetOf().penalize('abc', Date.now() + 1_000, 'acme'),
       ledger: () => ledgerOf().open(ROW, 1),
       record: () => runs.get(RUN),
     };
@@ -118,7 +126,7 @@ describe('a key of Docket that somebody has written another type under', () => {
     }
   });
 
-  const work = (execute: () => Promise<void>, log = linesLog()) => {
+  const work = (execute: () => Promise<void>, log = recordingLog()) => {
     workers.push(
       startWorker({
         connection: bench.worker,
@@ -136,17 +144,11 @@ describe('a key of Docket that somebody has written another type under', () => {
     return log;
   };
   /** The fields of its job once BullMQ has settled it. */
-  const settled = async (run: string): Promise<Record<string, string>> => {
-    for (;;) {
-      const job = await bench.producer.hgetall(`${keysOf(bench.prefix).bull}:runs:${run}`);
-      if (job.finishedOn !== undefined) return job;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
+  const settled = (run: string) => waitForSettledJob(bench, run);
 
   test('ends a run that needs it at its first try', async () => {
     await bench.producer.set(`${bench.prefix}:deliveries:{${RUN.slice(0, 16)}}`, 'somebody else');
-    const { record } = await bench.trigger(onDemand(aReport()));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
     work(async () => void (await ledgerOf().open(ROW, 1)));
     expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
     expect(await bench.runs.get(record.id)).toMatchObject({
@@ -157,8 +159,8 @@ describe('a key of Docket that somebody has written another type under', () => {
   });
 
   test('ends the job of a run whose record it is, and the log says which key it is', async () => {
-    const { record } = await bench.trigger(onDemand(aReport()));
-    const key = keysOf(bench.prefix).record(record.id);
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const key = redisKeys(bench.prefix).record(record.id);
     await bench.producer.set(key, 'somebody else');
     const log = work(async () => {});
     expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
@@ -172,8 +174,8 @@ describe('a key of Docket that somebody has written another type under', () => {
   });
 
   test('ends the job of a run whose record it becomes while the run goes on', async () => {
-    const { record } = await bench.trigger(onDemand(aReport()));
-    const key = keysOf(bench.prefix).record(record.id);
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const key = redisKeys(bench.prefix).record(record.id);
     const log = work(async () => void (await bench.producer.set(key, 'somebody else')));
     expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([

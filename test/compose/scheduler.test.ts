@@ -1,22 +1,22 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { composeDocket } from '../../src/compose/docket.ts';
-import { fixedJobs, type JobsInForce } from '../../src/define/in-force.ts';
-import { redisVersions } from '../../src/queue/versions.ts';
-import { jobsOf } from '../support/jobs-of.ts';
-import { aPrefix, aReport, linesLog, signalled } from '../support/queue-bench.ts';
+import { type DefinitionSource, staticDefinitions } from '../../src/definitions/load/definition-source.ts';
+import { redisActiveVersions } from '../../src/queue/definitions/active-versions.ts';
+import { loadedJobs } from '../support/loaded-jobs.ts';
+import { deferred, randomPrefix, recordingLog, reportDefinition } from '../support/queue-harness.ts';
 
 test('a change of the files that is seen while a scheduler starts is put in force', async () => {
-  const prefix = aPrefix();
+  const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
-  const [before, after] = [jobsOf(aReport('before')), jobsOf(aReport('after'))];
-  const listeners = new Set<Parameters<JobsInForce['changed']>[0]>();
+  const [before, after] = [loadedJobs(reportDefinition('before')), loadedJobs(reportDefinition('after'))];
+  const listeners = new Set<Parameters<DefinitionSource['onChange']>[0]>();
   let read = 0;
-  const jobs: JobsInForce = {
-    ...fixedJobs(before),
-    now: () => {
+  const jobs: DefinitionSource = {
+    ...staticDefinitions(before),
+    current: () => {
       read += 1;
       if (read > 1) return after;
       // While what was read is on its way to Redis.
@@ -25,17 +25,17 @@ test('a change of the files that is seen while a scheduler starts is put in forc
       });
       return before;
     },
-    changed: (listener) => {
+    onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
   };
-  const log = linesLog();
-  const ended = signalled();
+  const log = recordingLog();
+  const ended = deferred();
   const info: typeof log.info = (message, fields) => {
     log.info(message, fields);
     if (
-      message === 'Definitions were put in force' &&
+      message === 'Definitions activated' &&
       fields?.count === 1 &&
       log.lines.filter((line) => line.message === message).length === 2
     )
@@ -57,5 +57,5 @@ test('a change of the files that is seen while a scheduler starts is put in forc
     redis.disconnect();
   });
   await ended.promise;
-  expect([...(await redisVersions(running.store.redis, { prefix }).read()).keys()]).toEqual(['acme/after']);
+  expect([...(await redisActiveVersions(running.store.redis, { prefix }).read()).keys()]).toEqual(['acme/after']);
 });

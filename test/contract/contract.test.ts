@@ -5,12 +5,12 @@ import {
   isAdditive,
   isCurrentCount,
   isWronglyAdditive,
-  METRIC_IDS,
 } from '../../src/contract/catalog.ts';
-import { LIMITS, RATES } from '../../src/contract/limits.ts';
+import { LIMITS, RATE_LIMITS } from '../../src/contract/limits.ts';
 import { listBodySchema, organizationSchema, PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
 import { reportRequestSchema, reportResponseSchema } from '../../src/contract/report.ts';
+import { METRIC_IDS } from '../support/metric-ids.ts';
 
 const metric = {
   id: 'profiles.created',
@@ -254,6 +254,6 @@ describe('problems and limits (§7, §8)', () => {
   it('are those of the specification', () => {
     expect(LIMITS).toMatchObject({ max_range_days: 366, max_dimensions: 2, max_metrics: 20, max_rows: 5000 });
     expect(LIMITS).toMatchObject({ max_filter_values: 50, default_range_days: 30, report_cache_seconds: 3600 });
-    expect([RATES.metrics.calls, RATES.reads.calls, RATES.writes.calls]).toEqual([30, 600, 120]);
+    expect([RATE_LIMITS.metrics.calls, RATE_LIMITS.reads.calls, RATE_LIMITS.writes.calls]).toEqual([30, 600, 120]);
   });
 });

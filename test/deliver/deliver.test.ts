@@ -5,12 +5,13 @@ import PostalMime from 'postal-mime';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliveredEvent, type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { deliveryId, type Ledger } from '../../src/deliver/ledger.ts';
-import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { deliveryId, INTERRUPTED, type Ledger } from '../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import { archivedMessagePath, archivedMessagePaths } from '../support/archived-messages.ts';
 import {
   definitionWith,
   folderFor,
@@ -21,7 +22,6 @@ import {
   sealedRun,
   type TestDelivery,
 } from '../support/delivery-case.ts';
-import { keptMessage, keptMessages } from '../support/kept-message.ts';
 
 const FROM = 'reports@docket.example';
 const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
@@ -41,14 +41,14 @@ function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly ask
 
 async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files?: Parameters<typeof sealedRun>[1]) {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, files);
+  const { archive, published } = await sealedRun(root, files);
   const events: DeliveredEvent[] = [];
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith(deliveries),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: FROM },
     ledger: memoryLedger(),
     archive,
@@ -57,14 +57,14 @@ async function caseOf(deliveries: readonly TestDelivery[], mailer: Mailer, files
     observe: (event) => events.push(event),
     workingDirectory: root,
   };
-  return { root, input, events, sealed };
+  return { root, input, events, sealed: published };
 }
 
 const states = (receipts: readonly { recipient: string; state: string }[]) =>
   Object.fromEntries(receipts.map(({ recipient, state }) => [recipient, state]));
 
-test('each recipient gets one message of its own, exactly the one that is archived', async () => {
-  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+test('each recipient gets a separate message, identical to the archived one', async () => {
+  const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const to = ['lead@acme.example', 'Guest@Partner.example'];
   const { input, sealed, events } = await caseOf(
@@ -95,13 +95,13 @@ test('each recipient gets one message of its own, exactly the one that is archiv
   expect(mail.text).toContain('Zürich');
   expect(mail.attachments.map(({ filename }) => filename)).toEqual(['KPIs 2026-W46.xlsx']);
   expect(mail.headers.find(({ key }) => key === 'x-docket-run')?.value).toBe(RUN);
-  const kept = await readFile(await keptMessage(sealed.folder, receipts[0]!.delivery));
+  const kept = await readFile(await archivedMessagePath(sealed.folder, receipts[0]!.delivery));
   expect(kept.equals(sent)).toBe(true);
   expect(JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'))).toEqual(receipts);
 });
 
-test('several CSV files are one zip in an e-mail, and themselves in a folder', async () => {
-  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+test('several CSV files are one zip in an e-mail and separate files in a folder', async () => {
+  const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const { input, root } = await caseOf(
     [{ email: { to: ['lead@acme.example'], attach: ['csv'] } }, { directory: { path: 'out' } }],
@@ -116,7 +116,7 @@ test('several CSV files are one zip in an e-mail, and themselves in a folder', a
   expect((await readdir(join(root, 'out'))).sort()).toEqual(['queue.csv', 'rfis.csv']);
 });
 
-test('delivering again sends nothing again', async () => {
+test('a second call sends nothing again', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }, { directory: { path: 'out' } }], mailer);
   const first = await deliver(input);
@@ -125,7 +125,7 @@ test('delivering again sends nothing again', async () => {
   expect(mailer.asked).toEqual(['lead@acme.example']);
 });
 
-test('many who deliver one run at once send it once', async () => {
+test('concurrent calls send each delivery once', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
   await Promise.all(Array.from({ length: 50 }, () => deliver(input)));
@@ -134,7 +134,7 @@ test('many who deliver one run at once send it once', async () => {
   expect(await input.ledger.list(RUN)).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
 });
 
-test('what became of a message is written though the ledger fails for a while', async () => {
+test('records the result of a message after a temporary failure of the ledger', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const pauses: number[] = [];
@@ -150,7 +150,7 @@ test('what became of a message is written though the ledger fails for a while', 
   expect(pauses).toHaveLength(2);
 });
 
-test('when the ledger stays away after a message left, the run fails, and the archive tells the next try of it', async () => {
+test('when the ledger stays unreachable after a send, the call fails and the next one uses the archive', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const clock = { now: () => 1, sleep: async () => {} };
@@ -165,7 +165,7 @@ test('when the ledger stays away after a message left, the run fails, and the ar
   expect(mailer.asked).toHaveLength(1);
 });
 
-test('a deferred recipient is tried again later with the same bytes, and nobody else is', async () => {
+test('retries a deferred recipient with the same bytes, and no other', async () => {
   const answers: SendResult[] = [{ kind: 'deferred', response: '450 Greylisted', server: false }, ACCEPTED];
   const mailer = mailerThat((to) => (to === 'slow@acme.example' ? (answers.shift() ?? ACCEPTED) : ACCEPTED));
   const { input, sealed } = await caseOf([{ email: { to: ['slow@acme.example', 'lead@acme.example'] } }], mailer);
@@ -173,18 +173,18 @@ test('a deferred recipient is tried again later with the same bytes, and nobody 
   const first = await deliver(input);
   expect(first.retryable).toBe(true);
   expect(first.receipts[0]).toMatchObject({ state: 'pending', detail: '450 Greylisted', messageId: null });
-  const message = await keptMessage(sealed.folder, first.receipts[0]!.delivery);
+  const message = await archivedMessagePath(sealed.folder, first.receipts[0]!.delivery);
   const bytes = await readFile(message);
 
   const second = await deliver(input);
   expect(second.retryable).toBe(false);
   expect(states(second.receipts)).toEqual({ 'slow@acme.example': 'sent', 'lead@acme.example': 'sent' });
   expect(mailer.asked).toEqual(['slow@acme.example', 'lead@acme.example', 'slow@acme.example']);
-  expect(await keptMessage(sealed.folder, first.receipts[0]!.delivery)).toBe(message);
+  expect(await archivedMessagePath(sealed.folder, first.receipts[0]!.delivery)).toBe(message);
   expect((await readFile(message)).equals(bytes)).toBe(true);
 });
 
-test('what left stays in the archive when another message is made of the delivery later, and each attempt names its own', async () => {
+test('sent messages stay in the archive when a later attempt has another message', async () => {
   const sent: Uint8Array[] = [];
   const answers: SendResult[] = [{ kind: 'unknown', why: 'No answer' }, ACCEPTED];
   const send: Mailer['send'] = async (_, raw) => {
@@ -204,7 +204,7 @@ test('what left stays in the archive when another message is made of the deliver
 
   const attempts = (epoch: number) =>
     readFile(join(sealed.folder, 'attempts', `${delivery}.${epoch}.end.json`), 'utf8').then(JSON.parse);
-  const kept = await Promise.all((await keptMessages(sealed.folder, delivery)).map((path) => readFile(path)));
+  const kept = await Promise.all((await archivedMessagePaths(sealed.folder, delivery)).map((path) => readFile(path)));
   expect(kept).toHaveLength(3);
   expect(sent).toHaveLength(2);
   for (const [index, epoch] of [1, 3].entries()) {
@@ -214,7 +214,7 @@ test('what left stays in the archive when another message is made of the deliver
   }
 });
 
-test('a refused recipient and an unknown one are final, and the others get theirs', async () => {
+test('refused and unknown are final and do not stop other recipients', async () => {
   const mailer = mailerThat((to) => {
     if (to.startsWith('gone')) return { kind: 'refused', response: '550 No such user' };
     return to.startsWith('lost') ? { kind: 'unknown', why: 'No answer' } : ACCEPTED;
@@ -232,7 +232,7 @@ test('a refused recipient and an unknown one are final, and the others get their
   expect(mailer.asked).toEqual(to);
 });
 
-test('a mailer that fails in a way nobody foresaw may have sent: unknown, and the others get theirs', async () => {
+test('an unexpected failure of the mailer is unknown and does not stop other recipients', async () => {
   const mailer = mailerThat((to) => {
     if (to === 'a@acme.example') throw new TypeError('defect');
     return ACCEPTED;
@@ -243,7 +243,7 @@ test('a mailer that fails in a way nobody foresaw may have sent: unknown, and th
   expect(receipts[1]).toMatchObject({ state: 'sent' });
 });
 
-test('a mail server that is down is asked once, and every recipient says why it waits', async () => {
+test('a mail server that is down is tried once; every recipient has the reason', async () => {
   const mailer = mailerThat(() => ({ kind: 'deferred', response: 'connect ECONNREFUSED', server: true }));
   const { input, events, root } = await caseOf(
     [{ email: { to: ['a@acme.example', 'b@acme.example', 'c@acme.example'] } }, { directory: { path: 'out' } }],
@@ -260,7 +260,7 @@ test('a mail server that is down is asked once, and every recipient says why it 
   expect(await readdir(join(root, 'out'))).toHaveLength(2);
 });
 
-test('a row that was left sending becomes unknown and is not sent', async () => {
+test('a row left in sending becomes unknown and is not sent', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'] } }], mailer);
   const id = deliveryId(RUN, '0-email', 'lead@acme.example');
@@ -268,53 +268,53 @@ test('a row that was left sending becomes unknown and is not sent', async () => 
   await input.ledger.begin(id, 2);
 
   const again = await deliver(input);
-  expect(again.receipts[0]).toMatchObject({ state: 'unknown', detail: expect.stringContaining('may have been') });
+  expect(again.receipts[0]).toMatchObject({ state: 'unknown', detail: INTERRUPTED });
   expect(again.retryable).toBe(false);
   expect(mailer.asked).toEqual([]);
 });
 
 test.each([
-  ['rival@elsewhere.example', 'not among the organization'],
-  ['lead@sub.acme.example', 'not among the organization'],
-  ['lead@notacme.example', 'not among the organization'],
-  ['"a b"@acme.example', 'not a plain e-mail address'],
-  ['lead@acme.example\r\nBcc: rival@elsewhere.example', 'not a plain e-mail address'],
-])('%j gets nothing, says why, and does not stop the others', async (stranger, why) => {
+  'rival@elsewhere.example',
+  'lead@sub.acme.example',
+  'lead@notacme.example',
+  '"a b"@acme.example',
+  'lead@acme.example\r\nBcc: rival@elsewhere.example',
+])('%j is refused and does not stop the others', async (stranger) => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: [stranger, 'lead@acme.example'] } }], mailer);
   const { receipts, retryable } = await deliver(input);
-  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(why) });
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(JSON.stringify(stranger)) });
   expect(receipts[1]).toMatchObject({ state: 'sent' });
   expect(retryable).toBe(false);
   expect(mailer.asked).toEqual(['lead@acme.example']);
 });
 
-test('a mailbox that a target names twice gets one message', async () => {
+test('a mailbox that is listed twice gets one message', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example', 'Lead@ACME.example'] } }], mailer);
   expect((await deliver(input)).receipts).toHaveLength(1);
   expect(mailer.asked).toHaveLength(1);
 });
 
-test('attachments that are too large are refused loudly instead of being sent or left out', async () => {
+test('refuses attachments that are too large', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['xlsx'] } }], mailer, {
     'big.xlsx': new Uint8Array(10 * 1024 * 1024 + 1),
   });
   const { receipts, retryable } = await deliver(input);
-  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringMatching(/too large.*big\.xlsx/) });
+  expect(receipts[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining('big.xlsx') });
   expect(retryable).toBe(false);
   expect(mailer.asked).toEqual([]);
 });
 
-test('a mail whose attachment was not made is refused, never sent without it', async () => {
+test('refuses an e-mail whose attachment does not exist', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }], mailer, {
     'a.xlsx': 'x',
   });
   expect((await deliver(input)).receipts[0]).toMatchObject({
     state: 'refused',
-    detail: expect.stringContaining('no csv file'),
+    detail: expect.stringContaining('csv'),
   });
   expect(mailer.asked).toEqual([]);
 });
@@ -322,8 +322,8 @@ test('a mail whose attachment was not made is refused, never sent without it', a
 test.each([
   "{% if period.label != '2026-W46' %}KPIs{% endif %}",
   "{% if period.label == '2026-W46' %} \u200b\u200d\u00ad\u3164\u2800{% endif %}",
-])('a mail whose subject is empty for this period has the title and the period as its subject: %j', async (subject) => {
-  const catcher = await mailCatcher(join(await folderFor(onTestFinished), 'mail'));
+])('an empty subject becomes the title and the period: %j', async (subject) => {
+  const catcher = await createMailCatcher(join(await folderFor(onTestFinished), 'mail'));
   onTestFinished(() => catcher.close());
   const { input } = await caseOf(
     [{ email: { to: ['lead@acme.example'], subject } }],
@@ -334,7 +334,7 @@ test.each([
   expect(mail.subject).toBe('Weekly KPIs 2026-W46');
 });
 
-test('a subject template that cannot be filled is refused with its reason', async () => {
+test('refuses a subject template with an unknown variable', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input } = await caseOf([{ email: { to: ['lead@acme.example'], subject: '{{ nothing }}' } }], mailer);
   expect((await deliver(input)).receipts[0]).toMatchObject({
@@ -344,7 +344,7 @@ test('a subject template that cannot be filled is refused with its reason', asyn
   expect(mailer.asked).toEqual([]);
 });
 
-test('without a mail server e-mail waits and says which variables are missing', async () => {
+test('without a mail server e-mail stays pending and names the missing variables', async () => {
   const { input } = await caseOf(
     [{ email: { to: ['a@acme.example', 'b@acme.example'] } }],
     mailerThat(() => ACCEPTED),
@@ -355,7 +355,7 @@ test('without a mail server e-mail waits and says which variables are missing', 
   expect(receipts[1]).toMatchObject({ state: 'pending', detail: expect.stringContaining('SMTP_URL') });
 });
 
-test('a file that changed after it was sealed is not sent, and the row stays pending', async () => {
+test('a file that changed after publishing is not sent; the row stays pending', async () => {
   const mailer = mailerThat(() => ACCEPTED);
   const { input, sealed } = await caseOf([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }], mailer);
   await appendFile(join(sealed.folder, 'files', 'queue.csv'), 'tampered');
@@ -372,7 +372,7 @@ test("the parts of another organization's run are refused before anything is ope
     { order: { ...ORDER, org: 'other' } },
     { order: { ...ORDER, id: 'f'.repeat(32) } },
     { definition: { ...input.definition, report: 'other' } },
-    { sealed: { ...input.sealed, manifest: { ...input.sealed.manifest, org: 'other' } } },
+    { published: { ...input.published, manifest: { ...input.published.manifest, org: 'other' } } },
   ];
   for (const part of strange) {
     await expect(deliver({ ...input, ...part })).rejects.toMatchObject({ code: 'internal.defect', retryable: false });
@@ -381,14 +381,15 @@ test("the parts of another organization's run are refused before anything is ope
   expect(await input.ledger.list(RUN)).toEqual([]);
 });
 
-test('a stopped run begins nothing further, and goes on where it stopped', async () => {
+test('an aborted call begins nothing further; the next one continues', async () => {
   const stop = new AbortController();
+  const reason = new Error('worker stops');
   const mailer = mailerThat((to) => {
-    if (to === 'a@acme.example') stop.abort(new Error('worker stops'));
+    if (to === 'a@acme.example') stop.abort(reason);
     return ACCEPTED;
   });
   const { input, sealed } = await caseOf([{ email: { to: ['a@acme.example', 'b@acme.example'] } }], mailer);
-  await expect(deliver({ ...input, signal: stop.signal })).rejects.toThrow('worker stops');
+  await expect(deliver({ ...input, signal: stop.signal })).rejects.toBe(reason);
   expect(mailer.asked).toEqual(['a@acme.example']);
   const receipts: unknown = JSON.parse(await readFile(join(sealed.folder, 'receipts.json'), 'utf8'));
   expect(receipts).toMatchObject([{ state: 'sent' }, { state: 'pending' }]);
@@ -397,7 +398,7 @@ test('a stopped run begins nothing further, and goes on where it stopped', async
   expect(mailer.asked).toEqual(['a@acme.example', 'b@acme.example']);
 });
 
-test('a directory gets every file whole, replaces what has the same name where that is asked for, and leaves nothing else behind', async () => {
+test('a directory gets every file, replaces files with overwrite, and has no temporary files', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out/{{ period.from }}', overwrite: true } }],
     mailerThat(() => ACCEPTED),
@@ -413,7 +414,7 @@ test('a directory gets every file whole, replaces what has the same name where t
   expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('alerts\r\n3\r\n');
 });
 
-test('other bytes under the name of a file are not replaced: the delivery is refused, and nothing is written', async () => {
+test('refuses to replace a file with other bytes, and writes nothing', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -429,7 +430,7 @@ test('other bytes under the name of a file are not replaced: the delivery is ref
   expect(await readFile(join(folder, 'queue.csv'), 'utf8')).toBe('of another report');
 });
 
-test('the same bytes under the name of a file are left as they are', async () => {
+test('keeps an existing file with the same bytes', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -452,7 +453,7 @@ test.each(['../out', 'out/../../etc', 'out/{{ org }}/..'])('the directory %s is 
   expect(await readdir(root)).toEqual(['archive']);
 });
 
-test('a directory that cannot be written is tried again later', async () => {
+test('an unwritable directory is retried later', async () => {
   const { input, root } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),
@@ -463,7 +464,7 @@ test('a directory that cannot be written is tried again later', async () => {
   expect(retryable).toBe(true);
 });
 
-test('an interrupted directory delivery counts as sent when all files are there, and is unknown otherwise', async () => {
+test('an interrupted directory delivery is sent if all files exist, else unknown', async () => {
   const { input, root, sealed } = await caseOf(
     [{ directory: { path: 'out' } }],
     mailerThat(() => ACCEPTED),

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { Secret, secretSource } from '../../src/base/secret.ts';
+import { Secret, secretSource } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { attemptFence, NotConfirmed } from '../../src/deliver/fence.ts';
-import type { DeliveryRow, Ledger } from '../../src/deliver/ledger.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { attemptFence, NotConfirmedError } from '../../src/deliver/fence.ts';
+import type { DeliveryRow, Ledger } from '../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import {
   definitionWith,
   folderFor,
@@ -65,7 +65,9 @@ async function caseOf(
   over: Over & Pick<Partial<DeliverInput>, 'mail'> & { readonly deliveries?: readonly TestDelivery[] } = {},
 ) {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root, { 'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n') });
+  const { archive, published } = await sealedRun(root, {
+    'queue.csv': Buffer.alloc(1024 * 1024, 'alerts,3\r\n'),
+  });
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith([delivery, ...(over.deliveries ?? [])]),
@@ -76,7 +78,7 @@ async function caseOf(
       PASSWORD: SFTP_PASSWORD,
       SIGNING: `whsec_${Buffer.alloc(32, 'k').toString('base64')}`,
     }),
-    sealed,
+    published,
     mail: undefined,
     ledger,
     archive,
@@ -107,7 +109,7 @@ async function mailCase(ledger: Ledger, script: SmtpScript = {}, over: Over = {}
 
 const DECIDED = { state: 'pending', epoch: 2, decisions: [{ to: 'pending', by: 'ada' }] };
 
-test('no byte of a message leaves that was resent while the server held back its answer to DATA', async () => {
+test('sends no body after the delivery was resent while the server delayed its reply to DATA', async () => {
   const ledger = memoryLedger();
   const meanwhile = (resume: () => void) => void resend(ledger).then(resume);
   const { server, once, again, rows, taken } = await mailCase(ledger, { DATA: { meanwhile } });
@@ -120,7 +122,7 @@ test('no byte of a message leaves that was resent while the server held back its
   expect(taken()).toBe(1);
 });
 
-test('the final dot does not leave when the message was resent while its body was on its way', async () => {
+test('sends no DATA terminator after the delivery was resent during the body', async () => {
   const finds: number[] = [];
   const ledger = watched((nth, under) => {
     finds.push(nth);
@@ -136,7 +138,7 @@ test('the final dot does not leave when the message was resent while its body wa
   expect(taken()).toBe(1);
 });
 
-test('a body that has not left when its confirmation runs out is confirmed again, and broken off if it was resent', async () => {
+test('confirms again when the confirmation expires during the body, and stops after a resend', async () => {
   let now = 0;
   let readings = 0;
   // Frozen for an hour after some pieces of the body.
@@ -160,7 +162,7 @@ test('a body that has not left when its confirmation runs out is confirmed again
   expect(taken()).toBe(1);
 });
 
-test('a body that is slow but still ours is confirmed as often as it takes, and arrives whole', async () => {
+test('confirms a slow body repeatedly and sends it completely', async () => {
   let now = 0;
   const monotonic = () => {
     now += 2_000;
@@ -221,10 +223,10 @@ const UNCONFIRMED: Record<string, () => { over: Over; ledger: Ledger }> = {
   },
 };
 
-test('a ledger that does not answer at all confirms nothing', async () => {
+test('a ledger that does not reply confirms nothing', async () => {
   const find = () => new Promise<undefined>(() => {});
   const input = { ledger: { find }, delivery: 'a', epoch: 1, clock: systemClock, timeoutMs: 1 };
-  await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmed);
+  await expect(attemptFence(input).confirm()).rejects.toBeInstanceOf(NotConfirmedError);
 });
 
 test.each(Object.keys(UNCONFIRMED))(
@@ -245,7 +247,7 @@ test.each(Object.keys(UNCONFIRMED))(
   },
 );
 
-test('nothing further is begun by a worker that has found the lock of the run lost', async () => {
+test('a worker that lost the lock of the run begins no further delivery', async () => {
   const both = await Promise.all([TARGETS.directory!(), TARGETS.webhook!()]);
   const ledger = memoryLedger();
   const { once, again, rows } = await caseOf(both[0].delivery, ledger, {
@@ -305,7 +307,7 @@ const TARGETS: Record<string, () => Promise<{ delivery: TestDelivery; has: (root
   },
 };
 
-test.each(Object.keys(TARGETS))('nothing of a %s delivery leaves that was resent just before', async (name) => {
+test.each(Object.keys(TARGETS))('a %s delivery that was resent just before sends nothing', async (name) => {
   const { delivery, has } = await TARGETS[name]!();
   const ledger = firstAfter(resend);
   const { root, once, again, rows } = await caseOf(delivery, ledger);

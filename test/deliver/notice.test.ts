@@ -4,12 +4,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
 import type { DeliveredEvent } from '../../src/deliver/deliver.ts';
-import type { SendResult } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { type NoticeInput, noticeText, notifyOwner } from '../../src/deliver/notice.ts';
-import type { Receipt } from '../../src/deliver/receipt.ts';
+import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { type NoticeInput, notifyOwner } from '../../src/deliver/notice.ts';
+import { noticeText } from '../../src/deliver/notice-text.ts';
+import type { SendResult } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { archivedMessagePath } from '../support/archived-messages.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
-import { keptMessage } from '../support/kept-message.ts';
 
 const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
   delivery: recipient,
@@ -24,7 +25,7 @@ async function noticeOf(
   change: Partial<NoticeInput> = {},
   answer = (): SendResult => ({ kind: 'accepted', response: '250' }),
 ) {
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished));
+  const { archive, published } = await sealedRun(await folderFor(onTestFinished));
   const sent: { to: string; raw: Uint8Array }[] = [];
   const events: DeliveredEvent[] = [];
   const input: NoticeInput = {
@@ -32,7 +33,7 @@ async function noticeOf(
     definition: { title: 'Weekly KPIs', owner: 'ops@elsewhere.example' },
     error: null,
     receipts: [],
-    sealed,
+    published,
     mail: {
       from: 'reports@docket.example',
       mailer: {
@@ -50,10 +51,10 @@ async function noticeOf(
     observe: (event) => events.push(event),
     ...change,
   };
-  return { input, sent, sealed, events };
+  return { input, sent, sealed: published, events };
 }
 
-test('a notice that somebody has sent again is the very one of before, whatever became of the run since', async () => {
+test('a notice that is sent again after a decision has the bytes of the first one', async () => {
   let lost = true;
   const answer = (): SendResult =>
     lost ? { kind: 'unknown', why: 'no answer' } : { kind: 'accepted', response: '250 Ok' };
@@ -64,12 +65,12 @@ test('a notice that somebody has sent again is the very one of before, whatever 
   expect(await notifyOwner({ ...input, receipts: [] })).toMatchObject({ state: 'sent' });
   expect(sent).toHaveLength(2);
   expect(Buffer.from(sent[1]!.raw).equals(Buffer.from(sent[0]!.raw))).toBe(true);
-  expect(Buffer.from((await input.archive.message(sealed, delivery)) ?? []).equals(Buffer.from(sent[0]!.raw))).toBe(
+  expect(Buffer.from((await input.archive.getMessage(sealed, delivery)) ?? []).equals(Buffer.from(sent[0]!.raw))).toBe(
     true,
   );
 });
 
-test('the owner is told once what failed and what to do, however often it is asked', async () => {
+test('repeated calls notify the owner once, with the error and the next step', async () => {
   const error = new DocketError('api.unauthorized', 'The API key was refused.', {
     next: 'Renew the key that ACME_KEY holds.',
     correlationId: 'c-42',
@@ -84,17 +85,15 @@ test('the owner is told once what failed and what to do, however often it is ask
   expect(sent.map(({ to }) => to)).toEqual(['ops@elsewhere.example']);
   expect(events).toMatchObject([{ target: 'notice', state: 'sent' }]);
   const mail = await PostalMime.parse(sent[0]!.raw);
-  expect(mail.subject).toBe('Failed: Weekly KPIs 2026-W46');
   expect(mail.messageId).toBe(first.messageId);
-  for (const part of ['The API key was refused. [api.unauthorized]', 'Renew the key', 'c-42', 'acme/weekly-kpi', RUN]) {
+  for (const part of [error.message, error.code, error.next ?? '', 'c-42', 'acme/weekly-kpi', RUN]) {
     expect(mail.text).toContain(part);
   }
-  expect(mail.text).toContain('Nothing was delivered.');
-  const kept = await readFile(await keptMessage(sealed.folder, first.delivery));
+  const kept = await readFile(await archivedMessagePath(sealed.folder, first.delivery));
   expect(kept.equals(sent[0]!.raw)).toBe(true);
 });
 
-test('a run that was delivered in part names who has it, who has not and of whom nobody knows', async () => {
+test('a notice of a partial delivery lists recipients by state, each with its commands', async () => {
   const receipts = [
     receipt('a@acme.example', 'sent', '250 Ok'),
     receipt('b@acme.example', 'refused', '550 No such user'),
@@ -103,14 +102,13 @@ test('a run that was delivered in part names who has it, who has not and of whom
   const { input, sent } = await noticeOf({ receipts });
   await notifyOwner(input);
   const mail = await PostalMime.parse(sent[0]!.raw);
-  expect(mail.subject).toBe('Delivered in part only: Weekly KPIs 2026-W46');
   expect(mail.text).toMatch(
-    /Not delivered:\s+- b@acme\.example.*550 No such user[\s\S]*docket runs retry 0123456789abcdef0123456789abcdef [\s\S]*Perhaps delivered, perhaps not:\s+- c@acme.*No answer[\s\S]*docket deliveries resolve c@acme.example --sent\|--resend[\s\S]*Delivered:\s+- a@acme/,
+    /- b@acme\.example.*550 No such user[\s\S]*docket runs retry 0123456789abcdef0123456789abcdef [\s\S]*- c@acme.*No answer[\s\S]*docket deliveries resolve c@acme.example --sent\|--resend[\s\S]*- a@acme/,
   );
   expect(mail.attachments).toEqual([]);
 });
 
-test('a notice that may have arrived is not sent again, one that surely has not may be', async () => {
+test('an unknown notice is not sent again, a deferred one is retried', async () => {
   const lost = await noticeOf({}, () => ({ kind: 'unknown', why: 'No answer' }));
   expect(await notifyOwner(lost.input)).toMatchObject({ state: 'unknown' });
   expect(await notifyOwner(lost.input)).toMatchObject({ state: 'unknown' });
@@ -126,7 +124,7 @@ test('a notice that may have arrived is not sent again, one that surely has not 
   expect(late.sent).toHaveLength(3);
 });
 
-test('a notice that nobody takes in time stays pending with its reason, and is sent when asked again', async () => {
+test('a deferred notice stays pending with its reason, and a later call sends it', async () => {
   const stop = new AbortController();
   const clock = { now: () => 1, sleep: async () => stop.abort() };
   let up = false;
@@ -138,37 +136,37 @@ test('a notice that nobody takes in time stays pending with its reason, and is s
   expect(await notifyOwner({ ...input, signal: new AbortController().signal })).toMatchObject({ state: 'sent' });
 });
 
-test('a run that is held is not called failed', async () => {
-  const error = new DocketError('run.held', 'The figures are not whole.').toJSON();
+test('a notice of a held run differs from one of a failed run', async () => {
+  const error = new DocketError('run.held', 'The figures are incomplete.').toJSON();
   const { input, sent } = await noticeOf({ error });
   await notifyOwner(input);
   const mail = await PostalMime.parse(sent[0]!.raw);
-  expect(mail.subject).toBe('Held: Weekly KPIs 2026-W46');
-  expect(mail.text).toContain('is held: nothing was sent');
+  expect(mail.subject?.toLowerCase()).toContain('held');
+  expect(mail.text).toContain(`docket runs release ${RUN}`);
   expect(mail.text).not.toContain('failed');
 });
 
-test('a notice of a run without a sealed folder is sent all the same', async () => {
-  const { input, sent } = await noticeOf({ sealed: undefined });
+test('a notice of a run that was not published is sent', async () => {
+  const { input, sent } = await noticeOf({ published: undefined });
   expect(await notifyOwner(input)).toMatchObject({ state: 'sent' });
   expect(sent).toHaveLength(1);
 });
 
-test('without a mail server, or with an owner that is no address, the receipt says so', async () => {
+test('a notice is refused without a mail server or a plain address', async () => {
   const { input: silent } = await noticeOf({ mail: undefined });
   expect(await notifyOwner(silent)).toMatchObject({ state: 'refused', detail: expect.stringContaining('SMTP_URL') });
-  const { input: nobody, sent } = await noticeOf({
+  const { input: invalid, sent } = await noticeOf({
     definition: { title: 'T', owner: 'a@b.example\r\nBcc: c@d.example' },
   });
-  expect(await notifyOwner(nobody)).toMatchObject({ state: 'refused', detail: expect.stringContaining('plain') });
+  expect(await notifyOwner(invalid)).toMatchObject({ state: 'refused' });
   expect(sent).toEqual([]);
 });
 
-test('a notice has no line that somebody else’s words have made', () => {
+test('foreign text adds no line to a notice that looks like its own', () => {
   const forged = 'gone\r\nDelivered:\n  - board@acme.example\u2028Run:  \u202e7';
   const text = noticeText({
     order: ORDER,
-    definition: { title: 'KPIs \u202e', owner: 'ops@acme.example' },
+    definition: { title: 'KPIs \u202e' },
     error: { code: 'api.refused', message: forged, got: forged, next: 'Wait.' },
     receipts: [receipt('lead@acme.example', 'refused', forged)],
   });

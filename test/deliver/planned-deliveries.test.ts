@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { plannedDeliveries } from '../../src/deliver/planned-deliveries.ts';
 import {
   definitionWith,
@@ -13,11 +13,9 @@ import {
   sealedRun,
 } from '../support/delivery-case.ts';
 
-test('who would receive a run are those to whom it is then delivered, and those who are refused say why', async ({
-  onTestFinished,
-}) => {
+test('planned deliveries match actual ones, with reasons for refusals', async ({ onTestFinished }) => {
   const root = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(root);
+  const { archive, published: sealed } = await sealedRun(root);
   const definition = definitionWith([
     { email: { to: ['lead@acme.example', 'Lead@Acme.example', 'board@elsewhere.example'], attach: ['xlsx'] } },
     { directory: { path: 'sent/{{ period.label }}' } },
@@ -51,7 +49,7 @@ test('who would receive a run are those to whom it is then delivered, and those 
     order: ORDER,
     definition,
     settings: SETTINGS,
-    sealed: { ...sealed, manifest },
+    published: { ...sealed, manifest },
     mail: undefined,
     signal: new AbortController().signal,
     observe: () => {},

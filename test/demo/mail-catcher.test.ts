@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Secret } from '../../src/base/secret.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
-import { mailCatcher } from '../../src/demo/mail-catcher.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
+import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { folderFor } from '../support/delivery-case.ts';
 
 const NEVER = new AbortController().signal;
@@ -11,10 +11,10 @@ const raw = (text: string) => Buffer.from(`Subject: ${text}\r\n\r\n.${text}\r\n`
 
 test('every message becomes a file with its exact bytes, named by its recipient', async () => {
   const folder = join(await folderFor(onTestFinished), 'mail');
-  const catcher = await mailCatcher(folder);
+  const catcher = await createMailCatcher(folder);
   onTestFinished(() => catcher.close());
   const mailer = smtpMailer(new Secret(catcher.url));
-  const three = catcher.received(3);
+  const three = catcher.waitForMessages(3);
   const recipients = ['lead@acme.example', 'b@acme.example', 'a/b@acme.example'];
   for (const to of recipients) {
     const result = await mailer.send({ from: 'reports@docket.example', to }, raw(to), NEVER);
@@ -32,8 +32,8 @@ test('every message becomes a file with its exact bytes, named by its recipient'
 });
 
 test('whoever waits for more messages than come is told when the catcher closes', async () => {
-  const catcher = await mailCatcher(await folderFor(onTestFinished));
-  const waiting = catcher.received(1);
+  const catcher = await createMailCatcher(await folderFor(onTestFinished));
+  const waiting = catcher.waitForMessages(1);
   const told = expect(waiting).rejects.toThrow('0 of 1');
   await catcher.close();
   await told;
@@ -41,7 +41,7 @@ test('whoever waits for more messages than come is told when the catcher closes'
 
 test('two catchers stand side by side', async () => {
   const root = await folderFor(onTestFinished);
-  const [one, other] = [await mailCatcher(join(root, 'a')), await mailCatcher(join(root, 'b'))];
+  const [one, other] = [await createMailCatcher(join(root, 'a')), await createMailCatcher(join(root, 'b'))];
   expect(one.url).not.toBe(other.url);
   await Promise.all([one.close(), other.close()]);
 });

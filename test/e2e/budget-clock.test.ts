@@ -1,44 +1,36 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { DocketError } from '../../src/base/error.ts';
-import { keepIdentity } from '../../src/base/redis-identity.ts';
-import { sharedBudgets } from '../../src/compose/budgets.ts';
-import { paidCall } from '../../src/fetch/paid-call.ts';
-import { LIMITERS, type LimiterKind, limiter } from '../../src/sandbox/limiter.ts';
+import { rateLimitedCall } from '../../src/fetch/rate-limit/rate-limited-call.ts';
+import { claimIdentity } from '../../src/redis/identity.ts';
+import { createLimiter, LIMITER_ALGORITHMS, type LimiterAlgorithm } from '../../src/sandbox/limiter.ts';
+import { sharedBudgets } from '../../src/services/budgets/budgets.ts';
 import { type FaketimeRedis, faketimeRedis } from '../support/faketime-redis.ts';
-import { linesLog } from '../support/queue-bench.ts';
+import { recordingLog } from '../support/queue-harness.ts';
 
 const [CALLS, WINDOW_MS, WORKERS, RUNS, CALLS_A_RUN, DEADLINE_MS] = [30, 2_000, 4, 60, 3, 500];
-/** As `paid-call.ts` adds it to the time limit of a call. */
+/** As `rate-limited-call.ts` adds it to the time limit of a call. */
 const HOLD_MS = DEADLINE_MS + 5_000;
 const BOUND_MS = (Math.ceil((RUNS * CALLS_A_RUN) / CALLS) - 1) * WINDOW_MS;
-
-let redis: FaketimeRedis;
-let admin: Redis;
-beforeAll(async () => {
-  redis = await faketimeRedis();
-  admin = new Redis(redis.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await redis.close();
-});
+/** Twice what the slowest may take, for a busy machine. A run that waits by a wrong clock waits for an hour. */
+const PATIENCE_MS = 2 * (BOUND_MS + 4 * WINDOW_MS + 2 * HOLD_MS);
 
 /** A service that counts as `kind` does, by a clock that nobody steps. */
-async function service(kind: LimiterKind) {
-  const limits = limiter(kind, CALLS, WINDOW_MS);
+async function service(kind: LimiterAlgorithm) {
+  const limits = createLimiter(kind, CALLS, WINDOW_MS);
   const arrivals: number[] = [];
   let throttled = 0;
   const server = createServer(async (_, response) => {
     await pause(Math.random() * 10);
     const now = performance.now();
     arrivals.push(now);
-    const refused = limits.take('key', now) > 0;
+    const refused = limits.acquire('key', now) > 0;
     if (refused) throttled += 1;
     await pause(Math.random() * 30);
     response.writeHead(refused ? 429 : 200).end();
@@ -57,20 +49,30 @@ async function service(kind: LimiterKind) {
   };
 }
 
-/** 60 runs of four workers, three calls each; `disturb` does its worst as soon as a burst is out. */
-async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<void>) {
+interface Disturbed {
+  readonly redis: FaketimeRedis;
+  readonly admin: Redis;
+  readonly prefix: string;
+}
+
+/** 60 runs of four workers, three calls each, by a Redis of their own that `disturb` disturbs after the first burst. */
+async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) => Promise<void>) {
+  const redis = await faketimeRedis();
+  const admin = new Redis(redis.url);
   const peer = await service(kind);
   const prefix = `{${randomUUID()}}`;
-  await keepIdentity(admin, prefix, randomBytes(16).toString('hex'), { restored: false });
+  await claimIdentity(admin, prefix, randomBytes(16).toString('hex'), { restored: false });
   const stop = new AbortController();
-  const log = linesLog();
+  // Each call that waits listens to it.
+  setMaxListeners(0, stop.signal);
+  const log = recordingLog();
   const clients = Array.from({ length: WORKERS }, () => new Redis(redis.url));
   const lines = clients.map((client) =>
     sharedBudgets(client, prefix, systemClock, log)('metrics', { calls: CALLS, windowMs: WINDOW_MS }),
   );
   const began = performance.now();
   // A run that waits for an hour is cut off, and missing.
-  const patience = setTimeout(() => stop.abort(new Error('too late')), BOUND_MS + 4 * WINDOW_MS + 2 * HOLD_MS);
+  const patience = setTimeout(() => stop.abort(new Error('too late')), PATIENCE_MS);
   let answered = 0;
   let burst = () => {};
   const out = new Promise<void>((resolve) => {
@@ -78,15 +80,15 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
   });
   const runs = Array.from({ length: RUNS }, async (_, run) => {
     for (let call = 0; call < CALLS_A_RUN; call += 1) {
-      await paidCall(
+      await rateLimitedCall(
         {
           budget: lines[run % WORKERS]!,
           clock: systemClock,
           key: 'key',
           org: `org-${run % 3}`,
           priority: 'scheduled',
-          patienceMs: Number.POSITIVE_INFINITY,
-          deadlineMs: DEADLINE_MS,
+          maxWaitMs: Number.POSITIVE_INFINITY,
+          requestTimeoutMs: DEADLINE_MS,
         },
         {
           id: `run-${run}:${call}`,
@@ -94,7 +96,7 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
             const response = await fetch(peer.url);
             if (response.status === 429) throw new DocketError('api.throttled', 'Too many.', {});
           },
-          waiting: () => {},
+          onWait: () => {},
           signal: stop.signal,
         },
       );
@@ -104,13 +106,14 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
   });
   const all = Promise.allSettled(runs);
   await out;
-  await disturb(prefix);
+  await disturb({ redis, admin, prefix });
   await all;
   clearTimeout(patience);
   const tookMs = performance.now() - began;
   for (const client of clients) client.disconnect();
+  admin.disconnect();
   await peer.close();
-  await redis.setClock(0);
+  await redis.close();
   const { throttled, most } = peer.figures();
   if (process.env.SHOW_FIGURES) console.log({ kind, throttled, most, answered, tookMs: Math.round(tookMs) });
   return { throttled, tooMany: Math.max(0, most - CALLS), missing: RUNS * CALLS_A_RUN - answered, lines: log.lines };
@@ -118,20 +121,24 @@ async function makeRuns(kind: LimiterKind, disturb: (prefix: string) => Promise<
 
 const kept = { throttled: 0, tooMany: 0, missing: 0 };
 
-describe.each(LIMITERS)('a service that counts by %s', (kind) => {
-  test.each([
+// Each waits for its windows and hardly works.
+describe.concurrent.each(LIMITER_ALGORITHMS)('a service that counts by %s', (kind) => {
+  test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
-  ])('never sees too many, nor too few, when the clock of Redis is set %s', async (_, seconds) => {
-    const figures = await makeRuns(kind, () => redis.setClock(seconds));
-    expect(figures).toMatchObject(kept);
-  });
+  ] as const)(
+    'never sees too many, nor too few, when the clock of Redis is set %s',
+    async ([, seconds], { expect }) => {
+      const figures = await makeRuns(kind, ({ redis }) => redis.setClock(seconds));
+      expect(figures).toMatchObject(kept);
+    },
+  );
 
-  test.each([
+  test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
-  ])('nor when it is %s for a moment', async (_, seconds) => {
-    const figures = await makeRuns(kind, async (prefix) => {
+  ] as const)('nor when it is %s for a moment', async ([, seconds], { expect }) => {
+    const figures = await makeRuns(kind, async ({ redis, admin, prefix }) => {
       await redis.setClock(seconds);
       await admin.hgetall(`${prefix}:metrics:budget:{key}:state`);
       await pause(WINDOW_MS / 10);
@@ -140,8 +147,8 @@ describe.each(LIMITERS)('a service that counts by %s', (kind) => {
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when it takes ten steps of seven seconds, either way', async () => {
-    const figures = await makeRuns(kind, async () => {
+  test('nor when it takes ten steps of seven seconds, either way', async ({ expect }) => {
+    const figures = await makeRuns(kind, async ({ redis }) => {
       for (const seconds of [7, 14, 7, 0, -7, -14, -21, -14, -7, 0]) {
         await redis.setClock(seconds);
         await pause(WINDOW_MS / 4);
@@ -150,8 +157,8 @@ describe.each(LIMITERS)('a service that counts by %s', (kind) => {
     expect(figures).toMatchObject(kept);
   });
 
-  test('nor when Redis is flushed amid 60 runs: they wait until the calls before are forgotten', async () => {
-    const figures = await makeRuns(kind, async () => void (await admin.flushall()));
+  test('nor when Redis is flushed amid 60 runs: they wait until the calls before are forgotten', async ({ expect }) => {
+    const figures = await makeRuns(kind, async ({ admin }) => void (await admin.flushall()));
     expect(figures).toMatchObject(kept);
   });
 });

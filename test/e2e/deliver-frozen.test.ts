@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { scriptedSmtp } from '../support/smtp-script.ts';
 

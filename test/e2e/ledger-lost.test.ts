@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
 import { archiveUrl, bucketShelf, STORE_ENV } from '../support/archives.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
@@ -51,7 +51,7 @@ const ARCHIVES: readonly (readonly [string, Open, number])[] = [
       onTestFinished(() => store.close());
       const url = archiveUrl(store, join(root, 'staging'));
       const shelf = bucketShelf(url);
-      await sealedRun(root, undefined, shelfArchive(shelf, systemClock));
+      await sealedRun(root, undefined, createArchive(shelf, systemClock));
       shelf.close();
       return url;
     },

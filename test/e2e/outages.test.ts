@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { RunRecord } from '../../src/run/record.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { type Fleet, fleet } from '../support/fleet.ts';
 
 const MINUTE_MS = 60_000;
@@ -197,7 +197,7 @@ test('a process that is asked to stop under load ends by itself within its grace
   expect(slotsOf(runs, 'done')).toHaveLength(ids.length);
   expect(runs.every(({ attempts }) => attempts === 1)).toBe(true);
   for (const { lines } of [first, second]) {
-    expect(lines.map(({ msg }) => msg)).not.toContain('The worker of a run has gone; it goes on elsewhere');
+    expect(lines.map(({ msg }) => msg)).not.toContain('Stalled job: its worker stopped; another one continues');
   }
   await reconciled(all);
 });

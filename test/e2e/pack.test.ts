@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renderFiles } from '../../src/render/files.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
+import { renderFiles } from '../../src/render/render-files.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { dataset, MADE_AT, onboarding } from '../support/dataset.ts';
 import { program } from '../support/debian.ts';
-import { docket, type Ended } from '../support/docket.ts';
+import { type CliResult, docket } from '../support/docket.ts';
 import { runMacro } from '../support/libreoffice-macro.ts';
 
 const run = promisify(execFile);
@@ -20,7 +21,7 @@ const EACH_SHEET = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,fal
 describe('the packs in the programs that people use', () => {
   let sandbox: Sandbox;
   let folder: string;
-  const ended: Record<string, Ended> = {};
+  const ended: Record<string, CliResult> = {};
 
   beforeAll(async () => {
     sandbox = await startSandbox();
@@ -69,12 +70,12 @@ describe('the packs in the programs that people use', () => {
   test('LibreOffice opens an encrypted workbook with its password, and with no other', async () => {
     const soffice = await program('soffice', 'libreoffice-calc');
     const password = 'Bücher & 日本';
-    const [locked] = await renderFiles(dataset([onboarding]), [{ format: 'xlsx', name: 'locked' }], {
+    const [locked] = await renderFiles(dataset([onboarding]), [{ format: 'xlsx', name: 'locked' }], FORMATS, {
       folder,
       run: 'run',
       madeAt: MADE_AT,
       digest: 'digest',
-      password,
+      secrets: { xlsx: { password } },
       signal: new AbortController().signal,
     });
     const told = async (secret: string): Promise<string> => {

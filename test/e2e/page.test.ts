@@ -7,7 +7,7 @@ import { read, utils } from '@e965/xlsx';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { openChromium, type Visitor, visitor } from '../support/browser.ts';
 import { docket } from '../support/docket.ts';
@@ -134,7 +134,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('Period').selectOption('previous_week');
     await page.getByLabel('Deliver them to the recipients').check();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText('The run is in line.').waitFor();
+    await page.getByText('The run is queued.').waitFor();
     const address = page.url();
 
     // Without anybody loading it anew, it counts up and comes to its end.
@@ -183,7 +183,7 @@ describe('the page in a browser', () => {
     const page = await visit();
     await page.goto(`${url}/reports/acme/weekly-kpi`);
     await page.getByText('Pause…').click();
-    await page.getByLabel('Why does it wait?').fill('The figures are checked');
+    await page.getByLabel('Why is it paused?').fill('The figures are checked');
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('Paused: scheduled runs wait.').waitFor();
     await page.getByText('The figures are checked').waitFor();
@@ -191,7 +191,7 @@ describe('the page in a browser', () => {
     await page.locator('#pauses').getByText('The figures are checked').waitFor();
     await page.getByRole('link', { name: 'Pauses' }).click();
     await page.getByText('Resume acme/weekly-kpi…').click();
-    await page.getByLabel('Why may it go on?').fill('They are right');
+    await page.getByLabel('Why is it resumed?').fill('They are right');
     await page.getByRole('button', { name: 'Resume acme/weekly-kpi' }).click();
     await page.getByText('Nothing is paused').waitFor();
     await page.getByRole('link', { name: 'Audit' }).click();
@@ -205,7 +205,7 @@ describe('the page in a browser', () => {
   test('shows an address that is nobody’s as a page, and the way in to whoever is not signed in', async () => {
     const page = await visit();
     await page.goto(`${url}/foo`);
-    await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
     visitors.at(-1)?.seen.errors.splice(0);
     await page.context().clearCookies();
     await page.goto(`${url}/foo?bar=1`);
@@ -251,9 +251,9 @@ describe('the page in a browser', () => {
     await page.getByText('Run now…').click();
     await page.getByLabel('Keep them in the archive, send nothing').check();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText('The run is in line.').waitFor();
+    await page.getByText('The run is queued.').waitFor();
     while ((await heading(page).textContent()) !== 'Done') {
-      const again = page.getByRole('link', { name: 'Look again' });
+      const again = page.getByRole('link', { name: 'Refresh' });
       if ((await again.count()) === 0) break;
       await again.click();
     }
@@ -268,11 +268,11 @@ describe('the page in a browser', () => {
     expect(await readFile(await download.path(), 'utf8')).toContain('Open alerts');
     await page.goto(`${url}/pauses`);
     await page.getByText('Pause acme…').click();
-    await page.getByLabel('Why does it wait?').fill('No script, no matter');
+    await page.getByLabel('Why is it paused?').fill('No script, no matter');
     await page.getByRole('button', { name: 'Pause acme' }).click();
     await page.getByText('No script, no matter').waitFor();
     await page.getByText('Resume acme…').click();
-    await page.getByLabel('Why may it go on?').fill('Enough');
+    await page.getByLabel('Why is it resumed?').fill('Enough');
     await page.getByRole('button', { name: 'Resume acme' }).click();
     await page.getByText('Nothing is paused').waitFor();
   });

@@ -3,13 +3,13 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { localRedis } from '../../src/demo/redis.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { seriesOf } from '../support/exposition.ts';
-import { aLivelyExposition } from '../support/lively-metrics.ts';
 import { dashboardOf } from '../support/observability.ts';
+import { populatedExposition } from '../support/populated-metrics.ts';
 import { type Prometheus, prometheus } from '../support/prometheus.ts';
-import { roleHouse } from '../support/role-house.ts';
+import { roleProcesses } from '../support/role-processes.ts';
 
 const FOLDER = 'docs/observability';
 let tools: Prometheus;
@@ -28,7 +28,7 @@ const ours = (body: string) =>
 
 describe('promtool', () => {
   test('finds nothing to say of our metrics', async () => {
-    const { body } = await aLivelyExposition();
+    const { body } = await populatedExposition();
     expect(await tools.promtool(['check', 'metrics'], ours(body))).toBe('');
   });
 
@@ -64,7 +64,7 @@ const rulesSchema = z.object({
 test('Prometheus scrapes the processes of a deployment with a token, and finds in it what has happened', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
-  const house = await roleHouse(redis.url);
+  const house = await roleProcesses(redis.url);
   const [admin, worker] = await Promise.all([house.start('scheduler,admin'), house.start('worker')]);
   await house.trigger(admin, 'once');
   await worker.logged(({ msg }) => msg === 'Run ended');
@@ -135,7 +135,7 @@ test('Prometheus scrapes the processes of a deployment with a token, and finds i
 test('a process that is told to stop is counted no more, at once', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
-  const house = await roleHouse(redis.url);
+  const house = await roleProcesses(redis.url);
   const [admin, worker] = await Promise.all([house.start('admin'), house.start('worker')]);
   const workers = async () =>
     seriesOf(await (await fetch(`${admin.url}/metrics`, { headers: house.headers })).text()).get(

@@ -2,20 +2,21 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { freePort } from '../../src/demo/redis.ts';
-import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
-import { runId } from '../../src/run/order.ts';
-import { ENDED } from '../../src/run/record.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
+import { runId } from '../../src/run/run-order.ts';
+import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from '../support/delivery-case.ts';
 import { docket } from '../support/docket.ts';
-import { hourlyFarFromNow } from '../support/hourly.ts';
+import { hourlyFarFromNow } from '../support/hourly-schedule.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { type LoggedLine, type RunningProcess, startDocket } from '../support/running-docket.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const REPORTS = ['a', 'b', 'c', 'd', 'e'];
 const HOURS = 8;
@@ -92,15 +93,15 @@ async function world() {
   const slots = Array.from({ length: HOURS }, (_, n) => new Date(last - n * HOUR_MS).toISOString());
   const runs = REPORTS.flatMap((name) => slots.map((slot) => ({ name, id: runId('acme', name, slot) })));
   const recorded = async (): Promise<(string | null)[]> =>
-    Promise.all(runs.map(({ id }) => client.hget(keysOf(DEFAULT_PREFIX).record(id), 'state')));
+    Promise.all(runs.map(({ id }) => client.hget(redisKeys(DEFAULT_KEY_PREFIX).record(id), 'state')));
   let looking = Promise.resolve();
   let allEnded: () => void = () => {};
   /** With each end that is logged, whether it was the last one. */
   const listen = ({ msg }: LoggedLine): void => {
-    if (msg !== 'Run ended' && msg !== 'Run failed for good') return;
+    if (msg !== 'Run ended' && msg !== 'Run failed permanently') return;
     looking = looking.then(async () => {
       const states = await recorded();
-      if (states.every((state) => state !== null && [...ENDED].some((one) => one === state))) allEnded();
+      if (states.every((state) => state !== null && [...TERMINAL_STATES].some((one) => one === state))) allEnded();
     });
   };
   const start = async (args: readonly string[] = []): Promise<RunningProcess> => {
@@ -119,7 +120,7 @@ async function world() {
     command: (...args: string[]) => docket(args, { env, cwd: root }),
     /** As if the schedules had last been looked at nine hours ago. */
     setBack: async () => {
-      const { cursors } = keysOf(DEFAULT_PREFIX);
+      const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
       for (const cursor of await client.hkeys(cursors)) {
         await client.hset(cursors, cursor, last - HOURS * HOUR_MS + 1);
       }
@@ -142,14 +143,14 @@ type World = Awaited<ReturnType<typeof world>>;
 
 /** Deliveries of runs that are over and of which the ledger says that they are on their way. */
 async function left({ runs }: World): Promise<number> {
-  const ledger = redisLedger(client, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: 90 });
+  const ledger = redisLedger(client, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const rows = await Promise.all(runs.map(({ id }) => ledger.list(id)));
   return rows.flat().filter(({ state, target }) => state === 'sending' && target !== 'notice').length;
 }
 
 /** The ledger against the mail server, the directory, the archive and the list of what waits for a decision. */
 async function reconcile({ runs, copies, command, root }: World): Promise<{ sent: number; unknown: number }> {
-  const ledger = redisLedger(client, { prefix: `${DEFAULT_PREFIX}:`, ttlDays: 90 });
+  const ledger = redisLedger(client, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const listed = await command('deliveries', '--unknown', '--limit', '1000', '--json');
   const waiting = new Set(listSchema.parse(JSON.parse(listed.stdout)).deliveries.map(({ id }) => id));
   const count = { sent: 0, unknown: 0 };
@@ -213,7 +214,7 @@ test('Redis is killed again and again under load, loses the tail of its log, and
   expect(killed).toBe(4);
 
   // What Redis forgot of runs that were over the workers look up within a minute after it is back.
-  await vi.waitUntil(async () => (await left(whole)) === 0, { timeout: 120_000, interval: 500 });
+  await waitFor('no run to be left', async () => (await left(whole)) === 0, { timeoutMs: 120_000, intervalMs: 500 });
   const before = await reconcile(whole);
   expect(before.sent + before.unknown).toBe(2 * runs.length);
   // A kill leaves in doubt what was under way at most, and most of that the archive knows.
@@ -225,7 +226,7 @@ test('Redis is killed again and again under load, loses the tail of its log, and
   const taken = reports();
   await client.flushall();
   const shown = await command('runs', 'show', runs[0]?.id ?? '');
-  expect(shown.stdout).toContain('in the archive alone, Redis has no record');
+  expect(shown.stdout).toContain('only archived');
   await (await start(['--role', 'scheduler'])).stop();
   await setBack();
   const again = ended();

@@ -2,17 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import S3rver from 's3rver';
 import { expect, onTestFinished, test } from 'vitest';
-import { readArchivePlace } from '../../src/base/archive-place.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { sweepArchive } from '../../src/deliver/retention.ts';
-import { s3Shelf } from '../../src/deliver/s3-shelf.ts';
-import type { Shelved } from '../../src/deliver/shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { takeOut } from '../../src/deliver/take-out.ts';
-import { verifyShelved } from '../../src/deliver/verify-archive.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import { exportRun } from '../../src/deliver/archive/export.ts';
+import { applyRetention } from '../../src/deliver/archive/retention.ts';
+import type { StoredRun } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { s3Storage } from '../../src/deliver/archive/storage/s3-storage.ts';
+import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
 
 /** An S3 server that is not ours: it ignores the condition of a PUT. */
@@ -30,17 +30,17 @@ async function store() {
 }
 
 async function machine(url: string) {
-  const place = readArchivePlace(`${url}&staging=${await folderFor(onTestFinished)}/staging`);
+  const place = parseArchiveUrl(`${url}&staging=${await folderFor(onTestFinished)}/staging`);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
-  const shelf = s3Shelf(place, secretSource({ ID: 'S3RVER', SECRET: 'S3RVER' }));
+  const shelf = s3Storage(place, secretSource({ ID: 'S3RVER', SECRET: 'S3RVER' }));
   onTestFinished(() => shelf.close());
-  return { shelf, archive: shelfArchive(shelf, systemClock) };
+  return { shelf, archive: createArchive(shelf, systemClock) };
 }
 
 /** This server lists no folders below folders, so a run is not found by its id alone there. */
-async function runsOf({ shelf }: Awaited<ReturnType<typeof machine>>): Promise<Shelved[]> {
-  const runs: Shelved[] = [];
-  for await (const run of shelf.runs()) runs.push(run);
+async function runsOf({ shelf }: Awaited<ReturnType<typeof machine>>): Promise<StoredRun[]> {
+  const runs: StoredRun[] = [];
+  for await (const run of shelf.listRuns()) runs.push(run);
   return runs;
 }
 
@@ -53,22 +53,22 @@ test('another S3 server keeps runs whole from machine to machine, gives links th
   const [one, other] = [await machine(url), await machine(url)];
   const root = await folderFor(onTestFinished);
   expect(await one.archive.find(ORDER)).toBeUndefined();
-  const { sealed } = await sealedRun(root, FILES, one.archive);
-  await one.archive.keepMessage(sealed, DELIVERY, Buffer.from('Subject: a\r\n\r\nb'));
-  await one.archive.keepAttempt(sealed, { delivery: DELIVERY, epoch: 1, state: 'sending', detail: null, at: 1 });
-  await one.archive.keepAttempt(sealed, { delivery: DELIVERY, epoch: 1, state: 'sent', detail: '250', at: 2 });
-  await one.archive.keepReceipts(sealed, []);
+  const { published: sealed } = await sealedRun(root, FILES, one.archive);
+  await one.archive.putMessage(sealed, DELIVERY, Buffer.from('Subject: a\r\n\r\nb'));
+  await one.archive.putAttempt(sealed, { delivery: DELIVERY, epoch: 1, state: 'sending', detail: null, at: 1 });
+  await one.archive.putAttempt(sealed, { delivery: DELIVERY, epoch: 1, state: 'sent', detail: '250', at: 2 });
+  await one.archive.putReceipts(sealed, []);
 
   const found = (await other.archive.find(ORDER))!;
   expect((await readFile(found.artifacts[0]!.path)).equals(big)).toBe(true);
-  expect((await other.archive.evidence(found)).get(DELIVERY)).toMatchObject({ state: 'sent', epoch: 1 });
+  expect((await other.archive.getArchivedStates(found)).get(DELIVERY)).toMatchObject({ state: 'sent', epoch: 1 });
   const again = await sealedRun(root, { 'queue.csv': 'another' }, other.archive);
-  expect(again.sealed.manifest).toEqual(found.manifest);
+  expect(again.published.manifest).toEqual(found.manifest);
   const runs = await runsOf(other);
   expect(runs).toMatchObject([{ id: RUN, org: 'acme', report: 'weekly-kpi' }]);
   const shelved = runs[0]!;
-  expect(await verifyShelved(shelved)).toEqual([]);
-  const taken = await takeOut(shelved, join(root, 'taken'));
+  expect(await runProblems(shelved)).toEqual([]);
+  const taken = await exportRun(shelved, join(root, 'taken'));
   expect(taken.map(({ name }) => name)).toContain('files/KPIs Zürich (1).xlsx');
   expect(await other.shelf.probe()).toMatchObject({ ok: false, detail: expect.stringContaining('If-None-Match') });
 
@@ -78,11 +78,11 @@ test('another S3 server keeps runs whole from machine to machine, gives links th
   expect(opened.status).toBe(200);
   expect(Buffer.from(await opened.arrayBuffer()).equals(big)).toBe(true);
 
-  const swept = await sweepArchive({
-    shelf: other.shelf,
+  const swept = await applyRetention({
+    storage: other.shelf,
     daysOf: () => 30,
     ledger: memoryLedger(),
-    open: async () => false,
+    isOpen: async () => false,
     clock: { now: () => Date.now() + 31 * 86_400_000, sleep: async () => {} },
     log: silentLog,
     signal: new AbortController().signal,

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import S3rver from 's3rver';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import type { S3Spec } from '../../src/define/target.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
 import { deliver } from '../../src/deliver/deliver.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 
 /** An S3 server that is not ours: it ignores the condition of a PUT. */

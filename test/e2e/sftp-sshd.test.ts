@@ -8,13 +8,13 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import type { SftpSpec } from '../../src/define/target.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
 import { destinationGuard } from '../../src/deliver/destination-guard.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { targetProbe } from '../../src/deliver/probe-targets.ts';
-import { freePort } from '../../src/demo/redis.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { targetProbe } from '../../src/deliver/targets/registry.ts';
+import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, ORDER, PERIOD, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 
@@ -65,7 +65,7 @@ async function sshd() {
 async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, string | Uint8Array>) {
   const server = await sshd();
   const archiveRoot = await folderFor(onTestFinished);
-  const { archive, sealed } = await sealedRun(archiveRoot, files);
+  const { archive, published } = await sealedRun(archiveRoot, files);
   const spec: SftpSpec = {
     host: '127.0.0.1',
     port: server.port,
@@ -83,7 +83,7 @@ async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, strin
     definition: definitionWith([{ sftp: spec }]),
     settings: SETTINGS,
     secrets,
-    sealed,
+    published,
     mail: undefined,
     ledger: memoryLedger(),
     archive,

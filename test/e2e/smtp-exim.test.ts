@@ -5,18 +5,19 @@ import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
 import { type DeliverInput, deliver } from '../../src/deliver/deliver.ts';
-import { smtpMailer } from '../../src/deliver/mailer.ts';
-import { memoryLedger } from '../../src/deliver/memory-ledger.ts';
-import { probeMailServer } from '../../src/deliver/probe.ts';
-import { freePort } from '../../src/demo/redis.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { smtpMailer } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { probeSmtp } from '../../src/deliver/targets/email/smtp/smtp-probe.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
+import { archivedMessagePath } from '../support/archived-messages.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, NO_SECRETS, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
-import { keptMessage } from '../support/kept-message.ts';
 import { TLS } from '../support/tls.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const run = promisify(execFile);
 
@@ -84,15 +85,16 @@ plain:
     server.kill();
     await once(server, 'exit');
   });
-  await vi.waitFor(
+  await waitFor(
+    'Exim to listen',
     () =>
-      new Promise<void>((resolve, reject) => {
+      new Promise<boolean>((resolve) => {
         const socket = connect(port, '127.0.0.1', () => {
           socket.destroy();
-          resolve();
-        }).once('error', reject);
+          resolve(true);
+        }).once('error', () => resolve(false));
       }),
-    { timeout: 60_000, interval: 100 },
+    { intervalMs: 100 },
   );
   const spool = join(root, 'spool', 'input');
   /** What it has taken: to whom, and the body as it came. */
@@ -120,11 +122,14 @@ plain:
 test('exim takes over TLS what it takes, once, and what it says of each recipient is what the ledger says', async () => {
   const { port, taken, connections } = await exim();
   const url = new Secret(`smtp://me:s3cret@localhost:${port}?tls=required`);
-  expect(await probeMailServer(url, { ca: TLS.cert })).toContain('lets me in');
+  expect(await probeSmtp(url, { ca: TLS.cert })).toMatchObject({
+    encrypted: true,
+    detail: expect.stringContaining('me'),
+  });
   const mailer = smtpMailer(url, { ca: TLS.cert });
   onTestFinished(() => mailer.close());
   const to = ['a', 'gone', 'slow', 'b', 'c'].map((name) => `${name}@acme.example`);
-  const { archive, sealed } = await sealedRun(await folderFor(onTestFinished), {
+  const { archive, published } = await sealedRun(await folderFor(onTestFinished), {
     'queue.csv': '.\r\n..\r\n'.repeat(2_000),
   });
   const input: DeliverInput = {
@@ -132,7 +137,7 @@ test('exim takes over TLS what it takes, once, and what it says of each recipien
     definition: definitionWith([{ email: { to, attach: ['csv'] } }]),
     settings: SETTINGS,
     secrets: NO_SECRETS,
-    sealed,
+    published,
     mail: { mailer, from: 'reports@docket.example' },
     ledger: memoryLedger(),
     archive,
@@ -158,7 +163,7 @@ test('exim takes over TLS what it takes, once, and what it says of each recipien
   for (const { to: recipients, tls, body } of messages) {
     expect(tls).toBe(true);
     const receipt = receipts.find(({ recipient }) => recipient === recipients[0]);
-    const kept = await readFile(await keptMessage(sealed.folder, receipt?.delivery ?? ''), 'latin1');
+    const kept = await readFile(await archivedMessagePath(published.folder, receipt?.delivery ?? ''), 'latin1');
     expect(body.trimEnd()).toBe(
       kept
         .slice(kept.indexOf('\r\n\r\n') + 4)

@@ -1,26 +1,26 @@
 import { Cluster } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEFAULT_PREFIX, keysOf } from '../../src/queue/keys.ts';
+import { DEFAULT_KEY_PREFIX, redisKeys } from '../../src/redis/keys.ts';
 import { sentinelGroup, testCluster } from '../support/cluster.ts';
-import { roleHouse } from '../support/role-house.ts';
+import { roleProcesses } from '../support/role-processes.ts';
 
 const HOUR_MS = 3_600_000;
 const RUNS = 30;
 
 /** Runs that are asked for one after another while `disaster` strikes in the middle of them; each one's mail, once. */
 async function throughFailover(url: string, disaster: () => Promise<void>): Promise<void> {
-  const house = await roleHouse(url);
+  const house = await roleProcesses(url);
   const admin = await house.start('admin');
   const runs: string[] = [];
   for (let n = 0; n < RUNS; n += 1) runs.push(await house.trigger(admin, `run-${n}`));
   for (const role of ['scheduler', 'worker', 'worker']) void house.start(role, '--concurrency', '2');
-  await house.mail.received(3);
+  await house.mail.waitForMessages(3);
   await disaster();
   expect(house.mail.messages().length).toBeLessThan(RUNS);
-  await house.mail.received(RUNS);
+  await house.mail.waitForMessages(RUNS);
   // And there is life after it.
   const after = await house.trigger(admin, 'after');
-  await house.mail.received(RUNS + 1);
+  await house.mail.waitForMessages(RUNS + 1);
   expect(house.mail.messages()).toHaveLength(RUNS + 1);
   await expect
     .poll(async () => (await house.runs()).filter(({ state }) => state === 'done').length, { timeout: 60_000 })
@@ -32,11 +32,11 @@ async function throughFailover(url: string, disaster: () => Promise<void>): Prom
 test('a Cluster of three masters holds queue, schedules, budget, ledger and records; a report runs end to end', async () => {
   const cluster = await testCluster();
   onTestFinished(() => cluster.close());
-  const house = await roleHouse(cluster.url);
+  const house = await roleProcesses(cluster.url);
   await (await house.start('scheduler')).stop();
   const client = new Cluster(cluster.masters.map(({ port }) => ({ port })));
   onTestFinished(() => client.disconnect());
-  const { cursors } = keysOf(DEFAULT_PREFIX);
+  const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
   for (const cursor of await client.hkeys(cursors)) await client.hset(cursors, cursor, Date.now() - 3 * HOUR_MS);
 
   const processes = await Promise.all(
@@ -45,7 +45,7 @@ test('a Cluster of three masters holds queue, schedules, budget, ledger and reco
   const admin = processes[2];
   if (admin === undefined) throw new Error('no admin process');
   await house.trigger(admin, 'once');
-  await house.mail.received(2);
+  await house.mail.waitForMessages(2);
   await expect.poll(async () => (await house.runs()).map(({ state }) => state)).toEqual(['done', 'done']);
   expect(house.mail.messages()).toHaveLength(2);
   for (const { ready } of processes) expect((await ready()).status).toBe('ready');
@@ -58,7 +58,7 @@ test('a Cluster of three masters holds queue, schedules, budget, ledger and reco
     expect(await house.command(...args, '--json')).toMatchObject({ code: 0, stderr: '' });
   }
   // Every key is where the hash tag puts it, and nothing was said of a node that is another's.
-  const owner = await cluster.ownerOf(DEFAULT_PREFIX);
+  const owner = await cluster.ownerOf(DEFAULT_KEY_PREFIX);
   for (const { port, client: node } of cluster.masters) {
     if (port === owner.port) expect(await node.dbsize()).toBeGreaterThan(5);
     else expect(await node.dbsize()).toBe(0);
@@ -73,7 +73,7 @@ test('a Cluster of three masters holds queue, schedules, budget, ledger and reco
 test('a Cluster whose master dies amid runs goes on with its replica, and nothing is sent twice', async () => {
   const cluster = await testCluster({ replicas: 1 });
   onTestFinished(() => cluster.close());
-  const owner = await cluster.ownerOf(DEFAULT_PREFIX);
+  const owner = await cluster.ownerOf(DEFAULT_KEY_PREFIX);
   await throughFailover(cluster.url, async () => {
     await owner.client.wait(1, 5_000);
     await owner.kill();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Row, Value } from '../../src/fetch/dataset.ts';
-import { firstRows, rowBatches, rowsIn, someRow, writeRows } from '../../src/fetch/rows.ts';
+import { firstRows, iterateRows, rowBatches, someRow, writeRows } from '../../src/fetch/rows.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -36,8 +36,8 @@ test('rows come back from their file as they went in, as often as they are asked
         partial: false,
       }));
       expect(rows.length).toBe(expected.length);
-      expect([...rowsIn(rows)]).toEqual(expected);
-      expect([...rowsIn(rows)]).toEqual(expected);
+      expect([...iterateRows(rows)]).toEqual(expected);
+      expect([...iterateRows(rows)]).toEqual(expected);
       expect(firstRows(rows, 2)).toEqual(expected.slice(0, 2));
     }),
     { numRuns: 50 },
@@ -48,7 +48,7 @@ test('a character that begins in one piece of the file and ends in the next stay
   // Three bytes a character: whatever a piece's length, some character lies across its end.
   const records = Array.from({ length: 400 }, (_, id) => ({ id, a: '€'.repeat(1000 + (id % 3)) }));
   const rows = await keep([records]);
-  expect([...rowsIn(rows)].map(({ values }) => values.a)).toEqual(records.map(({ a }) => a));
+  expect([...iterateRows(rows)].map(({ values }) => values.a)).toEqual(records.map(({ a }) => a));
 });
 
 test('whoever stops reading early lets go of the file', async () => {
@@ -65,7 +65,7 @@ test('rows in batches are the same rows, with a turn after each, and whoever sto
   };
   const batches: Row[][] = [];
   for await (const batch of rowBatches(rows, turn)) batches.push([...batch]);
-  expect(batches.flat()).toEqual([...rowsIn(rows)]);
+  expect(batches.flat()).toEqual([...iterateRows(rows)]);
   expect(batches.length).toBeGreaterThan(1);
   expect(turns).toBe(batches.length);
   for await (const batch of rowBatches([])) expect.fail(`${batch.length} rows of none`);
@@ -78,5 +78,5 @@ test('rows in batches are the same rows, with a turn after each, and whoever sto
 test('a try that goes over an earlier one writes its file anew', async () => {
   await keep([[{ id: 1 }, { id: 2 }]]);
   const rows = await keep([[{ id: 3 }]]);
-  expect([...rowsIn(rows)].map(({ values }) => values.id)).toEqual([3]);
+  expect([...iterateRows(rows)].map(({ values }) => values.id)).toEqual([3]);
 });

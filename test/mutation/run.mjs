@@ -1,6 +1,6 @@
 // Mutation testing: Stryker over TypeScript, our own few mutants over Lua. Part after part; exits 1 under `LEAST`.
 //
-//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/cut.ts]
+//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/split-request.ts]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -13,22 +13,27 @@ const LEAST = 85;
 /** The quickest tests first. */
 const PARTS = {
   ledger: {
-    mutate: ['src/deliver/*ledger.ts'],
-    lua: ['open-1', 'begin-1', 'settle-1', 'resolve-1', 'expiry'].map((step) => `src/deliver/ledger-${step}.lua`),
-    tests: ['deliver/redis-ledger', 'deliver/ledger'],
+    mutate: ['src/deliver/ledger/*ledger.ts'],
+    lua: ['open-2', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
+      (step) => `src/deliver/ledger/ledger-${step}.lua`,
+    ),
+    tests: ['redis-ledger', 'ledger', 'file-ledger'].map((name) => `deliver/ledger/${name}`),
   },
   budget: {
-    mutate: ['src/fetch/*budget.ts'],
-    lua: ['src/fetch/budget-8.lua'],
-    tests: ['fetch/budget', 'fetch/budget-twins', 'fetch/redis-budget'],
+    mutate: ['src/fetch/rate-limit/*budget.ts'],
+    lua: ['src/fetch/rate-limit/budget-8.lua'],
+    tests: ['budget', 'budget-equivalence', 'redis-budget', 'redis-budget-clock'].map(
+      (name) => `fetch/rate-limit/${name}`,
+    ),
   },
   plan: {
     mutate: ['src/plan/**/*.ts'],
     lua: [],
-    // Not the two that hold whole tables against each other (`split`, `share`): they take a minute each.
-    tests: ['buckets', 'filters', 'questions', 'pieces', 'check', 'compile', 'faults', 'explain', 'cut'].map(
-      (name) => `plan/${name}`,
-    ),
+    // Not the two that compare whole tables (`split-tables`, `merged-tables`): they take a minute each.
+    tests: [
+      ...['buckets', 'filters', 'requests', 'split-request', 'catalog-check', 'compile', 'check-plan', 'explain'],
+      'compile-split',
+    ].map((name) => `plan/${name}`),
   },
 };
 

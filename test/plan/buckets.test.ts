@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Bucket, bucketsOf, foldsOf, previousPeriod, slicesOf } from '../../src/plan/buckets.ts';
+import { type Bucket, bucketsOf, previousPeriod, sliceBuckets, sliceRollup } from '../../src/plan/buckets.ts';
 
 const days = (from: string, to: string): Bucket[] => bucketsOf({ from, to }, 'day');
 
@@ -35,34 +35,34 @@ describe('slices', () => {
   const week = days('2026-11-09', '2026-11-15');
 
   test('have as many buckets as days and buckets allow', () => {
-    expect(slicesOf(week, 3, 99)).toEqual([
+    expect(sliceBuckets(week, 3, 99)).toEqual([
       { from: '2026-11-09', to: '2026-11-11', first: 0, buckets: 3 },
       { from: '2026-11-12', to: '2026-11-14', first: 3, buckets: 3 },
       { from: '2026-11-15', to: '2026-11-15', first: 6, buckets: 1 },
     ]);
-    expect(slicesOf(week, 99, 4)).toEqual([
+    expect(sliceBuckets(week, 99, 4)).toEqual([
       { from: '2026-11-09', to: '2026-11-12', first: 0, buckets: 4 },
       { from: '2026-11-13', to: '2026-11-15', first: 4, buckets: 3 },
     ]);
-    expect(slicesOf(week, 7, 7)?.length).toBe(1);
-    expect(slicesOf(week, 1, 1)?.length).toBe(7);
-    expect(slicesOf([], 1, 1)).toEqual([]);
+    expect(sliceBuckets(week, 7, 7)?.length).toBe(1);
+    expect(sliceBuckets(week, 1, 1)?.length).toBe(7);
+    expect(sliceBuckets([], 1, 1)).toEqual([]);
   });
 
   test('cannot be where one bucket is too long', () => {
     const months = bucketsOf({ from: '2026-02-01', to: '2026-03-31' }, 'month');
-    expect(slicesOf(months, 31, 99)?.length).toBe(2);
-    expect(slicesOf(months, 30, 99)).toBe(undefined);
+    expect(sliceBuckets(months, 31, 99)?.length).toBe(2);
+    expect(sliceBuckets(months, 30, 99)).toBe(undefined);
   });
 });
 
 test('a range that folds is cut between days, and every part belongs to its one row', () => {
-  expect(foldsOf({ from: '2026-02-26', to: '2026-03-07' }, 4)).toEqual([
+  expect(sliceRollup({ from: '2026-02-26', to: '2026-03-07' }, 4)).toEqual([
     { from: '2026-02-26', to: '2026-03-01', first: 0, buckets: 1 },
     { from: '2026-03-02', to: '2026-03-05', first: 0, buckets: 1 },
     { from: '2026-03-06', to: '2026-03-07', first: 0, buckets: 1 },
   ]);
-  expect(foldsOf({ from: '2026-02-26', to: '2026-02-26' }, 1)).toEqual([
+  expect(sliceRollup({ from: '2026-02-26', to: '2026-02-26' }, 1)).toEqual([
     { from: '2026-02-26', to: '2026-02-26', first: 0, buckets: 1 },
   ]);
 });

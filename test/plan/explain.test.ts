@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { reportFileSchema } from '../../src/define/definition.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const definition = definitionOf(
@@ -20,7 +20,8 @@ const definition = definitionOf(
 const plan = () => compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG });
 
 test('says what a run would ask, for which sections, and what it costs', () => {
-  const document = explain(plan(), { catalog: CATALOG });
+  const recipients = ['lead@acme.example', 'directory out'];
+  const document = explain(plan(), { catalog: CATALOG, recipients });
   expect(document).toMatchObject({
     org: 'acme',
     report: 'weekly',
@@ -28,7 +29,7 @@ test('says what a run would ask, for which sections, and what it costs', () => {
     section_calls: 4,
     naive_calls: 5,
     outputs: ['xlsx: KPIs.xlsx', 'csv'],
-    recipients: ['lead@acme.example', 'directory out'],
+    recipients,
     registry_version: 7,
   });
   expect(document.calls.map(({ sections, rows_at_most }) => [sections, rows_at_most])).toEqual([
@@ -126,6 +127,7 @@ test('reads well on a terminal', () => {
   const text = formatExplain(
     explain(plan(), {
       catalog: CATALOG,
+      recipients: ['lead@acme.example', 'directory out'],
       budget: { tokens: 28, waiting: 2, finish: Date.parse('2026-11-16T07:01:00Z') },
       slots: [
         {
@@ -289,7 +291,7 @@ Calls    1 metrics call (section by section 1, metric by metric 1), registry ver
      for a, at most 1 row
 Tokens   1 of the key's budget
 Outputs  csv
-To       nobody: the report has no delivery
+To       (no deliveries)
 Schedule 0 8 * * MON (Europe/Zurich)
          0 9 * * * (Asia/Tokyo)
 Next     2026-11-23T07:00:00.000Z  Mon 08:00 (Europe/Zurich)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Filter } from '../../src/contract/report.ts';
-import { fitFilters, groupsAtMost, partGroups } from '../../src/plan/filters.ts';
+import { maxGroupsOf, splitFilters, splitGroups } from '../../src/plan/filters.ts';
 import { CATALOG } from '../support/reports.ts';
 
 const dimension = (id: string, values: readonly string[]): Catalog['dimensions'][number] => ({
@@ -22,7 +22,7 @@ const only = (id: string, ...values: string[]): Filter => ({
 const without = (id: string, ...values: string[]): Filter => ({ dimension: id, op: 'not_in', values });
 
 describe('the groups there can be', () => {
-  const groups = (ids: string[], ...filters: Filter[]) => groupsAtMost(ids, filters, CATALOGUE);
+  const groups = (ids: string[], ...filters: Filter[]) => maxGroupsOf(ids, filters, CATALOGUE);
 
   test('are every combination of the values, with "no value" where the specification does not name them all', () => {
     expect(groups([])).toBe(1);
@@ -45,51 +45,51 @@ describe('the groups there can be', () => {
 });
 
 describe('filters fitted into a call', () => {
-  const fitted = (most: number, ...filters: Filter[]) => fitFilters(filters, most);
+  const fitted = (most: number, ...filters: Filter[]) => splitFilters(filters, most);
 
   test('stay as they are while they name no more values than a call takes', () => {
     const filters = [only('city', 'zug', 'bern', 'genf'), without('profile.risk', 'low')];
-    expect(fitted(3, ...filters)).toEqual({ variants: [filters], spread: [] });
-    expect(fitted(3)).toEqual({ variants: [[]], spread: [] });
+    expect(fitted(3, ...filters)).toEqual({ filterSets: [filters], splitDimensions: [] });
+    expect(fitted(3)).toEqual({ filterSets: [[]], splitDimensions: [] });
   });
 
   test('leave values out by several filters of one call', () => {
     const risk = only('profile.risk', 'high');
     expect(fitted(3, without('city', ...CITIES.slice(1)), risk)).toEqual({
-      variants: [[without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun'), risk]],
-      spread: [],
+      filterSets: [[without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun'), risk]],
+      splitDimensions: [],
     });
   });
 
   test('are never turned into the others, whatever the catalog lists', () => {
     expect(fitted(3, only('city', ...CITIES))).toEqual({
-      variants: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
+      filterSets: [[only('city', 'zug', 'bern', 'genf')], [only('city', 'chur', 'thun', 'basel')]].map(([filter]) => [
         { ...filter, values: filter?.values.toSorted() },
       ]),
-      spread: ['city'],
+      splitDimensions: ['city'],
     });
-    expect(fitted(3, without('city', ...CITIES)).variants).toEqual([
+    expect(fitted(3, without('city', ...CITIES)).filterSets).toEqual([
       [without('city', 'basel', 'bern', 'chur'), without('city', 'genf', 'thun', 'zug')],
     ]);
   });
 
   test('are spread over several calls where they name too many: each value is in one of them', () => {
     expect(fitted(2, only('city', 'zug', 'bern', 'genf'))).toEqual({
-      variants: [[only('city', 'bern', 'zug')], [only('city', 'genf')]],
-      spread: ['city'],
+      filterSets: [[only('city', 'bern', 'zug')], [only('city', 'genf')]],
+      splitDimensions: ['city'],
     });
   });
 
   test('are asked each with each where several are spread, the others with all', () => {
-    const { variants, spread } = fitted(
+    const { filterSets, splitDimensions } = fitted(
       1,
       only('city', 'zug', 'bern'),
       only('profile.type', 'entity'),
       only('profile.risk', 'low', 'high'),
     );
     const type = only('profile.type', 'entity');
-    expect(spread).toEqual(['city', 'profile.risk']);
-    expect(variants).toEqual(
+    expect(splitDimensions).toEqual(['city', 'profile.risk']);
+    expect(filterSets).toEqual(
       ['zug', 'bern'].flatMap((city) =>
         ['low', 'high'].map((risk) => [only('city', city), type, only('profile.risk', risk)]),
       ),
@@ -99,7 +99,7 @@ describe('filters fitted into a call', () => {
 
 describe('groups parted', () => {
   const part = (ids: string[], most: number, maxValues: number, ...filters: Filter[]) =>
-    partGroups(ids, filters, CATALOGUE, most, maxValues);
+    splitGroups(ids, filters, CATALOGUE, most, maxValues);
 
   test('are one part while they are no more than may be', () => {
     expect(part(['city'], 7, 50, only('profile.risk', 'high'))).toEqual([[only('profile.risk', 'high')]]);

@@ -1,43 +1,51 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisAudit } from '../../src/admin/auth/audit.ts';
-import { runSchema, runView } from '../../src/admin/view.ts';
+import { runSchema, runView } from '../../src/admin/api/schemas.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { catalogSchema } from '../../src/contract/catalog.ts';
-import { deliveryId } from '../../src/deliver/ledger.ts';
-import { redisLedger } from '../../src/deliver/redis-ledger.ts';
-import { redisSentFigures } from '../../src/deliver/sent-figures.ts';
-import { heldCatalog } from '../../src/fetch/catalogs.ts';
-import { redisStore } from '../../src/fetch/redis-store.ts';
-import { redisCursors } from '../../src/queue/cursors.ts';
-import { definitionStore } from '../../src/queue/definition-store.ts';
-import { keysOf } from '../../src/queue/keys.ts';
-import { redisLive } from '../../src/queue/live.ts';
-import { redisLooks } from '../../src/queue/looks.ts';
-import { owedNotices } from '../../src/queue/owed-notices.ts';
-import { redisPauses } from '../../src/queue/pauses.ts';
-import { redisVersions } from '../../src/queue/versions.ts';
-import { readCursor } from '../../src/run/page.ts';
+import { redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
+import { deliveryId } from '../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import { cachedCatalog } from '../../src/fetch/cache/catalog-cache.ts';
+import { redisResponseStore } from '../../src/fetch/cache/redis-response-store.ts';
+import { redisActiveVersions } from '../../src/queue/definitions/active-versions.ts';
+import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
+import { redisLiveProgress } from '../../src/queue/runs/live-progress.ts';
+import { redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
+import { redisPauses } from '../../src/queue/schedules/pauses.ts';
+import { redisScheduleCursors } from '../../src/queue/schedules/schedule-cursors.ts';
+import { redisSchedulerHeartbeats } from '../../src/queue/schedules/scheduler-heartbeat.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
+import { parseRunCursor } from '../../src/run/run-page.ts';
+import { redisAuditLog } from '../../src/services/audit-log.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 import {
+  cases,
   expectCleanPrototypes,
-  gotOrRefused,
   hostileText,
   INHERITED,
-  nearly,
-  nearlyJson,
-  readOrRefused,
-  runs,
+  least,
+  mutatedJson,
+  mutatedText,
+  readOrUndefined,
+  resolveOrUndefined,
   within,
 } from '../support/fuzz.ts';
-import { aBench, anOrder, aReport, type Bench, linesLog } from '../support/queue-bench.ts';
+import {
+  anOrder,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../support/queue-harness.ts';
 import { CATALOG } from '../support/reports.ts';
 
 /** What another version of Docket, or somebody else, has written where ours stood. */
 describe('whatever is read back from Redis, it is what was written, or an error for a person, or as if it were not there', () => {
-  let bench: Bench;
+  let bench: QueueHarness;
   beforeAll(async () => {
-    bench = await aBench();
+    bench = await openQueueHarness();
   });
   afterAll(() => bench.close());
 
@@ -59,8 +67,8 @@ describe('whatever is read back from Redis, it is what was written, or an error 
       await bench.runs.open(order);
       await bench.runs.update(order.id, { state: 'failed', startedAt: 5, finishedAt: 9, error: ERROR });
       const { producer: redis, prefix } = bench;
-      const live = redisLive(redis, { prefix });
-      const keys = keysOf(prefix);
+      const live = redisLiveProgress(redis, { prefix });
+      const keys = redisKeys(prefix);
       const whole = await redis.hgetall(keys.record(order.id));
       const fields = Object.keys(whole);
       let read = 0;
@@ -69,19 +77,19 @@ describe('whatever is read back from Redis, it is what was written, or an error 
         .chain((field) =>
           fc.tuple(
             fc.constant(field),
-            field === 'state' ? nearly(['failed', 'done']) : nearlyJson(JSON.parse(whole[field] ?? ''), 2),
+            field === 'state' ? mutatedText(['failed', 'done']) : mutatedJson(JSON.parse(whole[field] ?? ''), 2),
           ),
         );
       await fc.assert(
-        fc.asyncProperty(broken, nearlyJson(LIVE), async ([field, text], said) => {
+        fc.asyncProperty(broken, mutatedJson(LIVE), async ([field, text], said) => {
           await redis
             .multi()
             .del(keys.record(order.id))
             .hset(keys.record(order.id), { ...whole, [field]: text })
             .set(keys.live(order.id), said)
             .exec();
-          const record = await gotOrRefused(() => bench.runs.get(order.id), { field, text });
-          const news = await gotOrRefused(() => live.read(order.id), { field, text });
+          const record = await resolveOrUndefined(() => bench.runs.get(order.id), { field, text });
+          const news = await resolveOrUndefined(() => live.get(order.id), { field, text });
           expect(news?.record).toEqual(record);
           await bench.runs.list({ org: order.org, limit: 5 });
           expectCleanPrototypes();
@@ -89,9 +97,9 @@ describe('whatever is read back from Redis, it is what was written, or an error 
           read += 1;
           expect(runSchema.safeParse(runView(record)).success || field === 'order', text).toBe(true);
         }),
-        runs(250),
+        cases(250),
       );
-      expect(read).toBeGreaterThan(30);
+      expect(read).toBeGreaterThan(least(30));
     },
     within(4),
   );
@@ -100,9 +108,9 @@ describe('whatever is read back from Redis, it is what was written, or an error 
     'frozen definitions, versions, pauses, notices, looks and the audit log',
     async () => {
       const { producer: redis, prefix } = bench;
-      const keys = keysOf(prefix);
-      const frozen = aReport('weekly', { cron: '0 8 * * MON' });
-      const store = definitionStore(redis, { prefix, keepDays: 30 });
+      const keys = redisKeys(prefix);
+      const frozen = reportDefinition('weekly', { cron: '0 8 * * MON' });
+      const store = definitionStore(redis, { prefix, keepDays: 30, reportSchema: reportFileSchema });
       await store.put(frozen);
       const { digest } = frozen.definition;
       const definition = JSON.parse((await redis.get(keys.definition(digest))) ?? '');
@@ -112,15 +120,15 @@ describe('whatever is read back from Redis, it is what was written, or an error 
         notice: { error: ERROR, since: 1 },
         entry: { event: 'session.closed', at: 1, who: 'ann', why: 'a', org: 'acme' },
       };
-      const log = linesLog();
-      const audit = redisAudit(redis, { prefix, clock: systemClock, log });
+      const log = recordingLog();
+      const audit = redisAuditLog(redis, { prefix, clock: systemClock, log });
       const one = fc.record({
-        definition: nearlyJson(definition, 2),
-        version: nearlyJson(examples.version, 2),
-        pause: nearlyJson(examples.pause, 2),
-        notice: nearlyJson(examples.notice, 2),
-        entry: nearlyJson(examples.entry, 2),
-        look: fc.oneof(nearly(['1790000000000', '']), hostileText(2)),
+        definition: mutatedJson(definition, 2),
+        version: mutatedJson(examples.version, 2),
+        pause: mutatedJson(examples.pause, 2),
+        notice: mutatedJson(examples.notice, 2),
+        entry: mutatedJson(examples.entry, 2),
+        look: fc.oneof(mutatedText(['1790000000000', '']), hostileText(2)),
       });
       await fc.assert(
         fc.asyncProperty(one, async (text) => {
@@ -137,24 +145,24 @@ describe('whatever is read back from Redis, it is what was written, or an error 
             .del(keys.audit)
             .xadd(keys.audit, '*', 'entry', text.entry)
             .exec();
-          const read = await gotOrRefused(() => store.get(digest), text.definition);
+          const read = await resolveOrUndefined(() => store.get(digest), text.definition);
           expect(read === undefined || read.definition.digest === digest).toBe(true);
-          const versions = await redisVersions(redis, { prefix }).read();
+          const versions = await redisActiveVersions(redis, { prefix }).read();
           for (const version of versions.values()) expect(typeof version.digest).toBe('string');
           for (const { since } of await redisPauses(redis, { prefix }).list())
             expect(new Date(since).toISOString()).toBeDefined();
-          const owed = await owedNotices(redis, { prefix }).list();
+          const owed = await redisNoticeOutbox(redis, { prefix }).list();
           // One that is broken keeps no other from being told of.
           expect(owed).toContainEqual({ run: 'good', ...examples.notice });
           for (const { since } of owed) expect(new Date(since).toISOString()).toBeDefined();
-          const look = await redisLooks(redis, { prefix }).last();
+          const look = await redisSchedulerHeartbeats(redis, { prefix }).last();
           if (look !== null) expect(new Date(look.at).toISOString()).toBeDefined();
-          const page = await audit.list({ orgs: '*', house: true, limit: 5 });
+          const page = await audit.list({ orgs: '*', includeGlobal: true, limit: 5 });
           for (const { at } of page.entries) expect(new Date(at).toISOString()).toBeDefined();
           await redis.del(keys.notices);
           expectCleanPrototypes();
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(5),
@@ -175,22 +183,22 @@ describe('whatever is read back from Redis, it is what was written, or an error 
       const place = (await redis.keys(`${prefix}deliveries:*`))[0] ?? '';
       const whole = await redis.hgetall(place);
       const where = { org: 'acme', report: 'weekly', target: '1-email', recipient: 'lead@acme.example' };
-      const figures = redisSentFigures(redis, { prefix });
+      const figures = redisLastSentFigures(redis, { prefix });
       const broken = fc
         .constantFrom(...Object.keys(whole))
         .chain((field) =>
           fc.tuple(
             fc.constant(field),
             field.endsWith(':row')
-              ? nearlyJson(JSON.parse(whole[field] ?? ''), 2)
-              : fc.oneof(nearly([whole[field] ?? '', 'sent', '1']), hostileText(2)),
+              ? mutatedJson(JSON.parse(whole[field] ?? ''), 2)
+              : fc.oneof(mutatedText([whole[field] ?? '', 'sent', '1']), hostileText(2)),
           ),
         );
       await fc.assert(
         fc.asyncProperty(
           broken,
-          nearlyJson({ figures: 'a', run, at: 1 }),
-          nearlyJson({ [run]: { at: 1, over: false } }),
+          mutatedJson({ figures: 'a', run, at: 1 }),
+          mutatedJson({ [run]: { at: 1, over: false } }),
           async ([field, text], sent, open) => {
             const of = JSON.stringify(['1-email', 'lead@acme.example']);
             await redis
@@ -199,14 +207,14 @@ describe('whatever is read back from Redis, it is what was written, or an error 
               .hset(place, { ...whole, [field]: text })
               .hset(`${prefix}figures:{acme/weekly}`, of, sent, `open ${of}`, open)
               .exec();
-            await gotOrRefused(() => ledger.find(id), { field, text });
-            await gotOrRefused(() => ledger.list(run), { field, text });
+            await resolveOrUndefined(() => ledger.find(id), { field, text });
+            await resolveOrUndefined(() => ledger.list(run), { field, text });
             const last = await figures.last(where);
-            expect([typeof last.sent?.figures, typeof last.perhaps]).not.toContain('object');
+            expect([typeof last.sent?.figures, typeof last.uncertainRun]).not.toContain('object');
             expectCleanPrototypes();
           },
         ),
-        runs(250),
+        cases(250),
       );
     },
     within(4),
@@ -217,11 +225,11 @@ describe('whatever is read back from Redis, it is what was written, or an error 
     async () => {
       const { producer: redis, prefix: hash } = bench;
       const prefix = `${hash}:`;
-      const store = redisStore(redis, { prefix, org: 'acme' });
+      const store = redisResponseStore(redis, { prefix, org: 'acme' });
       await fc.assert(
         fc.asyncProperty(
-          nearlyJson({ body: { a: 1 }, correlationId: null, at: 1 }),
-          nearlyJson(CATALOG),
+          mutatedJson({ body: { a: 1 }, correlationId: null, at: 1 }),
+          mutatedJson(CATALOG),
           async (answer, catalog) => {
             await redis
               .multi()
@@ -230,12 +238,12 @@ describe('whatever is read back from Redis, it is what was written, or an error 
               .exec();
             const kept = await store.get('run', 'call');
             expect(kept === undefined || typeof kept.at === 'number').toBe(true);
-            const held = await heldCatalog(redis, prefix, 'key', 'current');
+            const held = await cachedCatalog(redis, prefix, 'key', 'current');
             if (held !== undefined) expect(catalogSchema.safeParse(held).success).toBe(true);
             expectCleanPrototypes();
           },
         ),
-        runs(200),
+        cases(200),
       );
     },
     within(4),
@@ -245,18 +253,18 @@ describe('whatever is read back from Redis, it is what was written, or an error 
     'cursors: one that nobody can read is begun anew, and the others stand',
     async () => {
       const { producer: redis, prefix } = bench;
-      const cursors = redisCursors(redis, { prefix });
-      const key = keysOf(prefix).cursors;
+      const cursors = redisScheduleCursors(redis, { prefix });
+      const key = redisKeys(prefix).cursors;
       await fc.assert(
-        fc.asyncProperty(fc.oneof(nearly(['1790000000000']), hostileText(2)), async (text) => {
+        fc.asyncProperty(fc.oneof(mutatedText(['1790000000000']), hostileText(2)), async (text) => {
           await redis.hset(key, { odd: text, good: 1_790_000_000_000 });
           const [odd, good] = await cursors.read(['odd', 'good']);
           expect(good).toBe(1_790_000_000_000);
           if (odd !== undefined) return void expect(new Date(odd).toISOString()).toBeDefined();
-          expect(await cursors.start(['odd', 'good'], 5)).toEqual(['odd']);
+          expect(await cursors.initialize(['odd', 'good'], 5)).toEqual(['odd']);
           expect(await cursors.read(['odd', 'good'])).toEqual([5, 1_790_000_000_000]);
         }),
-        runs(200),
+        cases(200),
       );
     },
     within(3),
@@ -264,11 +272,15 @@ describe('whatever is read back from Redis, it is what was written, or an error 
 });
 
 test('an error of a code that every object has is of no code of ours', async () => {
-  const bench = await aBench();
+  const bench = await openQueueHarness();
   for (const code of INHERITED) {
     const order = anOrder();
     await bench.runs.open(order);
-    await bench.producer.hset(keysOf(bench.prefix).record(order.id), 'error', JSON.stringify({ code, message: 'x' }));
+    await bench.producer.hset(
+      redisKeys(bench.prefix).record(order.id),
+      'error',
+      JSON.stringify({ code, message: 'x' }),
+    );
     expect(await bench.runs.get(order.id)).toMatchObject({ error: { code: 'internal.defect' } });
   }
   await bench.close();
@@ -278,11 +290,11 @@ test(
   'a cursor of a listing is one of ours or refused',
   () => {
     fc.assert(
-      fc.property(fc.oneof(nearly([`1790000000000-${'a'.repeat(32)}`]), hostileText(3)), (text) => {
-        const read = readOrRefused(() => readCursor(text), text);
+      fc.property(fc.oneof(mutatedText([`1790000000000-${'a'.repeat(32)}`]), hostileText(3)), (text) => {
+        const read = readOrUndefined(() => parseRunCursor(text), text);
         if (read !== undefined) expect(`${read.createdAt}-${read.id}`).toMatch(/^\d+-[0-9a-f]{32}$/);
       }),
-      runs(1_000),
+      cases(1_000),
     );
   },
   within(2),

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { dataset, onboarding, workload } from '../support/dataset.ts';
-import { aDisk } from '../support/disk.ts';
+import { faultyDisk } from '../support/faulty-disk.ts';
 import { useRenderFolder } from '../support/render-folder.ts';
 
 const { folder, render } = useRenderFolder();
@@ -11,7 +11,7 @@ const OUTPUTS = [{ format: 'xlsx' }, { format: 'csv' }] as const;
 test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const)(
   'a disk that says %s while files are made leaves none behind, and the next try makes them',
   async (code) => {
-    const disk = aDisk(onTestFinished);
+    const disk = faultyDisk(onTestFinished);
     disk.here();
     const place = join(await folder(), 'staged');
     await mkdir(place);
@@ -29,12 +29,15 @@ test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const)(
   },
 );
 
-test('an encrypted workbook for which there is no room leaves no readable one behind', async () => {
-  const disk = aDisk(onTestFinished);
+test('an encrypted workbook that does not fit on the disk leaves no readable copy', async () => {
+  const disk = faultyDisk(onTestFinished);
   disk.here();
   const place = await folder();
   disk.breaks('ENOSPC', place);
-  const made = render(dataset([onboarding]), [{ format: 'xlsx' }], { folder: place, password: 'correct horse' });
+  const made = render(dataset([onboarding]), [{ format: 'xlsx' }], {
+    folder: place,
+    secrets: { xlsx: { password: 'correct horse' } },
+  });
   await expect(made).rejects.toMatchObject({ code: 'disk.unavailable' });
   disk.mends();
   expect(await readdir(place)).toEqual([]);

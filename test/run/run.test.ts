@@ -5,20 +5,20 @@ import officeCrypto from 'officecrypto-tool';
 import PostalMime from 'postal-mime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/base/config.ts';
+import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import { composeInline } from '../../src/compose/ports.ts';
-import type { Definition } from '../../src/define/definition.ts';
-import { loadJobs, requireReport } from '../../src/define/load.ts';
-import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
-import { memoryCatalogs, RECENT_CATALOG_MS } from '../../src/fetch/catalogs.ts';
-import type { RunEvent } from '../../src/run/event.ts';
-import { orderRun } from '../../src/run/order.ts';
-import type { RunPorts } from '../../src/run/ports.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import { composeInline } from '../../src/compose/run-ports.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
+import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
+import { memoryCatalogCache, RECENT_CATALOG_MAX_AGE_MS } from '../../src/fetch/cache/catalog-cache.ts';
 import { run } from '../../src/run/run.ts';
+import type { RunPorts } from '../../src/run/run-context.ts';
+import type { RunEvent } from '../../src/run/run-events.ts';
+import { createRunOrder } from '../../src/run/run-order.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
 const WINDOW_MS = 300;
@@ -38,8 +38,8 @@ describe('a run, from definition to receipts', () => {
   afterAll(() => sandbox.close());
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-run-'));
-    mail = await mailCatcher(join(folder, 'mailbox'));
-    const { definition, settings } = requireReport(await loadJobs('jobs'), 'demo/weekly-kpi');
+    mail = await createMailCatcher(join(folder, 'mailbox'));
+    const { definition, settings } = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
     report = { definition, settings: { ...settings, budget: { window: WINDOW_MS / 1000 } } };
     const config = readConfig({
       COMPLIANCE_API_URL: sandbox.url,
@@ -62,7 +62,7 @@ describe('a run, from definition to receipts', () => {
   });
 
   const order = (definition: Definition, deliver = true) =>
-    orderRun({
+    createRunOrder({
       ...report,
       definition,
       trigger: 'schedule',
@@ -277,7 +277,7 @@ describe('a run, from definition to receipts', () => {
 
   test('a group that was made after the catalog was read is asked for, with a new catalog', async () => {
     const clock = manualClock(systemClock.now());
-    const catalogs = memoryCatalogs(clock);
+    const catalogs = memoryCatalogCache(clock);
     const catalogsAsked = () => sandbox.requests().filter(({ path }) => path.endsWith('/analytics/metrics/')).length;
     const before = catalogsAsked();
     const filters = [{ dimension: 'profile.group', op: 'in' as const, values: ['Partners'] }];
@@ -288,7 +288,7 @@ describe('a run, from definition to receipts', () => {
     // The catalog was asked for this instant: nothing newer is to be had.
     expect((await partners()).outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid' } });
     expect(catalogsAsked() - before).toBe(1);
-    clock.advance(RECENT_CATALOG_MS + 1);
+    clock.advance(RECENT_CATALOG_MAX_AGE_MS + 1);
     expect((await partners()).outcome).toMatchObject({ kind: 'done' });
     expect(catalogsAsked() - before).toBe(2);
   });

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 const page = readFileSync('docs/conformance.md', 'utf8');
 const tests = ['test/sandbox', 'test/contract']
-  .flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`))
+  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
+  .filter((path) => path.endsWith('.ts'))
   .map((path) => readFileSync(path, 'utf8'))
   .join('\n');
 

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { request as undici } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
 import { catalogSchema } from '../../src/contract/catalog.ts';
 import { type Fault, parseFault, type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { manualClock } from '../support/manual-clock.ts';

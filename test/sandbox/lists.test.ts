@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { organizationSchema, pageSchema } from '../../src/contract/organization.ts';
-import { PAGE_SIZE } from '../../src/sandbox/page.ts';
+import { PAGE_SIZE } from '../../src/sandbox/pagination.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });

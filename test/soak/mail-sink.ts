@@ -6,26 +6,26 @@ import {
   scriptedSmtp,
 } from '../support/smtp-script.ts';
 
-/** A message whose last byte came to the mail server, which did not refuse it: somebody may read it. */
+/** A message that the mail server received completely and did not refuse. */
 export interface Arrived {
   readonly run: string;
   readonly to: readonly string[];
-  /** Whether the sender was told. */
-  readonly told: boolean;
-  /** As it was before dots were stuffed. */
+  /** Whether it was acknowledged. */
+  readonly acknowledged: boolean;
+  /** Without dot-stuffing. */
   readonly raw: Buffer;
 }
 
 export interface MailSink {
   readonly port: number;
-  /** What the next messages meet, with this probability each; undefined: nothing. */
-  trouble: { readonly probability: number; readonly scripts: readonly SmtpScript[] } | undefined;
+  /** Faults for the next messages, with this probability each. */
+  faults: { readonly probability: number; readonly scripts: readonly SmtpScript[] } | undefined;
   arrived(): readonly Arrived[];
   close(): Promise<void>;
 }
 
-/** Every way in which a mail server fails, at every step of a conversation. */
-export const MAIL_TROUBLES: readonly SmtpScript[] = [
+/** Failures of a mail server at every step of a conversation. */
+export const MAIL_FAULTS: readonly SmtpScript[] = [
   { greeting: { say: '421 4.3.2 Too many connections' } },
   { greeting: 'RST' },
   { EHLO: 'FIN' },
@@ -54,7 +54,7 @@ export async function mailSink(share: () => number): Promise<MailSink> {
   let smtp: ScriptedSmtp | undefined;
   const sink: MailSink = {
     port: 0,
-    trouble: undefined,
+    faults: undefined,
     arrived: () =>
       (smtp?.conversations ?? []).flatMap((talk, index) => {
         const dot = scripts.get(index)?.dot;
@@ -64,9 +64,9 @@ export async function mailSink(share: () => number): Promise<MailSink> {
   };
   smtp = await scriptedSmtp(
     (_, message) => {
-      const { trouble } = sink;
-      const met = trouble !== undefined && share() < trouble.probability;
-      const script = met ? (trouble.scripts[Math.floor(share() * trouble.scripts.length)] ?? {}) : {};
+      const { faults } = sink;
+      const hasFault = faults !== undefined && share() < faults.probability;
+      const script = hasFault ? (faults.scripts[Math.floor(share() * faults.scripts.length)] ?? {}) : {};
       scripts.set(message, script);
       return script;
     },
@@ -80,7 +80,7 @@ function arrivedIn({ commands, body, accepted }: SmtpConversation): Arrived {
   return {
     run: headerOf(raw, 'X-Docket-Run'),
     to: commands.flatMap((line) => /^RCPT TO:<([^>]+)>/i.exec(line)?.[1] ?? []),
-    told: accepted,
+    acknowledged: accepted,
     raw: Buffer.from(raw, 'latin1'),
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DeliveryRow } from '../../src/deliver/ledger.ts';
-import type { RunRecord } from '../../src/run/record.ts';
+import type { DeliveryRow } from '../../src/deliver/ledger/ledger.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { type Facts, overBudget, type RunFacts, reconcile } from './reconcile.ts';
 
 const SLOT = '2026-11-21T08:00:00.000Z';
@@ -52,7 +52,7 @@ const aRun = (change: Partial<RunFacts> = {}): RunFacts => ({
   record: aRecord(),
   rows: [aRow()],
   archive: [],
-  meant: [`mail ${LEAD}`],
+  expected: [`mail ${LEAD}`],
   mails: new Map([[LEAD, 1]]),
   places: {},
   ...change,
@@ -61,12 +61,12 @@ const facts = (change: Partial<Facts> = {}): Facts => ({
   runs: [aRun()],
   due: new Set([`org-00/daily ${SLOT}`]),
   asked: [],
-  strangers: [],
+  misdelivered: [],
   calls: [],
   budget: { calls: 2, windowMs: 1_000 },
   figures: { compared: 2, wrong: [] },
   unmounted: [],
-  letIn: [],
+  started: [],
   leaks: [],
   strays: [],
   jobs: 0,
@@ -89,26 +89,26 @@ test.for<[string, Partial<Facts>, string]>([
   [
     'a slot that nobody opened',
     { due: new Set([`org-00/daily ${SLOT}`, 'org-01/daily x']) },
-    'runs lost: due or asked for, and not on record',
+    'lost runs: due or requested, but not on record',
   ],
-  ['a slot before its time', { due: new Set() }, 'runs that nobody asked for'],
+  ['a slot before its time', { due: new Set() }, 'unexpected runs'],
   ['two runs for one request', { asked: [['a', 'b']] }, 'runs opened twice by one request'],
-  ['a run that goes on', record({ state: 'waiting' }), 'runs that have not ended'],
+  ['a run that goes on', record({ state: 'waiting' }), 'unfinished runs'],
   [
     'a mail that is sent and did not come',
     run({ mails: new Map() }),
-    'deliveries lost: sent by the ledger, and not at the sink',
+    'lost deliveries: sent by the ledger, but not received',
   ],
-  ['a delivery without a row', run({ rows: [], mails: new Map() }), 'deliveries lost: meant, and not in the ledger'],
+  ['a delivery without a row', run({ rows: [], mails: new Map() }), 'lost deliveries: defined, but not in the ledger'],
   [
     'a run that is done before its mail is sent',
     run({ rows: [aRow({ state: 'pending' })], mails: new Map() }),
-    'deliveries of a run that is done, and not sent',
+    'unsent deliveries of done runs',
   ],
   [
     'a notice of a run that is done after all, and that stands as if it were leaving',
     run({ rows: [aRow(), aRow({ target: 'notice', recipient: 'owner@org-00.example', state: 'sending' })] }),
-    'deliveries of a run that is done, and not sent',
+    'unsent deliveries of done runs',
   ],
   ['a mail that came twice', run({ mails: new Map([[LEAD, 2]]) }), 'sent twice'],
   [
@@ -120,23 +120,19 @@ test.for<[string, Partial<Facts>, string]>([
         aRow({ target: 'notice', recipient: 'owner@org-00.example', state: 'unknown', detail: 'x' }),
       ],
     }),
-    'at the sink, and the ledger does not know',
+    'received, but unknown to the ledger',
   ],
-  ['a mail for somebody else', { strangers: ['x'] }, 'at the wrong organization'],
-  ['a figure that is another', { figures: { compared: 1, wrong: ['x'] } }, 'figures that are not the service’s'],
+  ['a mail for somebody else', { misdelivered: ['x'] }, 'received by the wrong organization'],
+  ['a figure that is another', { figures: { compared: 1, wrong: ['x'] } }, 'figures that differ from the service'],
   [
     'three calls in a window of two',
     { calls: [0, 999, 999].map((at) => ({ key: 'k', at })) },
-    'windows over the budget at the server',
+    'rate-limit windows exceeded at the server',
   ],
-  ['a file that is torn', run({ archive: ['x'] }), 'files that are torn or missing'],
-  ['a run that is done and has no files', run({ archive: null }), 'files that are torn or missing'],
-  [
-    'a failure that nobody was told of',
-    record({ state: 'failed' }),
-    'runs that failed or gave up, and nobody was told',
-  ],
-  ['a failure of what passes', record({ state: 'failed' }), 'runs failed by what passes'],
+  ['a file that is torn', run({ archive: ['x'] }), 'damaged or missing files'],
+  ['a run that is done and has no files', run({ archive: null }), 'damaged or missing files'],
+  ['a failure that nobody was told of', record({ state: 'failed' }), 'failed runs without a notice'],
+  ['a failure of what passes', record({ state: 'failed' }), 'runs failed by a transient error'],
   [
     'more than a few that are given up',
     {
@@ -144,16 +140,20 @@ test.for<[string, Partial<Facts>, string]>([
         aRun({ record: aRecord({ state: 'failed', error: { code: 'run.poison', message: 'x', next: 'x' } }) }),
       ),
     },
-    'runs given up because their workers were killed',
+    'runs failed by killed workers',
   ],
   ['a doubt without a reason', run({ rows: [aRow({ state: 'unknown' })] }), 'unknown deliveries without a reason'],
-  ['a file beside the archive', { unmounted: ['x'] }, 'files written where the archive was not mounted'],
-  ['a second deployment', { letIn: ['x'] }, 'second deployments that were let in'],
-  ['a secret in a log', { leaks: ['x'] }, 'secrets in logs, Redis, the archive or what was sent'],
-  ['a stack trace', { strays: ['x'] }, 'stack traces and warnings of a leak on stderr'],
+  ['a file beside the archive', { unmounted: ['x'] }, 'files written to the unmounted archive folder'],
+  ['a second deployment', { started: ['x'] }, 'second deployments that started'],
+  ['a secret in a log', { leaks: ['x'] }, 'secrets in logs, Redis, the archive or deliveries'],
+  ['a stack trace', { strays: ['x'] }, 'stack traces and leak warnings on stderr'],
   ['a job that is left', { jobs: 1 }, 'jobs left in the queue'],
   ['keys without end', { memory: { peakBytes: 1, redisKeys: 10_000, redisBytes: 1 } }, 'keys in Redis'],
-  ['memory without end', { memory: { peakBytes: 2 ** 32, redisKeys: 1, redisBytes: 1 } }, 'bytes of a process at most'],
+  [
+    'memory without end',
+    { memory: { peakBytes: 2 ** 32, redisKeys: 1, redisBytes: 1 } },
+    'peak memory of a process, bytes',
+  ],
   ['no figure looked at', { figures: { compared: 0, wrong: [] } }, 'figures compared with the service'],
   ['nothing done', { runs: [aRun({ record: aRecord({ state: 'cancelled' }) })] }, 'runs done'],
 ])('%s is found', ([, change, what]) => {

@@ -1,67 +1,96 @@
 import type { ErrorCode } from '../../src/base/error.ts';
-import type { DeliveryRow } from '../../src/deliver/ledger.ts';
-import { NOTICE_TARGET } from '../../src/deliver/ledger.ts';
-import { ENDED, type RunRecord } from '../../src/run/record.ts';
+import { type DeliveryRow, NOTICE_TARGET } from '../../src/deliver/ledger/ledger.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../src/run/run-record.ts';
 
-/** What is known of one run: its record and its rows, what its archive says, and what the sinks have. */
+/** A run with its record, its ledger rows, its archive, and what was received. */
 export interface RunFacts {
   readonly record: RunRecord;
   readonly rows: readonly DeliveryRow[];
-  /** Faults of its sealed folder; null when there is none. */
+  /** Problems of its archive folder; null without one. */
   readonly archive: readonly string[] | null;
-  /** Deliveries that its definition asks for, without notices: `mail lead@org-07.example`, `directory`, `s3`. */
-  readonly meant: readonly string[];
-  /** Messages that came to the mail server and were not refused, by mailbox. */
+  /** Deliveries of its definition, without notices: `mail lead@org-07.example`, `directory`, `s3`. */
+  readonly expected: readonly string[];
+  /** Messages that the mail server received and did not refuse, by mailbox. */
   readonly mails: ReadonlyMap<string, number>;
-  /** What is wrong with the files at its folder and in its bucket; empty when each is there whole. */
+  /** Problems of the files in its target folder and bucket. */
   readonly places: Readonly<Partial<Record<'directory' | 's3', readonly string[]>>>;
 }
 
 export interface Facts {
   readonly runs: readonly RunFacts[];
-  /** `org/report slot` of every slot that came due, and of every request that was acknowledged. */
+  /** `org/report slot` of every due slot and every acknowledged request. */
   readonly due: ReadonlySet<string>;
-  /** Runs that one request, asked several times, has opened: each must be one. */
+  /** Run ids by request; one request, even if repeated, must open one run. */
   readonly asked: readonly (readonly string[])[];
-  /** What came to a stranger or holds a foreign word or figure, a line each. */
-  readonly strangers: readonly string[];
-  /** Metrics calls as they came to the service: key and epoch ms, ascending. */
+  /** Deliveries to unknown recipients or with data of another organization. */
+  readonly misdelivered: readonly string[];
+  /** Metrics calls received by the service: key and epoch ms, ascending. */
   readonly calls: readonly { readonly key: string; readonly at: number }[];
   readonly budget: { readonly calls: number; readonly windowMs: number };
-  /** Figures of delivered files that were compared with the service's, and those that differ. */
+  /** Values of delivered files that were compared with the service's, and those that differ. */
   readonly figures: { readonly compared: number; readonly wrong: readonly string[] };
-  /** Files that came to stand where the archive is mounted, while it was not. */
+  /** Files written to the archive folder while it was not mounted. */
   readonly unmounted: readonly string[];
-  /** What second deployments on this Redis did instead of refusing to start. */
-  readonly letIn: readonly string[];
-  /** Secrets in logs, Redis, the archive or what was sent, and lines on stderr that only a defect writes. */
+  /** Second deployments that did not refuse to start, with what they did. */
+  readonly started: readonly string[];
+  /** Secrets in logs, Redis, the archive or deliveries. */
   readonly leaks: readonly string[];
+  /** Lines on stderr that show a defect. */
   readonly strays: readonly string[];
-  /** Jobs that BullMQ still has to do. */
+  /** Jobs left in BullMQ. */
   readonly jobs: number;
   readonly memory: { readonly peakBytes: number; readonly redisKeys: number; readonly redisBytes: number };
 }
 
-/** A line of the table. */
-export interface Verdict {
-  readonly what: string;
+/** The checks of the report, by name. */
+export type CheckName =
+  | 'lost runs: due or requested, but not on record'
+  | 'unexpected runs'
+  | 'runs opened twice by one request'
+  | 'unfinished runs'
+  | 'lost deliveries: sent by the ledger, but not received'
+  | 'lost deliveries: defined, but not in the ledger'
+  | 'unsent deliveries of done runs'
+  | 'sent twice'
+  | 'received, but unknown to the ledger'
+  | 'received by the wrong organization'
+  | 'figures that differ from the service'
+  | 'rate-limit windows exceeded at the server'
+  | 'damaged or missing files'
+  | 'failed runs without a notice'
+  | 'runs failed by a transient error'
+  | 'runs failed by killed workers'
+  | 'unknown deliveries without a reason'
+  | 'files written to the unmounted archive folder'
+  | 'second deployments that started'
+  | 'secrets in logs, Redis, the archive or deliveries'
+  | 'stack traces and leak warnings on stderr'
+  | 'jobs left in the queue'
+  | 'keys in Redis'
+  | 'peak memory of a process, bytes'
+  | 'figures compared with the service'
+  | 'runs done';
+
+/** A line of the report. */
+export interface CheckResult {
+  readonly what: CheckName;
   readonly figure: number;
-  /** The figure may be this at most, or must be at least this. */
+  /** Upper or lower limit of the figure. */
   readonly limit: { readonly most: number } | { readonly least: number };
   readonly ok: boolean;
-  /** What it counted, for a person; the first of many. */
+  /** The first findings. */
   readonly shown: readonly string[];
 }
 
-/** Redis names that belong to no run in particular: schedules, indexes, budgets, catalogs of 40 organizations. */
-const KEYS_BESIDE = 600;
-const KEYS_A_RUN = 7;
-/** Bytes of a process: four runs at a time, and a pool that renders. */
-const PEAK_BYTES = 600 * 1024 * 1024;
+/** Redis keys that belong to no run: schedules, indexes, budgets, catalogs of 40 organizations. */
+const MAX_SHARED_KEYS = 600;
+const MAX_KEYS_PER_RUN = 7;
+/** Four concurrent runs and the render pool. */
+const MAX_PROCESS_BYTES = 600 * 1024 * 1024;
 
-/** Of runs: a worker is killed every five seconds, and three in a row at the same place are taken for the run's doing. */
-const KILLED_SHARE = 0.02;
-/** What a run may fail of: what a mail server refuses for good or leaves open, and killed workers, which are counted apart. */
+/** Share of runs: a worker is killed every five seconds, and three crashes in a row at the same point fail the run. */
+const MAX_KILLED_SHARE = 0.02;
+/** Expected errors of failed runs: permanent or uncertain replies of mail servers, and killed workers, which are counted separately. */
 const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
   'deliver.recipient_refused',
   'deliver.target_refused',
@@ -70,20 +99,20 @@ const FINAL: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 const nameOf = ({ record }: RunFacts): string => `${record.org}/${record.report} ${record.slot}`;
-const sayFailure = (run: RunFacts): string =>
+const formatFailure = (run: RunFacts): string =>
   `${nameOf(run)} run ${run.record.id}: ${run.record.error?.code} ${run.record.error?.message}`;
-const sayRow = ({ org, report, run, target, recipient, state, detail }: DeliveryRow): string =>
+const formatRow = ({ org, report, run, target, recipient, state, detail }: DeliveryRow): string =>
   `${org}/${report} run ${run} ${target} ${recipient}: ${state}${detail === null ? '' : ` (${detail})`}`;
 
-/** Of the same row: what the sinks have of it. Undefined: nobody can count it. */
+/** Number of times a row was received; undefined if unknown. */
 function arrivalsOf(row: DeliveryRow, { mails, places }: RunFacts): number | undefined {
   if (row.recipient.includes('@')) return mails.get(row.recipient) ?? 0;
   const place = row.target.endsWith('s3') ? places.s3 : places.directory;
-  // A file that stands there whole cannot be counted twice.
+  // Files are overwritten, so they count once at most.
   return place === undefined ? undefined : place.length === 0 ? 1 : 0;
 }
 
-/** The most calls of one key that came within less than a window, and how many of its windows had more than the budget. */
+/** Maximum number of calls of a key within a window, and number of windows above the budget. */
 export function overBudget({ calls, budget }: Pick<Facts, 'calls' | 'budget'>): { most: number; over: number } {
   let most = 0;
   let over = 0;
@@ -100,18 +129,18 @@ export function overBudget({ calls, budget }: Pick<Facts, 'calls' | 'budget'>): 
   return { most, over };
 }
 
-/** What was promised, counted: the first lines are what must be nothing. */
-export function reconcile(facts: Facts): Verdict[] {
+/** Evaluates all checks. */
+export function reconcile(facts: Facts): CheckResult[] {
   const { runs } = facts;
   const rows = runs.flatMap((run) => run.rows.map((row) => ({ row, run })));
-  const most = (what: string, shown: readonly string[], limit = 0, figure = shown.length): Verdict => ({
+  const most = (what: CheckName, shown: readonly string[], limit = 0, figure = shown.length): CheckResult => ({
     what,
     figure,
     limit: { most: limit },
     ok: figure <= limit,
     shown: shown.slice(0, 20),
   });
-  const least = (what: string, figure: number, limit: number): Verdict => ({
+  const least = (what: CheckName, figure: number, limit: number): CheckResult => ({
     what,
     figure,
     limit: { least: limit },
@@ -120,8 +149,9 @@ export function reconcile(facts: Facts): Verdict[] {
   });
 
   const opened = new Set(runs.map(nameOf));
-  const told = (run: RunFacts) => run.rows.some(({ target, state }) => target === NOTICE_TARGET && state !== 'pending');
-  const ended = runs.filter(({ record }) => ENDED.has(record.state));
+  const isNotified = (run: RunFacts) =>
+    run.rows.some(({ target, state }) => target === NOTICE_TARGET && state !== 'pending');
+  const ended = runs.filter(({ record }) => TERMINAL_STATES.has(record.state));
   const short = ended.filter(({ record }) => record.state !== 'done');
   const failed = ended.filter(({ record }) => record.state === 'failed');
 
@@ -129,10 +159,10 @@ export function reconcile(facts: Facts): Verdict[] {
   const missing = ended
     .filter(({ record }) => record.state === 'done' || record.state === 'partly_delivered')
     .flatMap((run) => {
-      const have = new Set(run.rows.map((row) => meantBy(row)));
-      return run.meant.filter((one) => !have.has(one)).map((one) => `${nameOf(run)}: no row for ${one}`);
+      const have = new Set(run.rows.map((row) => deliveryName(row)));
+      return run.expected.filter((one) => !have.has(one)).map((one) => `${nameOf(run)}: no row for ${one}`);
     });
-  // What its owner was to hear before it was done after all need not leave any more; nor may it stand as if it were leaving.
+  // A notice need not be sent for a run that is done after all, but it must not stay `sending`.
   const settled = ({ target, state }: DeliveryRow): boolean =>
     state === 'sent' || (target === NOTICE_TARGET && state !== 'sending');
   const undone = rows.filter(({ row, run }) => run.record.state === 'done' && !settled(row));
@@ -145,12 +175,12 @@ export function reconcile(facts: Facts): Verdict[] {
     const known = new Map(run.rows.map((row) => [row.recipient, row.state]));
     return [...run.mails.keys()]
       .filter((to) => !['sent', 'unknown'].includes(known.get(to) ?? ''))
-      .map((to) => `${nameOf(run)}: ${to} has it, the ledger says ${known.get(to) ?? 'nothing'}`);
+      .map((to) => `${nameOf(run)}: received by ${to}, ledger state ${known.get(to) ?? 'none'}`);
   });
   const unknown = rows.filter(({ row }) => row.state === 'unknown');
   const budget = overBudget(facts);
   const torn = runs.flatMap((run) => [
-    ...(run.archive ?? (run.record.state === 'done' ? ['no sealed folder'] : [])).map(
+    ...(run.archive ?? (run.record.state === 'done' ? ['no archive folder'] : [])).map(
       (fault) => `${nameOf(run)}: ${fault}`,
     ),
     ...Object.values(run.places).flatMap((faults) =>
@@ -160,11 +190,11 @@ export function reconcile(facts: Facts): Verdict[] {
 
   return [
     most(
-      'runs lost: due or asked for, and not on record',
+      'lost runs: due or requested, but not on record',
       [...facts.due].filter((name) => !opened.has(name)),
     ),
     most(
-      'runs that nobody asked for',
+      'unexpected runs',
       [...opened].filter((name) => !facts.due.has(name)),
     ),
     most(
@@ -172,63 +202,63 @@ export function reconcile(facts: Facts): Verdict[] {
       facts.asked.filter((ids) => new Set(ids).size > 1).map((ids) => ids.join(', ')),
     ),
     most(
-      'runs that have not ended',
+      'unfinished runs',
       runs
         .filter((run) => !ended.includes(run))
         .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.state}`),
     ),
     most(
-      'deliveries lost: sent by the ledger, and not at the sink',
-      lost.map(({ row }) => sayRow(row)),
+      'lost deliveries: sent by the ledger, but not received',
+      lost.map(({ row }) => formatRow(row)),
     ),
-    most('deliveries lost: meant, and not in the ledger', missing),
+    most('lost deliveries: defined, but not in the ledger', missing),
     most(
-      'deliveries of a run that is done, and not sent',
-      undone.map(({ row }) => sayRow(row)),
+      'unsent deliveries of done runs',
+      undone.map(({ row }) => formatRow(row)),
     ),
     most('sent twice', twice),
-    most('at the sink, and the ledger does not know', unasked),
-    most('at the wrong organization', facts.strangers),
-    most('figures that are not the service’s', facts.figures.wrong),
+    most('received, but unknown to the ledger', unasked),
+    most('received by the wrong organization', facts.misdelivered),
+    most('figures that differ from the service', facts.figures.wrong),
     most(
-      'windows over the budget at the server',
+      'rate-limit windows exceeded at the server',
       budget.over === 0 ? [] : [`at most ${budget.most} calls in a window`],
       0,
       budget.over,
     ),
-    most('files that are torn or missing', torn),
+    most('damaged or missing files', torn),
     most(
-      'runs that failed or gave up, and nobody was told',
+      'failed runs without a notice',
       short
-        .filter((run) => !told(run))
+        .filter((run) => !isNotified(run))
         .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.state} ${run.record.error?.message ?? ''}`),
     ),
-    // All else passes, and sooner than a run gives up.
+    // All other errors are transient, and end before a run fails.
     most(
-      'runs failed by what passes',
-      failed.filter(({ record }) => !FINAL.has(record.error?.code ?? '')).map(sayFailure),
+      'runs failed by a transient error',
+      failed.filter(({ record }) => !FINAL.has(record.error?.code ?? '')).map(formatFailure),
     ),
     most(
-      'runs given up because their workers were killed',
-      failed.filter(({ record }) => record.error?.code === 'run.poison').map(sayFailure),
-      Math.ceil(runs.length * KILLED_SHARE),
+      'runs failed by killed workers',
+      failed.filter(({ record }) => record.error?.code === 'run.poison').map(formatFailure),
+      Math.ceil(runs.length * MAX_KILLED_SHARE),
     ),
     most(
       'unknown deliveries without a reason',
-      unknown.filter(({ row }) => !row.detail).map(({ row }) => sayRow(row)),
+      unknown.filter(({ row }) => !row.detail).map(({ row }) => formatRow(row)),
     ),
-    most('files written where the archive was not mounted', facts.unmounted),
-    most('second deployments that were let in', facts.letIn),
-    most('secrets in logs, Redis, the archive or what was sent', facts.leaks),
-    most('stack traces and warnings of a leak on stderr', facts.strays),
+    most('files written to the unmounted archive folder', facts.unmounted),
+    most('second deployments that started', facts.started),
+    most('secrets in logs, Redis, the archive or deliveries', facts.leaks),
+    most('stack traces and leak warnings on stderr', facts.strays),
     most('jobs left in the queue', [], 0, facts.jobs),
-    most('keys in Redis', [], KEYS_BESIDE + KEYS_A_RUN * runs.length, facts.memory.redisKeys),
-    most('bytes of a process at most', [], PEAK_BYTES, facts.memory.peakBytes),
+    most('keys in Redis', [], MAX_SHARED_KEYS + MAX_KEYS_PER_RUN * runs.length, facts.memory.redisKeys),
+    most('peak memory of a process, bytes', [], MAX_PROCESS_BYTES, facts.memory.peakBytes),
     least('figures compared with the service', facts.figures.compared, 1),
     least('runs done', runs.filter(({ record }) => record.state === 'done').length, Math.ceil(runs.length / 2)),
   ];
 }
 
-/** As `RunFacts.meant` names it. */
-export const meantBy = ({ target, recipient }: Pick<DeliveryRow, 'target' | 'recipient'>): string =>
+/** As in `RunFacts.expected`. */
+export const deliveryName = ({ target, recipient }: Pick<DeliveryRow, 'target' | 'recipient'>): string =>
   recipient.includes('@') ? `mail ${recipient}` : target.endsWith('s3') ? 's3' : 'directory';

@@ -4,15 +4,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
-import { freePort } from '../../src/demo/redis.ts';
-import type { World } from './world.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
+import type { Deployment } from './deployment.ts';
 
-/** How long it may take to refuse, ms: it has to start first, on a machine that is busy. */
-const REFUSES_WITHIN_MS = 30_000;
+/** Limit for the refusal, ms: the process has to start first, on a busy machine. */
+const REFUSAL_TIMEOUT_MS = 30_000;
 
 /**
  * Starts a deployment with an archive and a jobs folder of its own on the world's Redis, which must refuse it.
- * Resolves to what it did instead; undefined when it refused, or met a Redis that was away.
+ * Resolves to what it did instead; undefined if it refused, or if Redis was unreachable.
  */
 export async function secondDeployment({
   main,
@@ -21,7 +21,7 @@ export async function secondDeployment({
   sandbox,
   sink,
   env,
-}: World): Promise<string | undefined> {
+}: Deployment): Promise<string | undefined> {
   const own = join(folder, 'second');
   await mkdir(join(own, 'jobs', 'stranger'), { recursive: true });
   const organization = { name: 'Stranger', org: 101, api_key: { env: 'KEY_ALL' }, timezone: 'UTC' };
@@ -40,17 +40,17 @@ export async function secondDeployment({
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let said = '';
+  let output = '';
   child.stderr.on('data', (piece) => {
-    said = `${said}${piece}`.slice(-4_000);
+    output = `${output}${piece}`.slice(-4_000);
   });
-  const gone = once(child, 'close');
-  const patience = setTimeout(() => child.kill('SIGKILL'), REFUSES_WITHIN_MS);
-  const [code] = await gone;
-  clearTimeout(patience);
-  if (code === null) return `it went on for ${REFUSES_WITHIN_MS / 1_000} s`;
-  // Of anything else that kept it from starting nothing is learnt.
-  return /deployment\.(conflict|mass_removal)|redis\./.test(said)
+  const exited = once(child, 'close');
+  const timeout = setTimeout(() => child.kill('SIGKILL'), REFUSAL_TIMEOUT_MS);
+  const [code] = await exited;
+  clearTimeout(timeout);
+  if (code === null) return `it went on for ${REFUSAL_TIMEOUT_MS / 1_000} s`;
+  // Other start failures prove nothing.
+  return /deployment\.(conflict|mass_removal)|redis\./.test(output)
     ? undefined
-    : `it ended with ${code}: ${said.slice(-500)}`;
+    : `it ended with ${code}: ${output.slice(-500)}`;
 }

@@ -1,30 +1,30 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ENDED } from '../../src/run/record.ts';
-import { draws } from '../../src/sandbox/random.ts';
-import { type Event, rage } from './chaos.ts';
+import { TERMINAL_STATES } from '../../src/run/run-record.ts';
+import { randomSource } from '../../src/sandbox/generator/random.ts';
+import { type Event, runChaos } from './chaos.ts';
+import { openRecordReader, type RecordReader } from './collect-facts.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
-import { type OnRecord, openRecord } from './facts.ts';
-import { type Facts, overBudget, reconcile, type Verdict } from './reconcile.ts';
-import type { TroubleName } from './troubles.ts';
-import { type ArchiveKind, openWorld, type World } from './world.ts';
+import { type ArchiveKind, type Deployment, openDeployment } from './deployment.ts';
+import type { FaultName } from './faults.ts';
+import { type CheckResult, type Facts, overBudget, reconcile } from './reconcile.ts';
 
 /** `soak-report.json`. */
 export interface SoakReport {
   readonly ok: boolean;
   readonly seed: number;
   readonly minutes: number;
-  /** What was run against: Node, and the days by the clocks of the processes. */
+  /** Version of Node, and the time range by the clocks of the processes. */
   readonly node: string;
   readonly from: string;
   readonly to: string;
   readonly seconds: { readonly chaos: number; readonly drain: number; readonly reconcile: number };
   readonly counts: Readonly<{ [what: string]: number }>;
-  readonly verdicts: readonly Verdict[];
-  /** Deliveries that somebody has to decide of, with the reason. */
+  readonly verdicts: readonly CheckResult[];
+  /** Deliveries that wait for a decision, with the reason. */
   readonly unknown: readonly string[];
-  /** Runs that did not reach everybody, with the reason. */
+  /** Runs that are not `done`, with the reason. */
   readonly unfinished: readonly string[];
   readonly events: readonly Event[];
   readonly endings: readonly {
@@ -43,38 +43,38 @@ export interface SoakOptions {
   /** `dist/main.js` of the build. */
   readonly main: string;
   readonly archive?: ArchiveKind;
-  /** These troubles alone, beside clocks that go on; all there are when absent. */
-  readonly only?: readonly TroubleName[];
-  /** How long what is left may take once everything is whole again, ms. */
+  /** These faults only, besides advancing clocks; absent: all. */
+  readonly only?: readonly FaultName[];
+  /** Limit for the remaining runs after all faults are repaired, ms. */
   readonly drainMs?: number;
 }
 
-/** @param say told how it goes on, for a person who waits */
+/** @param onProgress called with progress messages */
 export async function soak(
   { minutes, seed, main, archive = 'directory', only, drainMs = DRAIN_MS }: SoakOptions,
-  say: (line: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<SoakReport> {
-  const draw = draws(seed, 0x50a4);
-  const world = await openWorld(main, draw.fork(1).share, archive);
-  const record = await openRecord(world);
+  const draw = randomSource(seed, 0x50a4);
+  const deployment = await openDeployment(main, draw.fork(1).uniform, archive);
+  const record = await openRecordReader(deployment);
   try {
-    await world.define(1);
-    const from = world.now();
-    for (const each of world.members) each.up();
-    await allReady(world);
-    say(
-      `${world.members.length} processes, ${world.orgs.length} organizations, seed ${seed}: ${minutes} min of trouble`,
+    await deployment.define(1);
+    const from = deployment.now();
+    for (const each of deployment.members) each.up();
+    await allReady(deployment);
+    onProgress(
+      `${deployment.members.length} processes, ${deployment.orgs.length} organizations, seed ${seed}: ${minutes} min of faults`,
     );
     const began = performance.now();
-    const { events, requests } = await rage(world, draw.fork(2), minutes * 60_000, only);
+    const { events, requests } = await runChaos(deployment, draw.fork(2), minutes * 60_000, only);
     const calm = performance.now();
-    say('Everything is whole again; what is left goes on');
-    for (const each of world.members) each.up();
-    await drain(world, record, drainMs, say);
-    const to = world.now();
-    for (const each of world.members) await each.stop();
+    onProgress('All faults are repaired; finishing the remaining runs');
+    for (const each of deployment.members) each.up();
+    await drain(deployment, record, drainMs, onProgress);
+    const to = deployment.now();
+    for (const each of deployment.members) await each.stop();
     const drained = performance.now();
-    say('Reconciling the ledger with the archive and what arrived');
+    onProgress('Reconciling the ledger with the archive and the deliveries');
     const facts = await record.facts(requests, from, to);
     const verdicts = reconcile(facts);
     const seconds = (ms: number) => Math.round(ms / 1000);
@@ -90,7 +90,7 @@ export async function soak(
         drain: seconds(drained - calm),
         reconcile: seconds(performance.now() - drained),
       },
-      counts: countsOf(facts, world, events),
+      counts: countsOf(facts, deployment, events),
       verdicts,
       unknown: facts.runs.flatMap(({ rows }) =>
         rows.flatMap(({ org, report, run, recipient, state, detail }) =>
@@ -101,39 +101,44 @@ export async function soak(
         state === 'done' ? [] : [`${org}/${report} run ${id}: ${state}${error === null ? '' : `, ${error.message}`}`],
       ),
       events,
-      endings: world.members.flatMap(({ name, endings }) => endings.map((ending) => ({ name, ...ending }))),
+      endings: deployment.members.flatMap(({ name, endings }) => endings.map((ending) => ({ name, ...ending }))),
     };
   } finally {
     await record.close();
-    await world.close();
+    await deployment.close();
   }
 }
 
-async function allReady({ members }: World): Promise<void> {
+async function allReady({ members }: Deployment): Promise<void> {
   for (const each of members) while (!(await each.ready())) await sleep(250);
 }
 
-/** Until every run has ended and every slot is open; the clocks go on by quarters of an hour, so that what sleeps wakes. */
-async function drain(world: World, record: OnRecord, drainMs: number, say: (line: string) => void): Promise<void> {
+/** Waits until every run has ended and every slot is open. Advances the clocks by quarters of an hour to wake snoozed runs. */
+async function drain(
+  deployment: Deployment,
+  record: RecordReader,
+  drainMs: number,
+  onProgress: (line: string) => void,
+): Promise<void> {
   const until = performance.now() + drainMs;
   const grid = EVERY_HOURS * 3_600_000;
   for (let turn = 1; performance.now() < until; turn += 1) {
     const runs = await record.runs();
-    const open = runs.filter(({ state }) => !ENDED.has(state));
+    const open = runs.filter(({ state }) => !TERMINAL_STATES.has(state));
     const newest = Math.max(...runs.filter(({ report }) => report === SCHEDULED).map(({ slot }) => Date.parse(slot)));
     const jobs = await record.jobs();
-    if (turn % 5 === 0) say(`  ${runs.length} runs, ${open.length} of them go on`);
-    if (open.length === 0 && jobs === 0 && newest === Math.floor(world.now() / grid) * grid) {
-      // What is owed beside the runs, such as a notice, has its turn within a few looks.
+    if (turn % 5 === 0) onProgress(`  ${runs.length} runs, ${open.length} unfinished`);
+    if (open.length === 0 && jobs === 0 && newest === Math.floor(deployment.now() / grid) * grid) {
+      // Pending notices are sent within a few polls.
       await sleep(3_000);
       return;
     }
-    if (turn % 4 === 0) await world.setClocks(world.clock.offset + 900);
+    if (turn % 4 === 0) await deployment.setClocks(deployment.clock.offset + 900);
     await sleep(2_000);
   }
 }
 
-function countsOf(facts: Facts, world: World, events: readonly Event[]): SoakReport['counts'] {
+function countsOf(facts: Facts, deployment: Deployment, events: readonly Event[]): SoakReport['counts'] {
   const tally = (names: readonly string[]) => {
     const counts: { [name: string]: number } = {};
     for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
@@ -147,40 +152,51 @@ function countsOf(facts: Facts, world: World, events: readonly Event[]): SoakRep
     ...prefixed('runs', tally(facts.runs.map(({ record: { state } }) => state))),
     ...prefixed('deliveries', tally(rows.map(({ state }) => state))),
     'metrics calls': facts.calls.length,
-    'metrics calls of a key in a window at most': overBudget(facts).most,
-    '429s': world.requests.filter(({ status }) => status === 429).length,
+    'maximum metrics calls of a key in a window': overBudget(facts).most,
+    '429s': deployment.requests.filter(({ status }) => status === 429).length,
     'figures compared': facts.figures.compared,
-    'starts of runs': facts.runs.reduce((sum, { record: { starts } }) => sum + starts, 0),
-    disturbances: events.length,
-    'processes killed': world.members.flatMap(({ endings }) => endings).filter(({ why }) => why === 'killed').length,
-    'processes that ended by themselves': world.members
+    'run starts': facts.runs.reduce((sum, { record: { starts } }) => sum + starts, 0),
+    'injected faults': events.length,
+    'processes killed': deployment.members.flatMap(({ endings }) => endings).filter(({ why }) => why === 'killed')
+      .length,
+    'processes that exited by themselves': deployment.members
       .flatMap(({ endings }) => endings)
       .filter(({ why }) => why === 'itself').length,
     'keys in Redis': facts.memory.redisKeys,
     'bytes in Redis': facts.memory.redisBytes,
-    'bytes of a process': facts.memory.peakBytes,
+    'peak memory of a process, bytes': facts.memory.peakBytes,
   };
 }
 
-/** The table, for people. */
-export function tableOf({ verdicts, counts, unknown, unfinished, seconds, ok, seed, from, to }: SoakReport): string {
+/** The report as text. */
+export function formatReport({
+  verdicts,
+  counts,
+  unknown,
+  unfinished,
+  seconds,
+  ok,
+  seed,
+  from,
+  to,
+}: SoakReport): string {
   const figures = Object.entries(counts).map(([what, figure]) => `  ${String(figure).padStart(12)}  ${what}`);
   const judged = verdicts.flatMap(({ what, figure, limit, ok: good, shown }) => [
     `  ${good ? 'ok  ' : 'FAIL'} ${String(figure).padStart(12)}  ${'most' in limit ? '≤' : '≥'} ${String('most' in limit ? limit.most : limit.least).padEnd(10)} ${what}`,
     ...(good ? [] : shown.map((line) => `         ${line}`)),
   ]);
   return [
-    `${from} to ${to} by the clocks of the processes; ${seconds.chaos} s of trouble, ${seconds.drain} s to drain, ${seconds.reconcile} s to reconcile`,
+    `${from} to ${to} by the clocks of the processes; ${seconds.chaos} s of faults, ${seconds.drain} s to drain, ${seconds.reconcile} s to reconcile`,
     ...figures,
     '',
     ...judged,
     '',
     `${unknown.length} deliveries wait for a decision${unknown.length === 0 ? '' : ':'}`,
     ...unknown.map((line) => `  ${line}`),
-    `${unfinished.length} runs did not reach everybody${unfinished.length === 0 ? '' : ', and their owners were told:'}`,
+    `${unfinished.length} runs are not done${unfinished.length === 0 ? '' : '; their owners were notified:'}`,
     ...unfinished.map((line) => `  ${line}`),
     '',
-    ok ? `Nothing was lost, nothing was sent twice. Seed ${seed}.` : `A promise was broken. Again with --seed ${seed}.`,
+    ok ? `All checks passed. Seed ${seed}.` : `A check failed. Repeat with --seed ${seed}.`,
   ].join('\n');
 }
 
@@ -206,7 +222,7 @@ export async function command(args: readonly string[], build: string): Promise<n
   }
   const report = await soak({ minutes, seed, archive, main: values.main }, (line) => console.error(line));
   await writeFile(values.report, `${JSON.stringify(report, null, 2)}\n`);
-  console.log(tableOf(report));
-  console.log(`All of it is in ${values.report}.`);
+  console.log(formatReport(report));
+  console.log(`Full report: ${values.report}`);
   return report.ok ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import { validate } from '@readme/openapi-parser';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
-import type { Admin } from '../../src/admin/app.ts';
+import type { AdminApp } from '../../src/admin/hono-env.ts';
 
 const responseSchema = z.looseObject({ content: z.record(z.string(), z.unknown()).default({}) });
 const operationSchema = z.looseObject({
@@ -36,7 +36,7 @@ export interface ApiContract {
 }
 
 /** Reads the document as a client would, and whether it is one. */
-export async function contractOf(app: Admin): Promise<ApiContract> {
+export async function contractOf(app: AdminApp): Promise<ApiContract> {
   const text = await (await app.request('/openapi.json')).text();
   const verdict = await validate(JSON.parse(text));
   if (!verdict.valid) throw new Error(JSON.stringify(verdict.errors));

@@ -1,14 +1,13 @@
 import { appendFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readArchivePlace } from '../../src/base/archive-place.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { secretSource } from '../../src/base/secret.ts';
-import type { Archive, Sealed } from '../../src/deliver/archive.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import { s3Shelf } from '../../src/deliver/s3-shelf.ts';
-import { isPaper, type Shelf } from '../../src/deliver/shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import type { Archive, PublishedRun } from '../../src/deliver/archive/archive.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import { type ArchiveStorage, isMetadataFile } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
+import { s3Storage } from '../../src/deliver/archive/storage/s3-storage.ts';
 import { folderFor, ORDER, sealedRun } from './delivery-case.ts';
 import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from './s3-server.ts';
 
@@ -21,18 +20,18 @@ export const STORE_ENV = { ARCHIVE_ID: ACCESS_KEY_ID, ARCHIVE_SECRET: SECRET_ACC
 export const archiveUrl = ({ url, bucket }: Pick<S3Server, 'url' | 'bucket'>, staging: string, more = ''): string =>
   `s3://${bucket}/kept/here?endpoint=${url}&access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET&staging=${staging}${more}`;
 
-export function bucketShelf(url: string, silenceMs?: number): Shelf {
-  const place = readArchivePlace(url);
+export function bucketShelf(url: string, silenceMs?: number): ArchiveStorage {
+  const place = parseArchiveUrl(url);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
-  return s3Shelf(place, secretSource(STORE_ENV), silenceMs);
+  return s3Storage(place, secretSource(STORE_ENV), silenceMs);
 }
 
 /** An archive to test, whatever it stands on, and hands to damage it with. */
 export interface TestArchive {
   readonly archive: Archive;
-  readonly shelf: Shelf;
+  readonly shelf: ArchiveStorage;
   /** Whoever comes after: another process over the same archive, on another machine where that is possible. */
-  readonly another: (clock?: Clock) => Promise<{ archive: Archive; shelf: Shelf }>;
+  readonly another: (clock?: Clock) => Promise<{ archive: Archive; shelf: ArchiveStorage }>;
   /** A folder for what a test makes. */
   readonly root: string;
   /** Everything of the archive, as paths or keys from its root. */
@@ -54,8 +53,8 @@ async function inDirectory(onEnd: OnEnd, clock: Clock = systemClock): Promise<Te
   const base = join(root, 'archive');
   const at = (name: string) => join(base, PATH, name);
   const open = (given = clock) => {
-    const shelf = directoryShelf(base);
-    return { shelf, archive: shelfArchive(shelf, given) };
+    const shelf = directoryStorage(base);
+    return { shelf, archive: createArchive(shelf, given) };
   };
   return {
     ...open(),
@@ -84,14 +83,14 @@ async function inBucket(onEnd: OnEnd, clock: Clock = systemClock): Promise<TestA
   const open = async (given: Clock, staging: string) => {
     const shelf = bucketShelf(archiveUrl(store, staging));
     onEnd(async () => shelf.close());
-    return { shelf, archive: shelfArchive(shelf, given) };
+    return { shelf, archive: createArchive(shelf, given) };
   };
   const staging = join(root, 'staging');
   const keyOf = (name: string): string => {
     const run = `kept/here/${PATH}/`;
     const manifest = store.objects.get(`${run}manifest.json`)?.bytes.toString() ?? '{}';
     const stored = /"stored": "([0-9a-f]+)"/.exec(manifest)?.[1];
-    return name === 'manifest.json' || isPaper(name) ? `${run}${name}` : `${run}${stored}/${name}`;
+    return name === 'manifest.json' || isMetadataFile(name) ? `${run}${name}` : `${run}${stored}/${name}`;
   };
   const write = async (name: string, text: string): Promise<void> => {
     store.objects.set(keyOf(name), { bytes: Buffer.from(text), headers: {} });
@@ -118,5 +117,5 @@ export const ARCHIVES: readonly (readonly [string, typeof inDirectory])[] = [
 ];
 
 /** A sealed run with a workbook and a CSV file. */
-export const sealIn = async ({ archive, root }: Pick<TestArchive, 'archive' | 'root'>): Promise<Sealed> =>
-  (await sealedRun(root, undefined, archive)).sealed;
+export const sealIn = async ({ archive, root }: Pick<TestArchive, 'archive' | 'root'>): Promise<PublishedRun> =>
+  (await sealedRun(root, undefined, archive)).published;

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { SteadyClock } from '../../src/base/clock.ts';
-import { luaScript } from '../../src/base/lua.ts';
-import type { Budget, BudgetLimits, TellBudget } from '../../src/fetch/budget.ts';
-import { memoryBudget } from '../../src/fetch/memory-budget.ts';
-import { budgetScript, redisBudget } from '../../src/fetch/redis-budget.ts';
+import type { Budget, BudgetLimits, OnBudgetEvent } from '../../src/fetch/rate-limit/budget.ts';
+import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
+import { budgetScript, redisBudget } from '../../src/fetch/rate-limit/redis-budget.ts';
+import { luaScript } from '../../src/redis/script.ts';
 
-export interface BudgetBench {
+export interface BudgetHarness {
   /** @param limits read anew at each step */
-  budget(limits: BudgetLimits, clock: SteadyClock, tell?: TellBudget): Budget;
+  budget(limits: BudgetLimits, clock: SteadyClock, tell?: OnBudgetEvent): Budget;
   close(): Promise<void>;
 }
 
-export const memoryBench = async (): Promise<BudgetBench> => ({
+export const memoryBudgetHarness = async (): Promise<BudgetHarness> => ({
   budget: (limits, clock, tell) =>
     memoryBudget({
       get calls() {
@@ -22,17 +22,17 @@ export const memoryBench = async (): Promise<BudgetBench> => ({
         return limits.windowMs;
       },
       clock,
-      ...(tell && { tell }),
+      ...(tell && { onEvent: tell }),
     }),
   close: async () => {},
 });
 
 /** The production script but for the one line that reads Redis's clock: here it reads a key that the test sets. */
-export const redisBench = async (url: string): Promise<BudgetBench> => {
+export const redisBudgetHarness = async (url: string): Promise<BudgetHarness> => {
   const redis = new Redis(url);
   const prefixes: string[] = [];
   return {
-    budget: (limits, clock, tell) => {
+    budget: (limits, clock, onEvent) => {
       const prefix = `budget-test:${randomUUID()}:`;
       prefixes.push(prefix);
       const { lua } = budgetScript();
@@ -49,7 +49,7 @@ export const redisBench = async (url: string): Promise<BudgetBench> => {
         prefix,
         clock,
         script,
-        ...(tell && { tell }),
+        ...(onEvent && { onEvent }),
       });
       const tick = async () => {
         // Its own clock, which nobody steps; `line-time.test.ts` does.
@@ -64,12 +64,12 @@ export const redisBench = async (url: string): Promise<BudgetBench> => {
         };
       return {
         limits: budget.limits,
-        ask: after(budget.ask),
-        replied: after(budget.replied),
-        unsent: after(budget.unsent),
-        leave: after(budget.leave),
-        block: after(budget.block),
-        look: after(budget.look),
+        acquire: after(budget.acquire),
+        complete: after(budget.complete),
+        release: after(budget.release),
+        cancel: after(budget.cancel),
+        penalize: after(budget.penalize),
+        inspect: after(budget.inspect),
       };
     },
     close: async () => {

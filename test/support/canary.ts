@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import type { Redis } from 'ioredis';
 import PostalMime from 'postal-mime';
-import type { Behaviour } from './hostile-server.ts';
-import { json } from './hostile-server.ts';
+import { type Behaviour, json } from './hostile-server.ts';
 
 /** A word that stands in everything of one organization and nowhere else; none is a part of another. */
 export const canaryOf = (n: number): string => `zq${String(n).padStart(2, '0')}canary`;

@@ -4,11 +4,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { vi } from 'vitest';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
+import { waitFor } from './wait-for.ts';
 
 const SLOTS = 16_384;
-const TAKES_MS = 30_000;
+const POLL = { timeoutMs: 30_000, intervalMs: 50 };
 const DURABLE = ['save ""', 'appendonly yes', 'appendfsync always', 'maxmemory-policy noeviction'];
 
 /** A server of a cluster, or of a Sentinel group, that a test may kill. */
@@ -50,16 +50,14 @@ export async function testCluster({ replicas = 0 }: { readonly replicas?: number
     await first.client.call('CLUSTER', 'MEET', '127.0.0.1', String(port), bus);
   }
   const settled = () =>
-    vi.waitFor(
+    waitFor(
+      'the nodes to know each other',
       async () => {
-        for (const { client } of nodes) {
-          const info = String(await client.call('CLUSTER', 'INFO'));
-          if (!info.includes('cluster_state:ok') || !info.includes(`cluster_known_nodes:${nodes.length}`)) {
-            throw new Error(info);
-          }
-        }
+        const infos = await Promise.all(nodes.map(async ({ client }) => String(await client.call('CLUSTER', 'INFO'))));
+        const known = `cluster_known_nodes:${nodes.length}`;
+        return infos.every((info) => info.includes('cluster_state:ok') && info.includes(known));
       },
-      { timeout: TAKES_MS, interval: 50 },
+      POLL,
     );
   await settled();
   for (const [index, { client }] of nodes.slice(3).entries()) {
@@ -112,7 +110,8 @@ export async function sentinelGroup(): Promise<SentinelGroup> {
       ),
     ),
   );
-  await vi.waitFor(
+  await waitFor(
+    'the Sentinels to know each other',
     async () => {
       for (const { client } of sentinels) {
         const [others, replicas] = await Promise.all([
@@ -120,11 +119,12 @@ export async function sentinelGroup(): Promise<SentinelGroup> {
           client.call('SENTINEL', 'REPLICAS', 'mymaster'),
         ]);
         if (!(Array.isArray(others) && others.length === 2 && Array.isArray(replicas) && replicas.length === 1)) {
-          throw new Error('the Sentinels do not know each other yet');
+          return false;
         }
       }
+      return true;
     },
-    { timeout: TAKES_MS, interval: 50 },
+    POLL,
   );
   return {
     url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/mymaster`,
@@ -160,10 +160,9 @@ async function startNode(root: string, lines: readonly string[], mode: readonly 
   };
 }
 
-const linked = (replica: Redis): Promise<void> =>
-  vi.waitFor(
-    async () => {
-      if (!(await replica.info('replication')).includes('master_link_status:up')) throw new Error('no link yet');
-    },
-    { timeout: TAKES_MS, interval: 50 },
+const linked = (replica: Redis): Promise<true> =>
+  waitFor(
+    'the replica to be linked',
+    async () => (await replica.info('replication')).includes('master_link_status:up'),
+    POLL,
   );

@@ -116,12 +116,12 @@ export function dataset(tables: readonly Table[], change: Partial<Dataset> = {})
 
 const truncated: TableNote = {
   code: 'truncated',
-  says: { id: 'cut', of: { rows: 5000 } },
+  message: { id: 'cut', of: { rows: 5000 } },
   incomplete: true,
 };
 const stale: TableNote = {
   code: 'stale',
-  says: { id: 'computed_long_ago', of: { at: AS_OF, timezone: PERIOD.timezone } },
+  message: { id: 'computed_long_ago', of: { at: AS_OF, timezone: PERIOD.timezone } },
   incomplete: true,
 };
 
@@ -218,7 +218,11 @@ export function nastyDataset(): Dataset {
     ),
     notes: [
       truncated,
-      { code: 'unknown_unit', says: { id: 'unknown_unit', of: { label: 'Exposure', unit: 'chf' } }, incomplete: false },
+      {
+        code: 'unknown_unit',
+        message: { id: 'unknown_unit', of: { label: 'Exposure', unit: 'chf' } },
+        incomplete: false,
+      },
     ],
   });
   const durations = (id: string, values: readonly (number | null)[]) =>

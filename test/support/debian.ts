@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
+const APT_LOCK = '/tmp/docket-tests-apt.lock';
 
 /**
  * The path of a program, installed from the distribution's package when it is missing. A machine where that is not
@@ -17,8 +18,9 @@ export async function program(name: string, debianPackage: string): Promise<stri
   if (there !== undefined) return there;
   const environment = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 64 * 1024 * 1024 };
   try {
-    await run('apt-get', ['update'], environment);
-    await run('apt-get', ['install', '-y', '--no-install-recommends', debianPackage], environment);
+    // One at a time: apt refuses a second one, and another test file may be installing.
+    await run('flock', [APT_LOCK, 'apt-get', 'update'], environment);
+    await run('flock', [APT_LOCK, 'apt-get', 'install', '-y', '--no-install-recommends', debianPackage], environment);
   } catch (cause) {
     throw new Error(
       `${name} is needed: run \`apt-get install ${debianPackage}\` as root, or your system's equivalent`,

@@ -1,16 +1,16 @@
 // A worker in miniature, as users run it (dist/): delivers a sealed run, and is killed by the kernel where it is told.
 import { Redis } from 'ioredis';
-import { readArchivePlace } from '../../dist/base/archive-place.js';
 import { systemClock } from '../../dist/base/clock.js';
-import { Secret, secretSource } from '../../dist/base/secret.js';
+import { parseArchiveUrl } from '../../dist/base/config/archive-url.js';
+import { Secret, secretSource } from '../../dist/base/secrets/secret.js';
+import { createArchive } from '../../dist/deliver/archive/create-archive.js';
+import { directoryStorage } from '../../dist/deliver/archive/storage/directory-storage.js';
+import { s3Storage } from '../../dist/deliver/archive/storage/s3-storage.js';
 import { deliver } from '../../dist/deliver/deliver.js';
-import { directoryShelf } from '../../dist/deliver/directory-shelf.js';
-import { smtpMailer } from '../../dist/deliver/mailer.js';
-import { redisLedger } from '../../dist/deliver/redis-ledger.js';
-import { s3Shelf } from '../../dist/deliver/s3-shelf.js';
-import { redisSentFigures } from '../../dist/deliver/sent-figures.js';
-import { shelfArchive } from '../../dist/deliver/shelf-archive.js';
-import { remembering } from '../../dist/run/remember.js';
+import { redisLastSentFigures } from '../../dist/deliver/last-sent-figures.js';
+import { redisLedger } from '../../dist/deliver/ledger/redis-ledger.js';
+import { smtpMailer } from '../../dist/deliver/targets/email/smtp/smtp-mailer.js';
+import { deliverAndRecordFigures } from '../../dist/run/previous-figures.js';
 
 const told = JSON.parse(process.argv[2]);
 const { archive: url, smtp, redis: redisUrl, prefix, kill, order, definition, settings, remembered = {} } = told;
@@ -33,22 +33,22 @@ const guard = (port) =>
   });
 
 const redis = new Redis(redisUrl);
-const place = readArchivePlace(url);
-const shelf = place.kind === 's3' ? s3Shelf(place, secretSource(process.env)) : directoryShelf(place.folder);
-const archive = shelfArchive(shelf, systemClock);
+const place = parseArchiveUrl(url);
+const shelf = place.kind === 's3' ? s3Storage(place, secretSource(process.env)) : directoryStorage(place.folder);
+const archive = createArchive(shelf, systemClock);
 const mailer = smtpMailer(new Secret(smtp));
-const sealed = await archive.find(order);
+const published = await archive.find(order);
 const ledger = guard(redisLedger(redis, { prefix, ttlDays: 1 }));
 // Figures and conditions, where later runs shall know of them.
-const manifest = { ...sealed.manifest, ...remembered };
-const memory = { sentFigures: guard(redisSentFigures(redis, { prefix })), ledger, clock: systemClock };
-const { receipts } = await remembering(manifest, memory, () =>
+const manifest = { ...published.manifest, ...remembered };
+const memory = { sentFigures: guard(redisLastSentFigures(redis, { prefix })), ledger, clock: systemClock };
+const { receipts } = await deliverAndRecordFigures(manifest, memory, () =>
   deliver({
     order,
     definition,
     settings,
     secrets: secretSource(process.env),
-    sealed,
+    published,
     mail: { mailer: guard(mailer), from: 'reports@docket.example' },
     ledger,
     archive: guard(archive),

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { secretSource } from '../../src/base/secret.ts';
-import type { Definition } from '../../src/define/definition.ts';
-import { reportFileSchema } from '../../src/define/definition.ts';
-import type { OrgSettings } from '../../src/define/org.ts';
-import type { S3Spec, SftpSpec, WebhookSpec } from '../../src/define/target.ts';
-import type { Archive, Manifest, Sealed } from '../../src/deliver/archive.ts';
-import { directoryArchive } from '../../src/deliver/directory-archive.ts';
-import type { Artifact, MailBody } from '../../src/render/artifact.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
+import type { Archive, Manifest, PublishedRun } from '../../src/deliver/archive/archive.ts';
+import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
+import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
+import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
+import { type Artifact, artifactKind, type MailBody } from '../../src/render/artifact.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
 
@@ -105,7 +107,7 @@ export async function writeArtifact(folder: string, name: string, content: strin
   return {
     name,
     format,
-    mediaType: 'application/octet-stream',
+    ...artifactKind({ format }),
     path,
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
@@ -127,9 +129,9 @@ export async function sealedRun(
     'queue.csv': 'alerts\r\n3\r\n',
   },
   archive: Archive = directoryArchive(join(root, 'archive')),
-): Promise<{ archive: Archive; sealed: Sealed }> {
+): Promise<{ archive: Archive; published: PublishedRun }> {
   const staged = await archive.stage(RUN);
   const artifacts: Artifact[] = [];
   for (const [name, content] of Object.entries(files)) artifacts.push(await writeArtifact(staged, name, content));
-  return { archive, sealed: await archive.seal(staged, manifestOf(artifacts), artifacts, MAIL) };
+  return { archive, published: await archive.publish(staged, manifestOf(artifacts), artifacts, MAIL) };
 }

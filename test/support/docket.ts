@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { keptStderr } from './kept-stderr.ts';
-import { PLANTED } from './secret-scan.ts';
+import { builtMain } from './built-main.ts';
+import { captureStderr } from './capture-stderr.ts';
+import { PLANTED_SECRETS } from './secret-scan.ts';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-
-export interface Ended {
+export interface CliResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -24,9 +22,9 @@ export async function docket(
     /** When this comes about, Ctrl-C is pressed. */
     readonly stopAt?: Promise<unknown>;
   } = {},
-): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
+): Promise<CliResult> {
+  const child = spawn(process.execPath, [builtMain(), ...args], {
+    env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -36,7 +34,7 @@ export async function docket(
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
   });
-  keptStderr(child.stderr)
+  captureStderr(child.stderr)
     .setEncoding('utf8')
     .on('data', (text: string) => {
       stderr += text;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { canaryService } from './canary.ts';
-import { encodingsOf } from './echoes.ts';
+import { encodingsOf } from './secret-encodings.ts';
 
 /** A peer of Docket that repeats what it was told, and where it is. */
 export interface EchoingPeer {

@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/demo/redis.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
 import { faketimeRedisEnv, libfaketime } from './libfaketime.ts';
 
 export interface FaketimeRedis {
@@ -14,8 +14,12 @@ export interface FaketimeRedis {
   close(): Promise<void>;
 }
 
-/** A server of a test's own whose wall clock, and nothing else, can be stepped while it runs. */
-export async function faketimeRedis(): Promise<FaketimeRedis> {
+/**
+ * A server of a test's own whose wall clock, and nothing else, can be stepped while it runs.
+ * @param snapshot what it begins with, as `dump.rdb` has it; a key that has expired by its clock is left out
+ * @param seconds its clock at first, from the machine's
+ */
+export async function faketimeRedis(snapshot?: Buffer, seconds = 0): Promise<FaketimeRedis> {
   const preload = await libfaketime();
   const folder = await mkdtemp(join(tmpdir(), 'docket-test-faketime-'));
   const file = join(folder, 'clock');
@@ -24,7 +28,8 @@ export async function faketimeRedis(): Promise<FaketimeRedis> {
     await writeFile(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}`);
     await rename(`${file}.new`, file);
   };
-  await setClock(0);
+  await setClock(seconds);
+  if (snapshot !== undefined) await writeFile(join(folder, 'dump.rdb'), snapshot);
   const port = await freePort();
   const server: ChildProcess = spawn(
     'redis-server',

@@ -2,32 +2,34 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { silentLog } from '../../src/base/log.ts';
-import { type MailCatcher, mailCatcher } from '../../src/demo/mail-catcher.ts';
-import { freePort } from '../../src/demo/redis.ts';
-import { openRedis } from '../../src/queue/connection.ts';
-import { DEFAULT_PREFIX } from '../../src/queue/keys.ts';
-import { redisRunStore } from '../../src/queue/run-store.ts';
-import type { RunRecord } from '../../src/run/record.ts';
+import { freePort } from '../../src/demo/local-redis.ts';
+import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
+import { redisRunStore } from '../../src/queue/runs/run-store.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { keptStderr } from './kept-stderr.ts';
+import { builtMain } from './built-main.ts';
+import { captureStderr } from './capture-stderr.ts';
 import { libfaketime } from './libfaketime.ts';
 import { type RestartableRedis, restartableRedis } from './restartable-redis.ts';
-import { PLANTED } from './secret-scan.ts';
+import { PLANTED_SECRETS } from './secret-scan.ts';
+import { waitFor } from './wait-for.ts';
 
 const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
-export type Line = z.infer<typeof lineSchema>;
+export type MemberLine = z.infer<typeof lineSchema>;
 
 /** A `docket start` in a process and a clock of its own. */
 export interface Member {
   readonly process: ChildProcess;
-  readonly lines: readonly Line[];
+  readonly lines: readonly MemberLine[];
   /** Resolves with the first line of its log like this, past or to come; rejects when it exits before. */
-  logged(wanted: (line: Line) => boolean): Promise<Line>;
+  logged(wanted: (line: MemberLine) => boolean): Promise<MemberLine>;
   /** Its clock from now on: an offset such as `-3d`, `+90` (seconds) or `+0`. */
   setClock(offset: string): Promise<void>;
   /** Until `/readyz` says that every role does its work. */
@@ -59,19 +61,19 @@ export interface Fleet {
 }
 type Env = Readonly<Record<string, string>>;
 
-/** Between two looks at what other processes do, ms. */
-const LOOK_MS = 100;
+/** The end-to-end tests' own time limits end what hangs. */
+const POLL = { timeoutMs: 600_000, intervalMs: 100 };
 
 /** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
 export async function fleet(files: Readonly<Record<string, string>>): Promise<Fleet> {
-  const main = resolve('dist/main.js');
+  const main = builtMain();
   const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
   const preload = await libfaketime();
   const redis = await restartableRedis();
   const sandbox = await startSandbox();
-  const mail = await mailCatcher(join(folder, 'mailbox'));
+  const mail = await createMailCatcher(join(folder, 'mailbox'));
   const client = await openRedis(redis.url, 'worker', silentLog);
-  const store = redisRunStore(client, { prefix: DEFAULT_PREFIX, keepDays: 90 });
+  const store = redisRunStore(client, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
   const members = new Set<Member>();
 
   const write: Fleet['write'] = async (some) => {
@@ -97,7 +99,7 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
         cwd: folder,
         env: {
           PATH: process.env.PATH ?? '',
-          ...PLANTED,
+          ...PLANTED_SECRETS,
           LD_PRELOAD: preload,
           FAKETIME_TIMESTAMP_FILE: time,
           FAKETIME_NO_CACHE: '1',
@@ -120,11 +122,15 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
       return member;
     },
     until: async (wanted) => {
-      for (;;) {
-        const found = await runs();
-        if (wanted(found)) return found;
-        await pause();
-      }
+      const found = await waitFor(
+        'the runs to be as wanted',
+        async () => {
+          const all = await runs();
+          return wanted(all) ? all : undefined;
+        },
+        POLL,
+      );
+      return found;
     },
     mails: () =>
       Promise.all(
@@ -147,14 +153,12 @@ export async function fleet(files: Readonly<Record<string, string>>): Promise<Fl
   };
 }
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-
 function memberOf(child: ChildProcess, url: string, time: string): Member {
-  const lines: Line[] = [];
+  const lines: MemberLine[] = [];
   const looks = new Set<() => void>();
   const gone = once(child, 'exit');
   if (child.stderr !== null) {
-    createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
+    createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
       // Node may say something itself.
       const line = text.startsWith('{') ? lineSchema.safeParse(JSON.parse(text)).data : undefined;
       lines.push(line ?? { msg: text });
@@ -178,11 +182,11 @@ function memberOf(child: ChildProcess, url: string, time: string): Member {
       }),
     setClock: (offset) => writeFile(time, offset),
     ready: async () => {
-      for (;;) {
-        const { status } = await fetch(`${url}/readyz`).catch(() => ({ status: 0 }));
-        if (status === 200) return;
-        await pause();
-      }
+      await waitFor(
+        `${url} to be ready`,
+        async () => (await fetch(`${url}/readyz`).catch(() => ({ status: 0 }))).status === 200,
+        POLL,
+      );
     },
     end: async (signal) => {
       child.kill(signal);

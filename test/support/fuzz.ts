@@ -1,23 +1,30 @@
 import fc from 'fast-check';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { DocketError, ERRORS } from '../../src/base/error.ts';
 
-const TIMES = Math.max(1, Number(process.env.FUZZ_RUNS ?? 1) || 1);
+const FACTOR = Math.max(1, Number(process.env.FUZZ_RUNS ?? 1) || 1);
+const SHARE = inject('fuzzShare') ?? 1;
 
-/** The same inputs every day, so that a change is judged by the change; a night looks for new ones. */
+/** The same inputs each time, so that a failure comes from the change; `FUZZ_RUNS` draws new ones. */
 const SEED = 20_261_121;
 
-/** Runs of a fuzz test: few enough for every day, `FUZZ_RUNS` times as many for a night, with other inputs each time. */
-export const runs = (each: number): { readonly numRuns: number; readonly seed?: number } =>
-  TIMES === 1 ? { numRuns: each, seed: SEED } : { numRuns: Math.ceil(each * TIMES) };
-/** Ms for a test of so many seconds on a machine with nothing else to do. */
-export const within = (seconds: number): number => seconds * 15_000 * TIMES;
+/** Cases of a property or fuzz test: a tenth in the fast tier, `FUZZ_RUNS` times as many where it is set. */
+export const cases = (count: number): { readonly numRuns: number; readonly seed?: number } => ({
+  numRuns: Math.ceil(count * FACTOR * SHARE),
+  ...(FACTOR === 1 ? { seed: SEED } : {}),
+});
+/** Whether all cases are drawn. The fast tier draws too few to meet each kind of value. */
+export const ALL_CASES = SHARE >= 1;
+/** The least count of a kind of cases that a test must have met, or else it has shown nothing. */
+export const least = (count: number): number => (ALL_CASES ? count : -1);
+/** Time limit of a test in ms, from the seconds it takes on an idle machine. */
+export const within = (seconds: number): number => seconds * 15_000 * FACTOR;
 
 /** A sentence for a person: no stack, no name of a class of ours or the language's, no object printed by accident. */
 const NO_SENTENCE = /\n\s+at \S+ \(|\[object \w+\]|\bundefined is not|is not a function|Cannot read propert/;
 
 /** An error that a person may meet: of the table, in words, and as JSON the same again. */
-export function expectForPeople(thrown: unknown, context?: unknown): asserts thrown is DocketError {
+export function assertDocketError(thrown: unknown, context?: unknown): asserts thrown is DocketError {
   if (!(thrown instanceof DocketError)) throw new Error(`no DocketError for ${show(context)}`, { cause: thrown });
   expect(Object.hasOwn(ERRORS, thrown.code), thrown.code).toBe(true);
   // What we did not foresee is a defect, and fuzzing is to find it.
@@ -36,20 +43,20 @@ const show = (value: unknown): string => {
 };
 
 /** What is read, or undefined for an error that a person may meet. Anything else that is thrown is a fault of ours. */
-export function readOrRefused<T>(read: () => T, context?: unknown): T | undefined {
+export function readOrUndefined<T>(read: () => T, context?: unknown): T | undefined {
   try {
     return read();
   } catch (thrown) {
-    expectForPeople(thrown, context);
+    assertDocketError(thrown, context);
     return undefined;
   }
 }
 
-export async function gotOrRefused<T>(read: () => Promise<T>, context?: unknown): Promise<T | undefined> {
+export async function resolveOrUndefined<T>(read: () => Promise<T>, context?: unknown): Promise<T | undefined> {
   try {
     return await read();
   } catch (thrown) {
-    expectForPeople(thrown, context);
+    assertDocketError(thrown, context);
     return undefined;
   }
 }
@@ -68,7 +75,7 @@ export function expectCleanPrototypes(): void {
 export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'] as const;
 
 /** Texts that break parsers, files, mails, spreadsheets and terminals. */
-export const TEETH = [
+export const HOSTILE_FRAGMENTS = [
   ...['', ' ', '\t', '\n', '\r', '\r\n', '\0', '\u0007', '\u000b', '\u001b[2J', '\u007f', '\u0085', '\u009b'],
   ...['\u00a0', '\u200b', '\u200f', '\u2028', '\u202e', '\u2066', '\ufeff', '\ufffe', '\uffff', '\ud800', '\udc00'],
   ...['=cmd|', "=1+1'", '+', '-', '@', '＝', ';=', '"', "'", ',', ';', '""', '`', '\\', '/', '..', '../', 'CON', '~'],
@@ -112,7 +119,7 @@ export const hostileText = (most = 6): fc.Arbitrary<string> =>
   fc
     .array(
       fc.oneof(
-        { weight: 3, arbitrary: fc.constantFrom(...TEETH) },
+        { weight: 3, arbitrary: fc.constantFrom(...HOSTILE_FRAGMENTS) },
         { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
         { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
       ),
@@ -121,7 +128,7 @@ export const hostileText = (most = 6): fc.Arbitrary<string> =>
     .map((parts) => parts.join(''));
 
 /** A valid text with a few places changed: what a person mistypes, and what stands one character beside the grammar. */
-export const nearly = (examples: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> =>
+export const mutatedText = (examples: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> =>
   fc
     .tuple(
       fc.constantFrom(...examples),
@@ -129,7 +136,7 @@ export const nearly = (examples: readonly string[], words: readonly string[] = [
         fc.tuple(
           fc.nat(),
           fc.nat({ max: 4 }),
-          fc.oneof(fc.constantFrom(...TEETH, ...words, ...words), fc.string({ maxLength: 3 })),
+          fc.oneof(fc.constantFrom(...HOSTILE_FRAGMENTS, ...words, ...words), fc.string({ maxLength: 3 })),
         ),
         {
           maxLength: 3,
@@ -178,7 +185,7 @@ const change: fc.Arbitrary<Change> = fc.record({
 });
 
 /** A JSON document near a valid one, as text: it holds also what `JSON.stringify` would never write. */
-export const nearlyJson = (example: unknown, most = 3): fc.Arbitrary<string> =>
+export const mutatedJson = (example: unknown, most = 3): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 12, arbitrary: fc.array(change, { maxLength: most }).map((changes) => written(example, changes)) },
     // Cut off, doubled, with something behind it, or none at all.

@@ -1,8 +1,8 @@
 // Docket's own thread of definitions, but for a text that says it is hostile: that one never ends.
-import { serveTasks } from '../../dist/base/serve-tasks.js';
-import { answerTask } from '../../dist/compose/definition-tasks.js';
+import { serveTasks } from '../../src/base/task-thread.ts';
+import { handleTask } from '../../src/services/definitions/definition-tasks.ts';
 
 serveTasks((task) => {
   for (; task.text.includes('# endless'); );
-  return answerTask(task);
+  return handleTask(task);
 });

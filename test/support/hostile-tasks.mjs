@@ -1,5 +1,5 @@
 // A thread whose tasks say what they do: answer, throw, never end, or take all memory there is.
-import { serveTasks } from '../../dist/base/serve-tasks.js';
+import { serveTasks } from '../../src/base/task-thread.ts';
 
 const kept = [];
 const deeper = (depth) => deeper(depth + 1) + 1;

@@ -1,7 +1,7 @@
 import { type ReportResponse, reportResponseSchema } from '../../src/contract/report.ts';
 import { buildSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 
-export interface Asked {
+export interface SandboxReply {
   readonly status: number;
   readonly headers: Headers;
   /** JSON where it is, else text. */
@@ -16,7 +16,11 @@ export function inProcessSandbox(options: SandboxOptions = {}) {
     if (found === undefined) throw new Error(`no key ${label}`);
     return found.text;
   };
-  const send = async (method: string, path: string, init: RequestInit & { key?: string } = {}): Promise<Asked> => {
+  const send = async (
+    method: string,
+    path: string,
+    init: RequestInit & { key?: string } = {},
+  ): Promise<SandboxReply> => {
     const { key = 'all', ...rest } = init;
     const headers = new Headers({ Authorization: `Api-Key ${keyOf(key)}`, ...Object(rest.headers) });
     const response = await sandbox.app.request(`http://sandbox.test${path}`, { ...rest, method, headers });
@@ -24,7 +28,7 @@ export function inProcessSandbox(options: SandboxOptions = {}) {
     const json = response.headers.get('Content-Type')?.includes('json') ?? false;
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
   };
-  const report = (body: unknown, more: { org?: number | string; key?: string } = {}): Promise<Asked> =>
+  const report = (body: unknown, more: { org?: number | string; key?: string } = {}): Promise<SandboxReply> =>
     send('POST', `/api/orgs/${more.org ?? 101}/analytics/report/`, {
       body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' },

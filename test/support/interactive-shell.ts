@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { builtMain } from './built-main.ts';
 
 /** The environment of a shell that finds the built program as `docket`; `close` takes it away again. */
 export async function withDocketOnPath() {
   const bin = await mkdtemp(join(tmpdir(), 'docket-bin-'));
-  await writeFile(join(bin, 'docket'), `#!/bin/sh\nexec '${process.execPath}' '${resolve('dist/main.js')}' "$@"\n`);
+  await writeFile(join(bin, 'docket'), `#!/bin/sh\nexec '${process.execPath}' '${builtMain()}' "$@"\n`);
   await chmod(join(bin, 'docket'), 0o755);
   const env = { PATH: `${bin}:${process.env.PATH ?? ''}`, TERM: 'xterm', HOME: bin };
   return { bin, env, close: () => rm(bin, { recursive: true, force: true }) };

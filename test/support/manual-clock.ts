@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { SteadyClock } from '../../src/base/clock.ts';
 
 export interface ManualClock extends SteadyClock {
@@ -58,4 +59,18 @@ export function manualClock(start: number): ManualClock {
         ? Promise.resolve()
         : new Promise((tell) => (told = [...told, { ms, tell }])),
   };
+}
+
+/** Moves the clock by `stepMs` each time something sleeps by it, until the work is done. */
+export async function advanceUntil<Value>(clock: ManualClock, work: Promise<Value>, stepMs: number): Promise<Value> {
+  let over = false;
+  const ended = work.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    await Promise.race([clock.slept(), ended.catch(() => {})]);
+    clock.advance(stepMs);
+    await setImmediate();
+  }
+  return ended;
 }

@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
-import type { Access } from '../../src/admin/access.ts';
-import { knowClient, limitForms } from '../../src/admin/auth/client.ts';
+import type { Access } from '../../src/admin/access/access.ts';
+import { limitFormSize, resolveClient } from '../../src/admin/auth/client.ts';
 import { securityHeaders } from '../../src/admin/auth/headers.ts';
 import { redisSessions } from '../../src/admin/auth/sessions.ts';
-import { judgeBy, type Principal, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import type { Env } from '../../src/admin/env.ts';
-import { addPage } from '../../src/admin/page/app.tsx';
+import { createTokenVerifier, type Principal, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import type { Env } from '../../src/admin/hono-env.ts';
+import { addPage } from '../../src/admin/page/page.tsx';
 import { problemOf } from '../../src/admin/problem.ts';
 import { toDocketError } from '../../src/base/error.ts';
-import type { RedisClient } from '../../src/base/redis-client.ts';
+import type { RedisClient } from '../../src/redis/client.ts';
 import { NO_AUDIT } from './admin.ts';
-import { aDoor } from './door.ts';
+import { cookieClient } from './authenticated-app.ts';
 import { manualClock } from './manual-clock.ts';
-import { aBrowser } from './open-door.ts';
+import { aDoor } from './page-auth.ts';
 import { NOW, sampleAccess } from './page-data.ts';
-import { linesLog } from './queue-bench.ts';
+import { recordingLog } from './queue-harness.ts';
 
 /** The page behind a real door and real sessions, over the sample's data; `change` says what somebody may see and do. */
 export function openPage(
@@ -23,15 +23,15 @@ export function openPage(
   change: (principal: Principal) => Partial<Access> = () => ({}),
 ) {
   const clock = manualClock(NOW);
-  const log = linesLog();
+  const log = recordingLog();
   const base = aDoor([], { clock, log });
-  const tokens = judgeBy(
+  const tokens = createTokenVerifier(
     async () => entries,
     () => clock.now(),
   );
-  const sessions = redisSessions({ redis, prefix, tokens, guesses: base.guesses, audit: NO_AUDIT, clock });
+  const sessions = redisSessions({ redis, prefix, tokens, loginThrottle: base.loginThrottle, audit: NO_AUDIT, clock });
   const app = new Hono<Env>();
-  app.use(securityHeaders(), knowClient(base), limitForms());
+  app.use(securityHeaders(), resolveClient(base), limitFormSize());
   addPage(app, {
     sessions,
     limit: base.limit,
@@ -41,7 +41,7 @@ export function openPage(
   app.onError((thrown) => problemOf(toDocketError(thrown)));
 
   const visit = async (token: string) => {
-    const browser = aBrowser({ app });
+    const browser = cookieClient({ app });
     const answer = await browser.send('POST', '/sign-in', { body: { token } });
     const csrf = /name="csrf" value="([^"]+)"/.exec(await (await browser.send('GET', '/')).text())?.[1] ?? '';
     return {

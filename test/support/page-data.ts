@@ -1,19 +1,12 @@
-import type {
-  Access,
-  BudgetEntry,
-  FileEntry,
-  HeldPack,
-  OrganizationEntry,
-  ReportDetail,
-  RunLive,
-  RunNews,
-  SlotEntry,
-} from '../../src/admin/access.ts';
+import type { Access, HeldRun, OrganizationEntry, ReportDetail, SlotEntry } from '../../src/admin/access/access.ts';
 import type { Principal } from '../../src/admin/auth/tokens.ts';
-import { resolvePeriod } from '../../src/define/period.ts';
-import type { DeliveryRow } from '../../src/queue/decisions.ts';
-import type { Pause } from '../../src/queue/pauses.ts';
-import type { RunRecord, RunState } from '../../src/run/record.ts';
+import { resolvePeriod } from '../../src/definitions/periods/period.ts';
+import type { Pause } from '../../src/queue/schedules/pauses.ts';
+import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
+import type { RunRecord, RunState } from '../../src/run/run-record.ts';
+import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
+import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
+import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');
@@ -76,7 +69,7 @@ export const running = runOf('running', 'running', {
   timings: { plan: 420 },
   files: [],
 });
-export const live: RunLive = {
+export const live: LiveProgress = {
   stage: 'fetch',
   done: 57,
   of: 132,
@@ -222,7 +215,7 @@ export const files: readonly FileEntry[] = [
   { name: 'mail.html', kind: 'mail', type: 'text/html', bytes: null, sha256: null },
 ];
 
-export const heldPack: HeldPack = {
+export const heldPack: HeldRun = {
   missing: [
     { section: 'onboarding', title: 'Onboarding', code: 'truncated', text: '12 of 30 countries are shown.' },
     { section: 'alerts', title: null, code: 'missing', text: 'No figures for 14 November.' },
@@ -242,7 +235,7 @@ export const heldPack: HeldPack = {
 
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
-  const newsOf = (record: RunRecord): RunNews => ({ record, live: record.state === 'running' ? live : null });
+  const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
   const find = (id: string): RunRecord => {
     const found = runs.find((run) => run.id === id);
     if (found === undefined) throw new Error(`no run ${id}`);
@@ -298,14 +291,14 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     files: async () => files,
     preview: none,
-    heldPack: async (id) => (find(id).state === 'held' ? heldPack : null),
+    heldRun: async (id) => (find(id).state === 'held' ? heldPack : null),
     delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,
     resolve: none,
     pauses: async () => [pause],
     pause: none,
     resume: none,
     budgets: async () => ({
-      lines: [
+      budgets: [
         budget,
         {
           ...budget,

@@ -1,20 +1,22 @@
 // A process of its own, as `docket start` is one: it runs the built queue with a fake executor, and is killed by tests.
 // Arguments: the Redis URL, the prefix, what it does, and until which file is there. It tells its parent by messages.
+
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../dist/base/clock.js';
 import { silentLog } from '../../dist/base/log.js';
 import { done } from '../../dist/base/outcome.js';
 import { attempt } from '../../dist/deliver/attempt.js';
-import { deliveryId } from '../../dist/deliver/ledger.js';
-import { redisLedger } from '../../dist/deliver/redis-ledger.js';
-import { openRedis } from '../../dist/queue/connection.js';
-import { redisCursors } from '../../dist/queue/cursors.js';
-import { definitionStore } from '../../dist/queue/definition-store.js';
-import { openDue } from '../../dist/queue/due.js';
-import { runQueue } from '../../dist/queue/jobs.js';
-import { redisRunStore } from '../../dist/queue/run-store.js';
-import { trigger } from '../../dist/queue/trigger.js';
-import { startWorker } from '../../dist/queue/worker.js';
+import { deliveryId } from '../../dist/deliver/ledger/ledger.js';
+import { redisLedger } from '../../dist/deliver/ledger/redis-ledger.js';
+import { definitionStore } from '../../dist/queue/definitions/definition-store.js';
+import { runQueue } from '../../dist/queue/jobs/run-queue.js';
+import { startWorker } from '../../dist/queue/jobs/worker.js';
+import { redisRunStore } from '../../dist/queue/runs/run-store.js';
+import { openDueSlots } from '../../dist/queue/schedules/open-due-slots.js';
+import { redisScheduleCursors } from '../../dist/queue/schedules/schedule-cursors.js';
+import { openRedis } from '../../dist/redis/connection.js';
+import { reportFileSchema } from '../../dist/services/definitions/built-in-kinds.js';
+import { triggerRun } from '../../dist/services/runs/trigger-run.js';
 
 const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);
@@ -22,14 +24,14 @@ const runs = redisRunStore(producer, { prefix, keepDays: 40 });
 const tell = (message) => process.send(message);
 
 if (role === 'opens') {
-  const definitions = definitionStore(producer, { prefix, keepDays: 30 });
+  const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
   const queue = runQueue(producer, { prefix });
   process.on('message', async ({ now, reports }) => {
     const clock = { ...systemClock, now: () => now };
     const ports = { runs, definitions, queue, clock, log: silentLog };
-    const due = await openDue(reports, {
-      cursors: redisCursors(producer, { prefix }),
-      trigger: (request) => trigger(request, ports),
+    const due = await openDueSlots(reports, {
+      cursors: redisScheduleCursors(producer, { prefix }),
+      trigger: (request) => triggerRun(request, ports),
       runs,
       clock,
       log: silentLog,
@@ -102,8 +104,8 @@ if (role === 'opens') {
     clock: systemClock,
     log: silentLog,
     concurrency: 2,
-    maxLost: 2,
-    lock: { durationMs: 600, checkMs: 300 },
+    maxCrashes: 2,
+    lock: { durationMs: 600, stalledIntervalMs: 300 },
   });
   let stopping = false;
   process.once('disconnect', () => {

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import type { Output } from '../../src/define/definition.ts';
+import type { Output } from '../../src/definitions/schema/kinds.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import type { Artifact } from '../../src/render/artifact.ts';
-import { type RenderOptions, renderFiles } from '../../src/render/files.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
+import { type RenderOptions, renderFiles } from '../../src/render/render-files.ts';
 import { MADE_AT } from './dataset.ts';
 
 /** Makes a report's files in private folders that are gone after each test. */
@@ -31,7 +32,7 @@ export function useRenderFolder() {
     dataset: Dataset,
     outputs: readonly Output[],
     change: Partial<RenderOptions> = {},
-  ): Promise<Artifact[]> => renderFiles(dataset, outputs, await options(change));
+  ): Promise<Artifact[]> => renderFiles(dataset, outputs, FORMATS, await options(change));
   return { folder, options, render };
 }
 

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { Catalog } from '../../src/contract/catalog.ts';
-import { type Definition, reportFileSchema, type Section } from '../../src/define/definition.ts';
-import { type OrgSettings, orgFileSchema } from '../../src/define/org.ts';
-import type { Period } from '../../src/define/period.ts';
+import type { Period } from '../../src/definitions/periods/period.ts';
+import { type OrgSettings, orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
+import type { Definition, Section } from '../../src/definitions/schema/report-definition.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export type SectionInput = NonNullable<z.input<typeof reportFileSchema>['sections']>[number];
 

@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { keptStderr } from './kept-stderr.ts';
-import { PLANTED } from './secret-scan.ts';
-
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+import { builtMain } from './built-main.ts';
+import { captureStderr } from './capture-stderr.ts';
+import { PLANTED_SECRETS } from './secret-scan.ts';
 
 const lineSchema = z.looseObject({
   msg: z.string(),
@@ -21,8 +19,10 @@ export interface RunningProcess {
   readonly lines: readonly LoggedLine[];
   /** The first line of its log, whether it was written already or comes yet, that is wanted. */
   logged(wanted: (line: LoggedLine) => boolean): Promise<LoggedLine>;
-  /** Lets it stop in its own time. */
-  stop(): Promise<void>;
+  /** SIGHUP. */
+  reload(): void;
+  /** SIGTERM; resolves with the exit code and the signal that ended it. */
+  stop(): Promise<readonly unknown[]>;
   kill(): Promise<void>;
   /** Keeps its connections and does nothing, until it is thawed. */
   freeze(): void;
@@ -35,8 +35,8 @@ export function startDocket(
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
   listen: (line: LoggedLine) => void = () => {},
 ): RunningProcess {
-  const child: ChildProcess = spawn(process.execPath, [MAIN, 'start', ...args], {
-    env: { PATH: process.env.PATH ?? '', ...PLANTED, ...env },
+  const child: ChildProcess = spawn(process.execPath, [builtMain(), 'start', ...args], {
+    env: { PATH: process.env.PATH ?? '', ...PLANTED_SECRETS, ...env },
     cwd,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -48,7 +48,7 @@ export function startDocket(
     readonly reject: (reason: Error) => void;
   }[] = [];
   if (child.stderr === null) throw new Error('no stderr');
-  createInterface({ input: keptStderr(child.stderr) }).on('line', (text) => {
+  createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
     const line = lineSchema.parse(JSON.parse(text));
     lines.push(line);
     for (const waiter of waiting) if (waiter.wanted(line)) waiter.resolve(line);
@@ -58,9 +58,9 @@ export function startDocket(
     const last = JSON.stringify(lines.slice(-3));
     for (const { reject } of waiting) reject(new Error(`It ended without a word of it; its last: ${last}`));
   });
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
+  const end = async (signal: NodeJS.Signals): Promise<unknown[]> => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-    await exited;
+    return exited;
   };
   return {
     lines,
@@ -70,8 +70,9 @@ export function startDocket(
         if (found === undefined) waiting.push({ wanted, resolve, reject });
         else resolve(found);
       }),
+    reload: () => void child.kill('SIGHUP'),
     stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
+    kill: async () => void (await end('SIGKILL')),
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
   };

@@ -2,12 +2,12 @@ import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { issueKeys } from '../../src/sandbox/keys.ts';
+import { issueKeys } from '../../src/sandbox/api-keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
 import { SECRET_ACCESS_KEY } from './s3-keys.ts';
 
 /** Stands in the environment of every process that the tests start, under a name that none of them reads. */
-export const PLANTED = { PLANTED_SECRET: 'hunter2-planted-5ecret' } as const;
+export const PLANTED_SECRETS = { PLANTED_SECRET: 'hunter2-planted-5ecret' } as const;
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 

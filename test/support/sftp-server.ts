@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import ssh2, { type SFTPWrapper } from 'ssh2';
-import { fingerprintOf } from '../../src/define/host-key.ts';
+import { fingerprintOf } from '../../src/deliver/targets/sftp/host-key.ts';
 
 export type SftpStep = 'open' | 'write' | 'read' | 'close' | 'stat' | 'list' | 'rename' | 'remove' | 'mkdir';
 

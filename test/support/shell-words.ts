@@ -2,7 +2,7 @@
  * The command of an example as a shell would hand it over: variables before it, a pipe, a redirection and what stands behind two spaces
  * (a word on what it does) left out.
  */
-export function wordsOf(example: string): string[] {
+export function shellWords(example: string): string[] {
   const command = example
     .replace(/ {2,}\S.*$/, '')
     .replace(/ \|.*$/, '')

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
-import { Secret } from '../../src/base/secret.ts';
-import type { Sealed } from '../../src/deliver/archive.ts';
-import { chainedRuns } from '../../src/deliver/chained-runs.ts';
-import { directoryShelf } from '../../src/deliver/directory-shelf.ts';
-import type { Shelf } from '../../src/deliver/shelf.ts';
-import { shelfArchive } from '../../src/deliver/shelf-archive.ts';
-import { makeSigningKey, readPublicKeys, readSigningKey } from '../../src/deliver/signing-key.ts';
+import { Secret } from '../../src/base/secrets/secret.ts';
+import type { PublishedRun } from '../../src/deliver/archive/archive.ts';
+import { runChain } from '../../src/deliver/archive/chain/run-chain.ts';
+import { generateSigningKey, parsePublicKeys, parseSigningKey } from '../../src/deliver/archive/chain/signing-key.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import type { ArchiveStorage } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { MAIL, manifestOf, writeArtifact } from './delivery-case.ts';
 
 const DAY = 86_400_000;
@@ -18,13 +18,13 @@ export const MAILED = '1'.repeat(32);
 export const TOLD = '2'.repeat(32);
 export const BEGAN = Date.UTC(2026, 10, 16, 7, 1);
 
-export const keyFrom = (pem: string) => readSigningKey(new Secret(pem), 'test');
+export const keyFrom = (pem: string) => parseSigningKey(new Secret(pem), 'test');
 export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** A shelf over which everything is signed with this key. */
-export function signedOver(shelf: Shelf, pem: string, clock: Clock) {
-  const signing = chainedRuns(shelf, async () => keyFrom(pem), clock);
-  return { signing, archive: shelfArchive(shelf, clock, signing) };
+export function signedOver(shelf: ArchiveStorage, pem: string, clock: Clock) {
+  const signing = runChain(shelf, async () => keyFrom(pem), clock);
+  return { signing, archive: createArchive(shelf, clock, signing) };
 }
 type Signed = ReturnType<typeof signedOver>;
 
@@ -34,18 +34,23 @@ export async function sealRun(
   run: string,
   at: number,
   org = 'acme',
-): Promise<Sealed> {
+): Promise<PublishedRun> {
   const staged = await archive.stage(run);
   const artifacts = [
     await writeArtifact(staged, 'KPIs.xlsx', `workbook of ${run}`),
     await writeArtifact(staged, 'queue.csv', `alerts\r\n${run}\r\n`),
   ];
   const manifest = { ...manifestOf(artifacts, run), org, made_at: new Date(at).toISOString() };
-  return archive.seal(staged, manifest, artifacts, MAIL);
+  return archive.publish(staged, manifest, artifacts, MAIL);
 }
 
 /** Two attempts at an e-mail with a decision in between, a webhook, receipts before and after, a release. */
-export async function deliverRun({ archive }: Signed, sealed: Sealed, at: number, released = false): Promise<void> {
+export async function deliverRun(
+  { archive }: Signed,
+  sealed: PublishedRun,
+  at: number,
+  released = false,
+): Promise<void> {
   const { run } = sealed.manifest;
   const receipt = { target: '0-email', recipient: 'a@acme.example', detail: '250 Ok', messageId: '<a@acme.example>' };
   const keep = async (
@@ -55,19 +60,19 @@ export async function deliverRun({ archive }: Signed, sealed: Sealed, at: number
     kind: 'eml' | 'json',
     state: 'sent' | 'unknown',
   ) => {
-    const message = await archive.keepMessage(sealed, delivery, Buffer.from(body), kind);
+    const message = await archive.putMessage(sealed, delivery, Buffer.from(body), kind);
     const attempt = { delivery, target: kind === 'eml' ? '0-email' : '1-webhook', epoch, detail: null, at, message };
-    await archive.keepAttempt(sealed, { ...attempt, state: 'sending' });
-    await archive.keepAttempt(sealed, { ...attempt, state });
+    await archive.putAttempt(sealed, { ...attempt, state: 'sending' });
+    await archive.putAttempt(sealed, { ...attempt, state });
   };
   await keep(MAILED, 1, `Subject: first of ${run}\r\n\r\n1`, 'eml', 'unknown');
-  await archive.keepReceipts(sealed, [{ ...receipt, delivery: MAILED, state: 'unknown' }]);
+  await archive.putReceipts(sealed, [{ ...receipt, delivery: MAILED, state: 'unknown' }]);
   const decision = { to: 'pending', by: 'ada', reason: 'it is not there', at } as const;
-  await archive.keepAttempt(sealed, { delivery: MAILED, epoch: 2, state: 'pending', detail: null, at, decision });
+  await archive.putAttempt(sealed, { delivery: MAILED, epoch: 2, state: 'pending', detail: null, at, decision });
   await keep(MAILED, 3, `Subject: second of ${run}\r\n\r\n2`, 'eml', 'sent');
   await keep(TOLD, 1, JSON.stringify({ run }), 'json', 'sent');
-  if (released) await archive.keepRelease(sealed, { by: 'ada', reason: 'known gap', at });
-  await archive.keepReceipts(sealed, [{ ...receipt, delivery: MAILED, state: 'sent' }]);
+  if (released) await archive.putRelease(sealed, { by: 'ada', reason: 'known gap', at });
+  await archive.putReceipts(sealed, [{ ...receipt, delivery: MAILED, state: 'sent' }]);
 }
 
 /**
@@ -77,8 +82,8 @@ export async function deliverRun({ archive }: Signed, sealed: Sealed, at: number
 export async function signedArchive(root: string) {
   let now = BEGAN;
   const clock: Clock = { now: () => (now += 1000), sleep: async () => {} };
-  const shelf = directoryShelf(join(root, 'archive'));
-  const first = makeSigningKey();
+  const shelf = directoryStorage(join(root, 'archive'));
+  const first = generateSigningKey();
   const signed = signedOver(shelf, first.pem, clock);
   await deliverRun(signed, await sealRun(signed, RUNS.a, now + 500), now, true);
   await deliverRun(signed, await sealRun(signed, RUNS.b, now + 500), now);
@@ -88,10 +93,10 @@ export async function signedArchive(root: string) {
   now += DAY;
   await signed.signing.checkpoint('acme');
   await signed.signing.checkpoint('globex');
-  await signed.signing.removed(gone, 'removed', 'kept for a day');
-  await shelf.remove(gone);
+  await signed.signing.recordRemoval(gone, 'removed', 'kept for a day');
+  await shelf.delete(gone);
   now += DAY;
-  const second = makeSigningKey(keyFrom(first.pem));
+  const second = generateSigningKey(keyFrom(first.pem));
   const later = signedOver(shelf, second.pem, clock);
   await deliverRun(later, await sealRun(later, RUNS.last, now + 500), now);
   await later.signing.checkpoint('globex');
@@ -99,13 +104,13 @@ export async function signedArchive(root: string) {
   // The owner may be told after the checkpoint.
   const sealed = await later.archive.peek({ id: RUNS.last, org: 'acme', report: 'weekly-kpi' });
   if (sealed === undefined || checkpoint === undefined) throw new Error('not sealed');
-  await later.archive.keepReceipts(sealed, []);
+  await later.archive.putReceipts(sealed, []);
   // The newest public key alone: it vouches for what stands before its own entries.
   const [newest = ''] = second.publicPem.split(/(?<=-----END PUBLIC KEY-----\n)/);
   return {
     shelf,
     base: join(root, 'archive'),
-    keys: readPublicKeys(newest, 'newest'),
+    keys: parsePublicKeys(newest, 'newest'),
     checkpoint: checkpoint.text,
     firstKey: keyFrom(first.pem),
     secondKey: keyFrom(second.pem),

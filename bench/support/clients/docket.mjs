@@ -1,7 +1,7 @@
 import { systemClock } from '../../../dist/base/clock.js';
-import { Secret } from '../../../dist/base/secret.js';
-import { paidCall } from '../../../dist/fetch/paid-call.js';
-import { redisBudget } from '../../../dist/fetch/redis-budget.js';
+import { Secret } from '../../../dist/base/secrets/secret.js';
+import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
 
 /** Every call stands in the line of the key at once, as the calls of many runs do. */
 export async function make({ redis, prefix, limit, windowMs, key, name, ids, api, call, keep, signal }) {
@@ -17,7 +17,7 @@ export async function make({ redis, prefix, limit, windowMs, key, name, ids, api
   await Promise.all(
     ids.map(async (id) => {
       for (;;) {
-        const outcome = await paidCall(line, { id, attempt: call, waiting: () => {}, signal });
+        const outcome = await rateLimitedCall(line, { id, attempt: call, onWait: () => {}, signal });
         if (outcome.kind === 'done') break;
         // On a very busy machine answers come too late three times: the run would be tried again, and so is the call.
         if (outcome.kind !== 'fail' || !outcome.error.retryable) throw new Error(JSON.stringify(outcome));

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { systemClock } from '../../../dist/base/clock.js';
-import { paidCall } from '../../../dist/fetch/paid-call.js';
-import { redisBudget } from '../../../dist/fetch/redis-budget.js';
+import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
 
 export async function open({ redisUrl, limit, windowMs }) {
   const redis = new Redis(redisUrl);
@@ -18,9 +18,9 @@ export async function open({ redisUrl, limit, windowMs }) {
   let again = 0;
   const call = async (key, id, attempt) => {
     try {
-      const outcome = await paidCall(
-        { ...line, key, org: key, patienceMs: Number.POSITIVE_INFINITY },
-        { id, attempt, waiting: () => {}, signal: signalOf(key) },
+      const outcome = await rateLimitedCall(
+        { ...line, key, org: key, maxWaitMs: Number.POSITIVE_INFINITY },
+        { id, attempt, onWait: () => {}, signal: signalOf(key) },
       );
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
     } catch (error) {

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { csvColumns, writeCsv } from '../../../dist/render/csv.js';
+import { csvColumns, writeCsv } from '../../../dist/render/formats/csv/section-csv.js';
 
 export async function write(path, { tables }) {
   for (const table of tables) {

@@ -1,8 +1,8 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { renderPool } from '../../../dist/render/pool.js';
-import { MADE_AT } from '../pack.mjs';
+import { renderPool } from '../../../dist/render/render-pool.js';
+import { MADE_AT } from '../report-data.mjs';
 import { watchStalls } from '../stalls.mjs';
 
 const TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));

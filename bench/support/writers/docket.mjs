@@ -1,5 +1,5 @@
-import { writeWorkbook } from '../../../dist/render/xlsx/workbook.js';
-import { MADE_AT } from '../pack.mjs';
+import { writeWorkbook } from '../../../dist/render/formats/xlsx/workbook.js';
+import { MADE_AT } from '../report-data.mjs';
 
 export const write = (path, dataset) =>
   writeWorkbook(path, dataset, {

@@ -1,47 +1,54 @@
-import type { RunIds } from '../../queue/short-id.ts';
-import type { Access, FileEntry, RunFile } from '../access.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { notThere } from './may.ts';
-import { visibleRun } from './runs.ts';
-
-/** Which run's pack. */
-export interface PackOf {
-  readonly id: string;
-  readonly org: string;
-  readonly report: string;
-}
-
-/** What the archive keeps of runs, for people to look at. Throws `archive.unreachable`, `archive.corrupt`. */
-export interface Packs {
-  /** Undefined: the run's files are not there (yet, or any more). */
-  files(run: PackOf): Promise<readonly FileEntry[] | undefined>;
-  /** Undefined for a name that `files` does not list. */
-  file(run: PackOf, name: string): Promise<RunFile | undefined>;
-  /** The e-mail with its pictures inside; undefined where there is none. */
-  preview(run: PackOf): Promise<string | undefined>;
-}
+import { type Access, type HeldRun, notFoundError } from './access.ts';
+import { getVisibleRun } from './runs.ts';
 
 export interface FilesPorts {
-  readonly packs: Packs;
-  readonly runs: RunIds;
+  readonly archivedFiles: RunFileReader;
+  readonly runs: RunIdLookup;
 }
 
-/** The files that runs have made. */
+/** The archived files of runs. */
 export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Access, 'files' | 'file' | 'preview'> {
-  const run = (id: string) => visibleRun(ports, principal, id);
+  const run = (id: string) => getVisibleRun(ports, principal, id);
   return {
-    files: async (id) => (await ports.packs.files(await run(id))) ?? [],
+    files: async (id) => (await ports.archivedFiles.files(await run(id))) ?? [],
 
     file: async (id, name) => {
-      const file = await ports.packs.file(await run(id), name);
-      if (file === undefined) throw notThere();
+      const file = await ports.archivedFiles.file(await run(id), name);
+      if (file === undefined) throw notFoundError();
       return file;
     },
 
     preview: async (id) => {
-      const html = await ports.packs.preview(await run(id));
-      if (html === undefined) throw notThere();
+      const html = await ports.archivedFiles.preview(await run(id));
+      if (html === undefined) throw notFoundError();
       return html;
     },
   };
 }
+
+export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {
+  /** Undefined: its files are not in the archive. Throws `archive.*`. */
+  readonly heldRun: (run: RunRecord) => Promise<Omit<HeldRun, 'error'> | undefined>;
+}
+
+/** Previews of the release of held runs. */
+export const heldRunAccess = (ports: HeldRunPorts, principal: Principal): Pick<Access, 'heldRun'> => ({
+  heldRun: async (id) => {
+    const run = await getVisibleRun(ports, principal, id);
+    if (run.state !== 'held') return null;
+    try {
+      const preview = await ports.heldRun(run);
+      return { missing: null, recipients: null, ...preview, error: null };
+    } catch (thrown) {
+      const error = toDocketError(thrown);
+      // An unreachable archive must not hide the run.
+      if (!error.code.startsWith('archive.')) throw error;
+      return { missing: null, recipients: null, error: error.toJSON() };
+    }
+  },
+});

@@ -1,52 +1,34 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../base/clock.ts';
-import type { Pauses } from '../../queue/pauses.ts';
-import type { Access } from '../access.ts';
-import type { Audit } from '../auth/audit.ts';
-import { maySee, type Principal } from '../auth/tokens.ts';
-import { doer, notThere, requireOperator, requireSeen } from './may.ts';
-import { isOrganization, type ReportsPorts, reportNow } from './reports.ts';
+import type { Pauses } from '../../queue/schedules/pauses.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
+import { type PauseSchedulesPorts, pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
-export interface PausesPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
+export interface PausesPorts extends CurrentReportPorts, PauseSchedulesPorts {
   readonly pauses: Pick<Pauses, 'list' | 'put' | 'lift'>;
-  readonly clock: Clock;
-  readonly audit: Pick<Audit, 'tell'>;
 }
 
-/** What is paused, and pausing it: an organization's scheduled runs or one report's. */
+/** Pauses of the scheduled runs of organizations and reports. */
 export function pausesAccess(ports: PausesPorts, principal: Principal): Pick<Access, 'pauses' | 'pause' | 'resume'> {
-  const { pauses, clock, audit } = ports;
   return {
-    pauses: async () => (await pauses.list()).filter(({ org }) => maySee(principal, org)),
+    pauses: async () => (await ports.pauses.list()).filter(({ org }) => canSee(principal, org)),
 
     pause: async (org, report, reason) => {
-      requireSeen(principal, org);
-      const there =
+      assertVisible(principal, org);
+      const exists =
         report === null
           ? isOrganization(ports.jobs(), org)
-          : (await reportNow(ports, org, report)).version !== undefined;
-      if (!there) throw notThere();
-      requireOperator(principal);
-      const asked = { org, report, who: principal.name, why: reason, since: clock.now(), key: null, run: null };
-      const stands = await pauses.put(asked);
-      // The pause that stood before is somebody else's deed, or was told of already.
-      if (isDeepStrictEqual(stands, asked)) {
-        await audit.tell({ event: 'schedule.paused', ...doer(principal), ...named(org, report), why: reason });
-      }
-      return stands;
+          : (await currentReport(ports, org, report)).version !== undefined;
+      if (!exists) throw notFoundError();
+      assertOperator(principal);
+      return pauseSchedules({ org, report }, auditActor(principal, reason), ports);
     },
 
-    // Of something that is gone as well: its pause may still be there.
+    // A removed report may still have a pause.
     resume: async (org, report, reason) => {
-      requireSeen(principal, org);
-      requireOperator(principal);
-      const lifted = await pauses.lift({ org, report }, principal.name, reason);
-      if (lifted.length > 0) {
-        await audit.tell({ event: 'schedule.resumed', ...doer(principal), ...named(org, report), why: reason });
-      }
-      return lifted;
+      assertVisible(principal, org);
+      assertOperator(principal);
+      return resumeSchedules({ org, report }, auditActor(principal, reason), ports);
     },
   };
 }
-
-const named = (org: string, report: string | null) => (report === null ? { org } : { org, report });

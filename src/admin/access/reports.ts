@@ -1,46 +1,39 @@
 import type { Clock } from '../../base/clock.ts';
-import { formatFault } from '../../define/fault.ts';
-import { isFaultyOrg } from '../../define/last-good.ts';
-import { faultsOf, type Jobs } from '../../define/load.ts';
-import { periodOf } from '../../define/period.ts';
-import { scheduleText, slotView } from '../../define/slot-view.ts';
-import { nextReportSlots, timetableOf } from '../../define/slots.ts';
-import { ID } from '../../define/words.ts';
-import type { FrozenDefinition } from '../../queue/definition-store.ts';
-import type { Pause, Pauses } from '../../queue/pauses.ts';
-import type { RunStore } from '../../run/record.ts';
-import type { Access, OrganizationEntry, ReportEntry } from '../access.ts';
-import { maySee, type Principal } from '../auth/tokens.ts';
-import { notThere, requireSeen } from './may.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../definitions/periods/period.ts';
+import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
+import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
+import type { RunStore } from '../../run/run-record.ts';
+import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
+import { type Access, assertVisible, notFoundError, type OrganizationEntry, type ReportEntry } from './access.ts';
 
-export interface ReportsPorts {
-  /** What this process's folder of definitions says now. */
-  readonly jobs: () => Jobs;
-  /** The version in force of a report whose file has a fault and of which this process remembers no good text. */
-  readonly lastGood: (name: string) => Promise<FrozenDefinition | undefined>;
+export interface ReportsPorts extends CurrentReportPorts {
   readonly runs: Pick<RunStore, 'list'>;
   readonly pauses: Pick<Pauses, 'list'>;
   readonly clock: Clock;
 }
 
-/** Slots that the detail of a report shows. */
-const SLOTS = 5;
+/** Slots in the detail of a report. */
+const SHOWN_SLOTS = 5;
 
-/** Organizations and reports as they are defined now. */
+/** The current organizations and reports. */
 export function reportsAccess(
   ports: ReportsPorts,
   principal: Principal,
 ): Pick<Access, 'organizations' | 'reports' | 'report' | 'periods'> {
   const entryOf = async (org: string, report: string, pauses: readonly Pause[]): Promise<ReportEntry> => {
     const [{ version, faults }, [last]] = await Promise.all([
-      reportNow(ports, org, report),
+      currentReport(ports, org, report),
       ports.runs.list({ org, report, limit: 1 }),
     ]);
     return {
       org,
       report,
       title: version?.definition.title ?? report,
-      schedules: version?.definition.schedule.map(scheduleText) ?? [],
+      schedules: version?.definition.schedule.map(formatSchedule) ?? [],
       pause: pauseOf(pauses, org, report) ?? pauseOf(pauses, org, null),
       faults,
       last: last ?? null,
@@ -54,7 +47,7 @@ export function reportsAccess(
       const counts = new Map<string, number>();
       for (const name of reportNames(jobs)) counts.set(orgOf(name), (counts.get(orgOf(name)) ?? 0) + 1);
       return organizationNames(jobs)
-        .filter((org) => maySee(principal, org))
+        .filter((org) => canSee(principal, org))
         .map((org): OrganizationEntry => {
           const settings = jobs.orgs.get(org);
           return {
@@ -70,15 +63,15 @@ export function reportsAccess(
     reports: async ({ org, after = '', limit }) => {
       const jobs = ports.jobs();
       if (org !== undefined) {
-        requireSeen(principal, org);
-        if (!isOrganization(jobs, org)) throw notThere();
+        assertVisible(principal, org);
+        if (!isOrganization(jobs, org)) throw notFoundError();
       }
       const pauses = await ports.pauses.list();
       const visible = reportNames(jobs).filter((name) => {
         const of = orgOf(name);
-        return name > after && maySee(principal, of) && (org === undefined || of === org);
+        return name > after && canSee(principal, of) && (org === undefined || of === org);
       });
-      // One read for the newest run of each: that is why there are pages.
+      // One read per report for its newest run: hence the pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
         names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), pauses)),
@@ -87,16 +80,16 @@ export function reportsAccess(
     },
 
     report: async (org, report) => {
-      requireSeen(principal, org);
-      const { version, faults } = await reportNow(ports, org, report);
-      if (version === undefined && faults.length === 0) throw notThere();
+      assertVisible(principal, org);
+      const { version, faults } = await currentReport(ports, org, report);
+      if (version === undefined && faults.length === 0) throw notFoundError();
       const entry = await entryOf(org, report, await ports.pauses.list());
       const none = { ...entry, owner: null, timezone: null, text: null, digest: null, slots: [] };
       if (version === undefined) return none;
       const { definition, settings } = version;
       const timezone = definition.timezone ?? settings.timezone;
-      const slots = nextReportSlots(timetableOf(definition, settings), ports.clock.now(), SLOTS);
-      const good = ports.jobs().good.reports.get(`${org}/${report}`);
+      const slots = nextReportSlots(timetableOf(definition, settings), ports.clock.now(), SHOWN_SLOTS);
+      const good = ports.jobs().lastKnownGood.reports.get(`${org}/${report}`);
       return {
         ...entry,
         owner: definition.owner,
@@ -108,9 +101,9 @@ export function reportsAccess(
     },
 
     periods: async (org, report, specs) => {
-      requireSeen(principal, org);
-      const { version, faults } = await reportNow(ports, org, report);
-      if (version === undefined && faults.length === 0) throw notThere();
+      assertVisible(principal, org);
+      const { version, faults } = await currentReport(ports, org, report);
+      if (version === undefined && faults.length === 0) throw notFoundError();
       if (version === undefined) return [];
       const now = ports.clock.now();
       return specs.map((spec) => periodOf(version.definition, version.settings, now, spec));
@@ -118,47 +111,20 @@ export function reportsAccess(
   };
 }
 
-/** A report as it is defined now: by its last good version while its file has a fault. */
-export interface ReportNow {
-  /** Undefined: there is no such report, or it never was without a fault. */
-  readonly version: FrozenDefinition | undefined;
-  /** One line each; empty as well where there is no such report. */
-  readonly faults: readonly string[];
-}
-
-export async function reportNow(
-  { jobs, lastGood }: Pick<ReportsPorts, 'jobs' | 'lastGood'>,
-  org: string,
-  report: string,
-): Promise<ReportNow> {
-  const own = jobs();
-  const name = `${org}/${report}`;
-  const faults = faultsOf(own, name).map(formatFault);
-  const definition = own.reports.get(name);
-  const settings = own.orgs.get(org);
-  if (definition !== undefined && settings !== undefined) return { version: { definition, settings }, faults };
-  // A schedule goes on with the last good version; so does who asks for the report.
-  return { version: faults.length === 0 ? undefined : await lastGood(name), faults };
-}
-
-/** Whether there is such an organization, be its settings readable or not. */
-export const isOrganization = ({ orgs, folder, faults }: Jobs, org: string): boolean =>
-  orgs.has(org) || isFaultyOrg(folder, org, faults);
-
-/** Of `org/report`, or of the organization's own name. */
+/** The organization of `org/report`, or the name itself. */
 const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';
 
-/** `org/report`, in order: those in force, and those whose file has faults. */
-function reportNames({ reports, sources }: Jobs): readonly string[] {
+/** Sorted names `org/report` of active reports and of invalid files. */
+function reportNames({ reports, sources }: Definitions): readonly string[] {
   const names = new Set(reports.keys());
   for (const name of sources.keys()) if (name.includes('/')) names.add(name);
   return [...names].sort();
 }
 
-/** In order. */
-function organizationNames(jobs: Jobs): readonly string[] {
+/** Sorted names of organizations. */
+function organizationNames(jobs: Definitions): readonly string[] {
   const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map(orgOf);
-  return [...new Set(named)].filter((org) => ID.test(org) && isOrganization(jobs, org)).sort();
+  return [...new Set(named)].filter((org) => ID_PATTERN.test(org) && isOrganization(jobs, org)).sort();
 }
 
 const pauseOf = (pauses: readonly Pause[], org: string, report: string | null): Pause | null =>

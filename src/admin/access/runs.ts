@@ -1,103 +1,117 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { DocketError } from '../../base/error.ts';
-import type { Decisions } from '../../queue/decisions.ts';
-import { ofThese } from '../../queue/delivery-page.ts';
-import { type RunIds, resolveRunId } from '../../queue/short-id.ts';
-import type { Trigger } from '../../queue/trigger.ts';
-import { pageOf, readCursor } from '../../run/page.ts';
-import type { RunRecord, RunStore } from '../../run/record.ts';
-import type { Access } from '../access.ts';
-import type { Audit, AuditEvent } from '../auth/audit.ts';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
+import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
+import type { RunRecord, RunStore } from '../../run/run-record.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import { type CurrentReportPorts, currentReport } from '../../services/definitions/current-report.ts';
+import { decideRun } from '../../services/deliveries/audited-decisions.ts';
+import type { DecisionService } from '../../services/deliveries/decisions.ts';
+import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
+import { resolveRunId } from '../../services/runs/resolve-id.ts';
+import { requestRun, type TriggerRun } from '../../services/runs/trigger-run.ts';
+import { watchRun } from '../../services/runs/watch-run.ts';
 import type { Principal } from '../auth/tokens.ts';
-import { doer, notThere, requireOperator, requireSeen } from './may.ts';
-import { type ReportsPorts, reportNow } from './reports.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
-export interface RunsPorts extends Pick<ReportsPorts, 'jobs' | 'lastGood'> {
-  readonly trigger: Trigger;
-  readonly runs: Pick<RunStore, 'list'> & RunIds;
-  readonly decisions: Pick<Decisions, 'retry' | 'release' | 'cancel'>;
-  readonly audit: Pick<Audit, 'tell'>;
+export interface RunsPorts extends CurrentReportPorts {
+  readonly trigger: TriggerRun;
+  readonly runs: Pick<RunStore, 'list'> & RunIdLookup;
+  readonly decisions: Pick<DecisionService, 'retry' | 'release' | 'cancel'>;
+  readonly audit: Pick<AuditLog, 'record'>;
 }
 
-/** Runs: asking for one, looking at them, deciding about one. */
+/** Runs: trigger, list and inspect them, and decide about them. */
 export function runsAccess(
   ports: RunsPorts,
   principal: Principal,
 ): Pick<Access, 'trigger' | 'runs' | 'run' | 'decide'> {
-  const run = (id: string): Promise<RunRecord> => visibleRun(ports, principal, id);
-  const told = (event: AuditEvent, { id, org, report }: RunRecord, why?: string) =>
-    ports.audit.tell({ event, ...doer(principal), run: id, org, report, why });
+  const run = (id: string): Promise<RunRecord> => getVisibleRun(ports, principal, id);
   return {
     trigger: async (org, report, { period, deliver, priority, again, idempotencyKey }) => {
-      requireSeen(principal, org);
-      const { version, faults } = await reportNow(ports, org, report);
-      if (version === undefined && faults.length === 0) throw notThere();
-      requireOperator(principal);
+      assertVisible(principal, org);
+      const { version, faults } = await currentReport(ports, org, report);
+      if (version === undefined && faults.length === 0) throw notFoundError();
+      assertOperator(principal);
       if (version === undefined) {
         throw new DocketError(
           'definition.invalid',
-          `The report ${org}/${report} has a fault, and no version of it is in force.`,
-          {
-            next: 'Correct its file; the report itself lists what is wrong.',
-          },
+          `The file of ${org}/${report} is invalid, and no version of it is active.`,
+          { next: 'Correct its file; the page of the report lists the errors.' },
         );
       }
-      const { opened, record } = await ports.trigger({
+      const request = {
         ...version,
-        slot: { trigger: idempotencyKey === undefined ? randomUUID() : keyOf(principal, idempotencyKey) },
-        trigger: 'on_demand',
+        slot: { trigger: idempotencyKey === undefined ? randomUUID() : hashIdempotencyKey(principal, idempotencyKey) },
+        trigger: 'on_demand' as const,
         priority,
         ...(period === undefined ? {} : { period }),
         deliver,
         again,
         by: principal.name,
-      });
-      if (opened) await told('run.triggered', record);
-      return { opened, record };
+      };
+      return requestRun(request, ports, { from: principal.from });
     },
 
-    runs: async ({ org, report, states, since, until, after, limit }) => {
-      if (org !== undefined) requireSeen(principal, org);
-      return pageOf(ofThese(ports.runs, org === undefined ? principal.orgs : [org]), {
-        ...(report === undefined ? {} : { report }),
-        ...(states === undefined ? {} : { states }),
-        ...(since === undefined ? {} : { since }),
-        ...(until === undefined ? {} : { until }),
-        ...(after === undefined ? {} : { after: readCursor(after) }),
-        limit,
-      });
+    runs: async ({ org, after, ...filter }) => {
+      if (org !== undefined) assertVisible(principal, org);
+      const runs = restrictToOrgs(ports.runs, org === undefined ? principal.orgs : [org]);
+      return listRunPage(runs, { ...filter, after: after === undefined ? undefined : parseRunCursor(after) });
     },
 
     run,
 
     decide: async (text, what, reason) => {
       const { id } = await run(text);
-      requireOperator(principal);
-      const record = await ports.decisions[what](id, { by: principal.name, reason });
-      await told(EVENTS[what], record, reason);
-      return record;
+      assertOperator(principal);
+      return decideRun(id, what, auditActor(principal, reason), ports);
     },
   };
 }
 
-const EVENTS = { retry: 'run.retried', release: 'run.released', cancel: 'run.cancelled' } as const;
-
-/** The run of this id, whole or short, if the principal may see it; throws `request.not_found`, and as `resolveRunId` does. */
-export async function visibleRun(
-  { runs }: { readonly runs: RunIds },
+/** The run with this id or prefix, if the principal may see it. Throws `request.not_found`, and as `resolveRunId`. */
+export async function getVisibleRun(
+  { runs }: { readonly runs: RunIdLookup },
   principal: Principal,
   text: string,
 ): Promise<RunRecord> {
   const id = await resolveRunId(text, runs, principal.orgs);
   const record = id === undefined ? undefined : await runs.get(id);
-  if (record === undefined) throw notThere();
-  requireSeen(principal, record.org);
+  if (record === undefined) throw notFoundError();
+  assertVisible(principal, record.org);
   return record;
 }
 
-/** A key is its sender's own: two clients that both count from 1 do not meet. */
-const keyOf = ({ name }: Principal, key: string): string =>
+/** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
+const hashIdempotencyKey = ({ name }: Principal, key: string): string =>
   createHash('sha256')
     .update(JSON.stringify([name, key]))
     .digest('hex')
     .slice(0, 32);
+
+export interface WatchPorts {
+  readonly live: Pick<LiveProgressStore, 'get'>;
+  readonly runs: RunIdLookup;
+  readonly clock: Clock;
+}
+
+/** Live progress of runs. */
+export function watchAccess(ports: WatchPorts, principal: Principal): Pick<Access, 'watch'> {
+  return {
+    watch: async function* (text, signal) {
+      const id = await resolveRunId(text, ports.runs, principal.orgs);
+      if (id === undefined) throw notFoundError();
+      try {
+        for await (const snapshot of watchRun(id, signal, ports)) {
+          assertVisible(principal, snapshot.record.org);
+          yield snapshot;
+        }
+      } catch (thrown) {
+        // The same error as for the run of another organization: existence is not revealed.
+        throw toDocketError(thrown).code === 'run.not_found' ? notFoundError() : thrown;
+      }
+    },
+  };
+}

@@ -1,34 +1,33 @@
-import type { Definition } from '../../define/definition.ts';
-import type { Jobs } from '../../define/load.ts';
-import type { OrgSettings } from '../../define/org.ts';
-import { slotView } from '../../define/slot-view.ts';
-import { timetableOf } from '../../define/slots.ts';
-import { type DueTogether, dueTogether, slotFinder } from '../../define/soonest-slots.ts';
-import type { Access } from '../access.ts';
-import { maySee, type Principal } from '../auth/tokens.ts';
-import { notThere, requireSeen } from './may.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { slotView } from '../../definitions/schedules/slot-view.ts';
+import { timetableOf } from '../../definitions/schedules/slots.ts';
+import { groupByTimetable, slotFinder, type TimetableGroup } from '../../definitions/schedules/upcoming-slots.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
+import { type Access, assertVisible, notFoundError } from './access.ts';
 import type { ReportsPorts } from './reports.ts';
 
-/** A report, and the settings that it is read with. */
+/** A report and its settings. */
 interface Scheduled {
   readonly definition: Definition;
   readonly settings: OrgSettings;
 }
 
-/** Finds the soonest slots of reports; the same for all principals. Made once, for it remembers. */
+/** Finds the next slots of reports. One finder for all principals: it caches timetables. */
 export type FindReportSlots = (
-  jobs: Jobs,
+  jobs: Definitions,
   which: (of: { readonly org: string; readonly report: string }) => boolean,
   span: { readonly from: number; readonly until?: number | undefined; readonly limit: number },
 ) => Promise<readonly (Scheduled & { readonly slot: Parameters<typeof slotView>[0] })[]>;
 
-/** See `FindReportSlots`. Ten thousand reports cost milliseconds, and the first time of a day their timetables. */
+/** Takes milliseconds for ten thousand reports, and longer once a day to compute their timetables. */
 export function reportSlotFinder(): FindReportSlots {
   const find = slotFinder();
-  let grouped: { readonly jobs: Jobs; readonly groups: readonly DueTogether<Scheduled>[] } | undefined;
+  let grouped: { readonly jobs: Definitions; readonly groups: readonly TimetableGroup<Scheduled>[] } | undefined;
   return async (jobs, which, span) => {
-    // Until definitions are read again they are the very same.
-    if (grouped?.jobs !== jobs) grouped = { jobs, groups: dueTogether(scheduledOf(jobs)) };
+    // The object changes only when definitions are loaded again.
+    if (grouped?.jobs !== jobs) grouped = { jobs, groups: groupByTimetable(scheduledOf(jobs)) };
     const groups = grouped.groups.flatMap(({ reports, ...group }) => {
       const chosen = reports.filter(({ definition }) => which(definition));
       return chosen.length === 0 ? [] : { ...group, reports: chosen };
@@ -37,7 +36,7 @@ export function reportSlotFinder(): FindReportSlots {
   };
 }
 
-function* scheduledOf({ reports, orgs }: Jobs) {
+function* scheduledOf({ reports, orgs }: Definitions) {
   for (const definition of reports.values()) {
     const settings = orgs.get(definition.org);
     if (settings !== undefined) yield [{ definition, settings }, timetableOf(definition, settings)] as const;
@@ -54,11 +53,11 @@ export function slotsAccess(ports: SlotsPorts, principal: Principal): Pick<Acces
     slots: async ({ org, report, from = ports.clock.now(), until, limit }) => {
       const jobs = ports.jobs();
       if (org !== undefined) {
-        requireSeen(principal, org);
-        if (!jobs.orgs.has(org)) throw notThere();
+        assertVisible(principal, org);
+        if (!jobs.orgs.has(org)) throw notFoundError();
       }
       const which = (of: { readonly org: string; readonly report: string }): boolean =>
-        maySee(principal, of.org) && (org ?? of.org) === of.org && (report ?? of.report) === of.report;
+        canSee(principal, of.org) && (org ?? of.org) === of.org && (report ?? of.report) === of.report;
       const [found, pauses] = await Promise.all([
         ports.findSlots(jobs, which, { from, until, limit }),
         ports.pauses.list(),

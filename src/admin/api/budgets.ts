@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { BudgetEntry } from '../access.ts';
-import type { Admin } from '../env.ts';
-import { asking, json, security } from './declare.ts';
+import type { BudgetEntry } from '../../services/budgets/inspect-budgets.ts';
+import type { AdminApp } from '../hono-env.ts';
+import { jsonResponse, queryProblems, security } from './openapi-helpers.ts';
 
 const count = z.int().min(0);
 
@@ -16,13 +16,11 @@ const budgetSchema = z
     limit: count.describe('Tokens there are in all now: fewer for some windows after a 429.'),
     tokens: count.describe('Free now.'),
     in_flight: count,
-    waiting: count.describe('Calls in line.'),
-    blocked_until: z.iso.datetime().nullable().describe('Nobody calls before: the service said so with a 429.'),
+    waiting: count.describe('Waiting calls.'),
+    blocked_until: z.iso.datetime().nullable().describe('No calls until then, after a 429.'),
     slowed_until: z.iso.datetime().nullable().describe('When the full rate is back, if no other 429 comes.'),
-    throttled: count.describe('429s since the line was last idle for long.'),
-    next_token_at: z.iso
-      .datetime()
-      .describe('When a call that is asked for now can expect its token, if nobody goes before it.'),
+    throttled: count.describe('429s since the budget was last idle.'),
+    next_token_at: z.iso.datetime().describe('When a call that is requested now can expect its token.'),
   })
   .meta({ id: 'Budget' });
 
@@ -30,23 +28,23 @@ const route = createRoute({
   method: 'get',
   path: '/api/budgets',
   tags: ['Budgets'],
-  summary: 'The lines of the API keys, as they are now',
+  summary: 'Show the budgets of the API keys',
   description:
     'Asks Redis alone: no call is made and no token spent. For a chart ask every few seconds; nothing is kept.',
   security,
   responses: {
-    200: json(
+    200: jsonResponse(
       z.object({
         at: z.iso.datetime(),
         budgets: z.array(budgetSchema).readonly(),
         unknown: z
           .array(z.object({ org: z.string(), why: z.string() }))
           .readonly()
-          .describe('Organizations whose key this process cannot look up.'),
+          .describe('Organizations whose API key this process does not have.'),
       }),
       'One for each key, and one for its list reads if there were any lately.',
     ),
-    ...asking,
+    ...queryProblems,
   },
 });
 
@@ -69,10 +67,10 @@ const budgetView = ({ organizations, of, calls, windowMs, state, expected }: Bud
 });
 
 /** `GET /api/budgets`. */
-export function addBudgets(app: Admin, now: () => number): void {
+export function addBudgetRoutes(app: AdminApp, now: () => number): void {
   app.openapi(route, async (context) => {
-    const { lines, unknown } = await context.get('access').budgets();
+    const { budgets, unknown } = await context.get('access').budgets();
     const at = new Date(now()).toISOString();
-    return context.json({ at, budgets: lines.map(budgetView), unknown }, 200);
+    return context.json({ at, budgets: budgets.map(budgetView), unknown }, 200);
   });
 }

@@ -1,10 +1,14 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { toDocketError } from '../../base/error.ts';
-import type { PeriodSpec } from '../../define/definition.ts';
-import { parsePeriod } from '../../define/period.ts';
-import type { Admin } from '../env.ts';
-import { acting, asking, json, PROBLEM, reportParams, security } from './declare.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  jsonResponse,
+  lookupProblems,
+  mutationProblems,
+  parsePeriodParameter,
+  reportParams,
+  security,
+} from './openapi-helpers.ts';
 
 const validationSchema = z
   .object({
@@ -30,13 +34,13 @@ const validationSchema = z
   })
   .meta({ id: 'Validation' });
 
-const { 403: _forbidden, 422: _invalid, ...problems } = acting;
+const { 403: _forbidden, 422: _invalid, ...problems } = mutationProblems;
 
 const validateRoute = createRoute({
   method: 'post',
   path: '/api/reports/{org}/{report}/validate',
   tags: ['Definitions'],
-  summary: 'Look for faults in a definition',
+  summary: 'Validate a definition',
   description:
     'The text as it would stand in the report’s file, which need not be there; at most 256 KiB, and what is read within 1.5 s. Nothing is kept, and no call is made: it is compared with the metric catalog if the workers hold one.',
   security,
@@ -44,21 +48,13 @@ const validateRoute = createRoute({
     params: reportParams,
     body: { required: true, content: { 'application/yaml': { schema: z.string().meta({ example: 'version: 1' }) } } },
   },
-  responses: { 200: json(validationSchema, 'What was found; faults are an answer, not a problem.'), ...problems },
+  responses: {
+    200: jsonResponse(validationSchema, 'What was found; faults are an answer, not a problem.'),
+    ...problems,
+  },
 });
 
-/** A period as a query can say it. */
-const periodSchema = z
-  .string()
-  .max(100)
-  .transform((text, context): PeriodSpec => {
-    try {
-      return parsePeriod(text);
-    } catch (thrown) {
-      context.addIssue({ code: 'custom', message: `expected ${toDocketError(thrown).expected ?? 'a period'}` });
-      return z.NEVER;
-    }
-  });
+const planSchema = z.record(z.string(), z.unknown()).meta({ id: 'Plan' });
 
 const explainRoute = createRoute({
   method: 'get',
@@ -71,24 +67,22 @@ const explainRoute = createRoute({
   request: {
     params: reportParams,
     query: z.strictObject({
-      period: periodSchema
+      period: z
+        .string()
+        .max(100)
+        .transform(parsePeriodParameter)
         .optional()
         .meta({ description: 'Another period than the definition’s.', type: 'string', example: '2026-10' }),
     }),
   },
   responses: {
-    200: json(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
-    ...asking,
-    404: PROBLEM[404],
-    409: PROBLEM[409],
-    422: PROBLEM[422],
+    200: jsonResponse(planSchema, 'The plan.'),
+    ...lookupProblems,
   },
 });
 
-const planSchema = z.record(z.string(), z.unknown());
-
 /** Definitions: looking for faults in a text, and what a report would ask. */
-export function addDefinitions(app: Admin): void {
+export function addDefinitionRoutes(app: AdminApp): void {
   app.openapi(validateRoute, async (context) => {
     const { org, report } = context.req.valid('param');
     return context.json(await context.get('access').validate(org, report, await context.req.text()), 200);

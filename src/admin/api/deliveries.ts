@@ -1,26 +1,24 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { DELIVERY_STATES } from '../../queue/decisions.ts';
-import type { Admin } from '../env.ts';
-import { deliverySchema, deliveryView, givenIdSchema } from '../view.ts';
+import { DELIVERY_STATES } from '../../services/deliveries/decisions.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
-  acting,
-  asking,
   cursorSchema,
-  finding,
   idParams,
-  json,
-  jsonBodyOf,
+  jsonRequestBody,
+  jsonResponse,
   limitSchema,
+  lookupProblems,
+  mutationProblems,
   nextLink,
-  nextSchema,
   orgSchema,
-  PROBLEM,
-  pageHeaders,
+  PROBLEM_RESPONSES,
+  pageResponse,
   reasonSchema,
   reportSchema,
   security,
-} from './declare.ts';
+} from './openapi-helpers.ts';
+import { deliverySchema, deliveryView, idOrPrefixSchema } from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -34,19 +32,15 @@ const listRoute = createRoute({
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
-      run: givenIdSchema.optional(),
+      run: idOrPrefixSchema.optional(),
       state: z.enum(DELIVERY_STATES).optional(),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
     }),
   },
   responses: {
-    200: {
-      ...json(z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }), 'A page of them.'),
-      headers: pageHeaders,
-    },
-    ...asking,
-    ...finding,
+    200: pageResponse({ deliveries: z.array(deliverySchema).readonly() }),
+    ...lookupProblems,
   },
 });
 
@@ -57,7 +51,7 @@ const oneRoute = createRoute({
   summary: 'One delivery',
   security,
   request: { params: idParams },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...asking, ...finding },
+  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...lookupProblems },
 });
 
 const resolveRoute = createRoute({
@@ -70,30 +64,18 @@ const resolveRoute = createRoute({
   security,
   request: {
     params: idParams,
-    body: jsonBodyOf(
+    body: jsonRequestBody(
       z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema }).meta({ id: 'Resolution' }),
     ),
   },
-  responses: { 200: json(deliverySchema, 'As it is now.'), ...acting, 409: PROBLEM[409] },
+  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
 /** Deliveries: the listing, one of them, and what may be decided of it. */
-export function addDeliveries(app: Admin): void {
+export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { org, report, run, state, after, limit } = context.req.valid('query');
-    const page = await context.get('access').deliveries({
-      ...(org === undefined ? {} : { org }),
-      ...(report === undefined ? {} : { report }),
-      ...(run === undefined ? {} : { run }),
-      ...(state === undefined ? {} : { state }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    });
-    return context.json(
-      { deliveries: page.deliveries.map(deliveryView), next: page.next },
-      200,
-      nextLink(context.req.url, page.next),
-    );
+    const { deliveries, next } = await context.get('access').deliveries(context.req.valid('query'));
+    return context.json({ deliveries: deliveries.map(deliveryView), next }, 200, nextLink(context.req.url, next));
   });
 
   app.openapi(oneRoute, async (context) => {

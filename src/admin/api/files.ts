@@ -4,11 +4,11 @@ import { create as contentDisposition } from 'content-disposition';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { FileEntry } from '../access.ts';
+import type { FileEntry } from '../../services/runs/run-file-reader.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
-import type { Admin } from '../env.ts';
-import { givenIdSchema } from '../view.ts';
-import { asking, finding, idParams, json, PROBLEM, security } from './declare.ts';
+import type { AdminApp } from '../hono-env.ts';
+import { idParams, jsonResponse, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
+import { idOrPrefixSchema } from './schemas.ts';
 
 const fileSchema = z
   .object({
@@ -41,9 +41,8 @@ const listRoute = createRoute({
   security,
   request: { params: idParams },
   responses: {
-    200: json(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
-    ...asking,
-    ...finding,
+    200: jsonResponse(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
+    ...lookupProblems,
   },
 });
 
@@ -56,7 +55,7 @@ const oneRoute = createRoute({
     'As it was sealed: a file that is not what its hash says ends before its length. The e-mail comes as a file as well; `…/preview` shows it.',
   security,
   request: {
-    params: z.object({ id: givenIdSchema, name: z.string().max(300).meta({ example: 'KPIs 2026-W46.xlsx' }) }),
+    params: z.object({ id: idOrPrefixSchema, name: z.string().max(300).meta({ example: 'KPIs 2026-W46.xlsx' }) }),
     headers: z.object({ 'If-None-Match': z.string().max(1000).optional() }),
   },
   responses: {
@@ -71,9 +70,8 @@ const oneRoute = createRoute({
       content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
     },
     304: { description: 'The file that `If-None-Match` names.' },
-    ...asking,
-    400: PROBLEM[400],
-    ...finding,
+    400: PROBLEM_RESPONSES[400],
+    ...lookupProblems,
   },
 });
 
@@ -87,13 +85,12 @@ const previewRoute = createRoute({
   request: { params: idParams },
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
-    ...asking,
-    ...finding,
+    ...lookupProblems,
   },
 });
 
 /** What runs have made, to look at and to download. */
-export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
+export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): void {
   app.openapi(listRoute, async (context) => {
     const access = context.get('access');
     const { id } = await access.run(context.req.valid('param').id);
@@ -106,7 +103,7 @@ export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
     const file = await context.get('access').file(id, name);
     const tag = file.sha256 === null ? undefined : `"${file.sha256}"`;
     const marks = tag === undefined ? {} : { ETag: tag, 'Repr-Digest': reprDigest(file.sha256) };
-    if (tag !== undefined && names(context.req.valid('header')['If-None-Match'], tag)) {
+    if (tag !== undefined && matchesEtag(context.req.valid('header')['If-None-Match'], tag)) {
       return context.body(null, 304, marks);
     }
     const headers = {
@@ -125,7 +122,7 @@ export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
       socket?.destroy();
       return socket !== undefined;
     };
-    return context.body(bodyOf(await file.open(), broken), 200, headers);
+    return context.body(fileBody(await file.open(), broken), 200, headers);
   });
 
   app.openapi(previewRoute, async (context) => {
@@ -139,7 +136,7 @@ export function addFiles(app: Admin, { log }: { readonly log: Log }): void {
  * A file as a body. Where it fails, the connection ends before the server could write its message into the file.
  * @param broken true: the connection is gone, and nobody else need be told
  */
-function bodyOf(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
+function fileBody(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
   const pieces = file[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
@@ -162,5 +159,5 @@ const reprDigest = (sha256: string | null): string =>
   `sha-256=:${Buffer.from(sha256 ?? '', 'hex').toString('base64')}:`;
 
 /** Whether `If-None-Match` names this tag; a weak one is as good here. */
-const names = (header: string | undefined, tag: string): boolean =>
+const matchesEtag = (header: string | undefined, tag: string): boolean =>
   header?.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim())) ?? false;

@@ -1,8 +1,17 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { Admin } from '../env.ts';
-import { acting, asking, json, jsonBodyOf, orgParams, reasonBody, reportParams, security } from './declare.ts';
-import { pauseSchema, pauseView } from './pause-view.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  jsonRequestBody,
+  jsonResponse,
+  mutationProblems,
+  orgParams,
+  queryProblems,
+  reasonBody,
+  reportParams,
+  security,
+} from './openapi-helpers.ts';
+import { pauseSchema, pauseView } from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -11,53 +20,50 @@ const listRoute = createRoute({
   summary: 'What is paused',
   security,
   responses: {
-    200: json(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
-    ...asking,
+    200: jsonResponse(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
+    ...queryProblems,
   },
 });
 
+const shared = { method: 'post' as const, tags: ['Pauses'], security };
+const body = jsonRequestBody(reasonBody);
 const pausing = {
+  ...shared,
   description:
     'Scheduled runs wait; runs on demand are made. What is paused already stays so, with the reason that was given first.',
-  responses: { 200: json(pauseSchema, 'The pause that stands.'), ...acting },
+  responses: { 200: jsonResponse(pauseSchema, 'The pause that stands.'), ...mutationProblems },
 };
 const resuming = {
+  ...shared,
   description:
     'Lifts the pause of exactly this, Docket’s own for a refused API key included; slots are made up for as their schedules say.',
   responses: {
-    200: json(
+    200: jsonResponse(
       z.object({ lifted: z.array(pauseSchema).readonly() }),
       'What was lifted; empty where nothing was paused.',
     ),
-    ...acting,
+    ...mutationProblems,
   },
 };
-const shared = { method: 'post' as const, tags: ['Pauses'], security };
-const body = jsonBodyOf(reasonBody);
-
 const pauseOrg = createRoute({
-  ...shared,
   ...pausing,
   path: '/api/organizations/{org}/pause',
   summary: 'Pause all reports of an organization',
   request: { params: orgParams, body },
 });
 const pauseReport = createRoute({
-  ...shared,
   ...pausing,
   path: '/api/reports/{org}/{report}/pause',
   summary: 'Pause a report',
   request: { params: reportParams, body },
 });
 const resumeOrg = createRoute({
-  ...shared,
   ...resuming,
   path: '/api/organizations/{org}/resume',
   summary: 'Resume an organization',
   request: { params: orgParams, body },
 });
 const resumeReport = createRoute({
-  ...shared,
   ...resuming,
   path: '/api/reports/{org}/{report}/resume',
   summary: 'Resume a report',
@@ -65,7 +71,7 @@ const resumeReport = createRoute({
 });
 
 /** What is paused, and pausing it: an organization's scheduled runs or one report's. */
-export function addPauses(app: Admin): void {
+export function addPauseRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const pauses = await context.get('access').pauses();
     return context.json({ pauses: pauses.map(pauseView) }, 200);

@@ -1,9 +1,23 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
-import type { ProbePorts } from '../app.ts';
-import type { Admin } from '../env.ts';
-import { asking, json, PROBLEM, security } from './declare.ts';
+import type { Log } from '../../base/log.ts';
+import type { HealthCheck } from '../../services/deployment/storage-health.ts';
+import type { Auth } from '../auth/authenticate.ts';
+import type { AdminApp } from '../hono-env.ts';
+import type { Exposition } from '../metrics/process-metrics.ts';
+import { jsonResponse, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
+
+/** Ports of the routes that every process has. */
+export interface ProbePorts {
+  readonly auth: Auth;
+  /** The checks of `/readyz`; resolves soon and never rejects. */
+  readonly health: () => Promise<readonly HealthCheck[]>;
+  readonly metrics: () => Promise<Exposition>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 const tags = ['Health'];
 
@@ -12,7 +26,7 @@ const liveRoute = createRoute({
   path: '/healthz',
   tags,
   summary: 'Whether the process is alive',
-  responses: { 200: json(z.object({ status: z.literal('ok') }), 'It is.') },
+  responses: { 200: jsonResponse(z.object({ status: z.literal('ok') }), 'It is.') },
 });
 
 const readySchema = z
@@ -28,8 +42,11 @@ const readyRoute = createRoute({
   method: 'get',
   path: '/readyz',
   tags,
-  summary: 'Whether the process can do its work',
-  responses: { 200: json(readySchema, 'It can.'), 503: json(readySchema, 'It cannot; `checks` says why.') },
+  summary: 'Whether the process is ready',
+  responses: {
+    200: jsonResponse(readySchema, 'It is.'),
+    503: jsonResponse(readySchema, 'It is not; `checks` has the reason.'),
+  },
 });
 
 const metricsRoute = createRoute({
@@ -37,17 +54,17 @@ const metricsRoute = createRoute({
   path: '/metrics',
   tags,
   summary: 'Metrics for Prometheus',
-  description: 'Wants a token that may see all organizations: they name every one and the state of its key.',
+  description: 'Requires a token for all organizations: the metrics contain each of them.',
   security,
   responses: {
-    200: { description: 'In its text format.', content: { 'text/plain': { schema: z.string() } } },
-    ...asking,
-    403: PROBLEM[403],
+    200: { description: 'Prometheus text format.', content: { 'text/plain': { schema: z.string() } } },
+    ...queryProblems,
+    403: PROBLEM_RESPONSES[403],
   },
 });
 
 /** `/healthz` and `/readyz`, which need no token. */
-export function addHealth(app: Admin, { health }: Pick<ProbePorts, 'health'>): void {
+export function addHealthRoutes(app: AdminApp, { health }: Pick<ProbePorts, 'health'>): void {
   app.openapi(liveRoute, (context) => context.json({ status: 'ok' as const }, 200));
   app.openapi(readyRoute, async (context) => {
     const checks = await health();
@@ -58,11 +75,11 @@ export function addHealth(app: Admin, { health }: Pick<ProbePorts, 'health'>): v
 }
 
 /** `/metrics`. */
-export function addMetrics(app: Admin, { metrics }: Pick<ProbePorts, 'metrics'>): void {
+export function addMetricsRoute(app: AdminApp, { metrics }: Pick<ProbePorts, 'metrics'>): void {
   app.openapi(metricsRoute, async (context) => {
     const { orgs } = context.get('principal');
     if (orgs !== '*') {
-      throw new DocketError('auth.forbidden', 'The metrics tell of all organizations.', {
+      throw new DocketError('auth.forbidden', 'The metrics contain all organizations.', {
         expected: 'a token for all organizations (`docket tokens create` without --org)',
         got: `one for ${orgs.join(', ')}`,
       });

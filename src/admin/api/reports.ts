@@ -1,23 +1,22 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { ID } from '../../define/words.ts';
-import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access.ts';
-import type { Admin } from '../env.ts';
-import { runSchema, runView } from '../view.ts';
+import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
-  asking,
-  json,
+  filterProblems,
+  jsonResponse,
   limitSchema,
   nextLink,
-  nextSchema,
   orgSchema,
   orNull,
-  PROBLEM,
-  pageHeaders,
+  PROBLEM_RESPONSES,
+  pageResponse,
+  queryProblems,
   reportParams,
   security,
-} from './declare.ts';
-import { pauseSchema, pauseView } from './pause-view.ts';
+} from './openapi-helpers.ts';
+import { pauseSchema, pauseView, runSchema, runView } from './schemas.ts';
 
 const organizationSchema = z
   .object({
@@ -39,7 +38,7 @@ const reportSchema = z
     faults: z
       .array(z.string())
       .readonly()
-      .describe('Of its file: it goes on as its last good version says, or not at all where there is none.'),
+      .describe('Errors of its file. The report uses its last good version, if there is one.'),
     last: orNull(runSchema).describe('The newest run, of whatever state.'),
   })
   .meta({ id: 'Report' });
@@ -58,7 +57,7 @@ const detailSchema = reportSchema
   .extend({
     owner: z.string().nullable(),
     timezone: z.string().nullable(),
-    text: z.string().nullable().describe('The definition in force, YAML; a text with a fault is not shown.'),
+    text: z.string().nullable().describe('The active definition, YAML; an invalid text is not shown.'),
     digest: z.string().nullable(),
     slots: z.array(slotSchema).readonly().describe('The next ones.'),
   })
@@ -71,27 +70,12 @@ const organizationView = ({ pause, ...entry }: OrganizationEntry): z.infer<typeo
   ...entry,
   pause: pause === null ? null : pauseView(pause),
 });
-const reportView = ({
-  org,
-  report,
-  title,
-  schedules,
-  pause,
-  faults,
-  last,
-}: ReportEntry): z.infer<typeof reportSchema> => ({
-  org,
-  report,
-  title,
-  schedules,
-  pause: pause === null ? null : pauseView(pause),
-  faults,
-  last: last === null ? null : runView(last),
+const reportView = (entry: ReportEntry): z.infer<typeof reportSchema> => ({
+  ...entry,
+  pause: entry.pause === null ? null : pauseView(entry.pause),
+  last: entry.last === null ? null : runView(entry.last),
 });
-const detailView = (detail: ReportDetail): z.infer<typeof detailSchema> => {
-  const { owner, timezone, text, digest, slots } = detail;
-  return { ...reportView(detail), owner, timezone, text, digest, slots };
-};
+const detailView = (detail: ReportDetail): z.infer<typeof detailSchema> => ({ ...detail, ...reportView(detail) });
 
 const organizationsRoute = createRoute({
   method: 'get',
@@ -100,14 +84,17 @@ const organizationsRoute = createRoute({
   summary: 'Organizations',
   security,
   responses: {
-    200: json(z.object({ organizations: z.array(organizationSchema).readonly() }), 'Those that the token may see.'),
-    ...asking,
+    200: jsonResponse(
+      z.object({ organizations: z.array(organizationSchema).readonly() }),
+      'Those that the token may see.',
+    ),
+    ...queryProblems,
   },
 });
 
 const nameSchema = z
   .string()
-  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID.test(id)), 'org/report')
+  .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID_PATTERN.test(id)), 'org/report')
   .meta({ description: '`next` of the page before.', example: 'acme/weekly' });
 
 const listRoute = createRoute({
@@ -120,16 +107,8 @@ const listRoute = createRoute({
     query: z.strictObject({ org: orgSchema.optional(), after: nameSchema.optional(), limit: limitSchema(500, 100) }),
   },
   responses: {
-    200: {
-      ...json(
-        z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
-        'A page of them, in the order of their names.',
-      ),
-      headers: pageHeaders,
-    },
-    ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
+    200: pageResponse({ reports: z.array(reportSchema).readonly() }, 'A page of them, in the order of their names.'),
+    ...filterProblems,
   },
 });
 
@@ -140,23 +119,22 @@ const oneRoute = createRoute({
   summary: 'One report, with its definition and next slots',
   security,
   request: { params: reportParams },
-  responses: { 200: json(detailSchema, 'As it is defined now.'), ...asking, 404: PROBLEM[404] },
+  responses: {
+    200: jsonResponse(detailSchema, 'As it is defined now.'),
+    ...queryProblems,
+    404: PROBLEM_RESPONSES[404],
+  },
 });
 
 /** Organizations and reports. */
-export function addReports(app: Admin): void {
+export function addReportRoutes(app: AdminApp): void {
   app.openapi(organizationsRoute, async (context) => {
     const organizations = await context.get('access').organizations();
     return context.json({ organizations: organizations.map(organizationView) }, 200);
   });
 
   app.openapi(listRoute, async (context) => {
-    const { org, after, limit } = context.req.valid('query');
-    const { reports, next } = await context.get('access').reports({
-      ...(org === undefined ? {} : { org }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    });
+    const { reports, next } = await context.get('access').reports(context.req.valid('query'));
     return context.json({ reports: reports.map(reportView), next }, 200, nextLink(context.req.url, next));
   });
 

@@ -1,27 +1,28 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { RUN_STATES } from '../../run/record.ts';
-import type { Admin } from '../env.ts';
-import { runDetailSchema, runSchema, runView } from '../view.ts';
+import { type PeriodSpec, periodSpecSchema } from '../../definitions/schema/report-definition.ts';
+import { RUN_STATES } from '../../run/run-record.ts';
+import type { AdminApp } from '../hono-env.ts';
 import {
-  acting,
-  asking,
   cursorSchema,
-  finding,
+  filterProblems,
   idParams,
-  json,
-  jsonBodyOf,
+  jsonRequestBody,
+  jsonResponse,
   limitSchema,
+  lookupProblems,
+  mutationProblems,
   nextLink,
-  nextSchema,
   orgSchema,
-  PROBLEM,
-  pageHeaders,
+  PROBLEM_RESPONSES,
+  pageResponse,
+  parsePeriodParameter,
   reasonBody,
+  reportParams,
   reportSchema,
   security,
-} from './declare.ts';
-import { locationHeaders } from './trigger.ts';
+} from './openapi-helpers.ts';
+import { runDetailSchema, runSchema, runView } from './schemas.ts';
 
 const instant = z.iso
   .datetime({ offset: true, error: 'an instant, e.g. 2026-11-16T07:00:00Z' })
@@ -47,15 +48,7 @@ const listRoute = createRoute({
       limit: limitSchema(500, 50),
     }),
   },
-  responses: {
-    200: {
-      ...json(z.object({ runs: z.array(runSchema).readonly(), next: nextSchema }), 'A page of them.'),
-      headers: pageHeaders,
-    },
-    ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
-  },
+  responses: { 200: pageResponse({ runs: z.array(runSchema).readonly() }), ...filterProblems },
 });
 
 const oneRoute = createRoute({
@@ -65,7 +58,7 @@ const oneRoute = createRoute({
   summary: 'One run',
   security,
   request: { params: idParams },
-  responses: { 200: json(runDetailSchema, 'As it is now.'), ...asking, ...finding },
+  responses: { 200: jsonResponse(runDetailSchema, 'As it is now.'), ...lookupProblems },
 });
 
 const SUMMARIES = {
@@ -81,35 +74,27 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
     tags: ['Runs'],
     summary: SUMMARIES[what],
     security,
-    request: { params: idParams, body: jsonBodyOf(reasonBody) },
+    request: { params: idParams, body: jsonRequestBody(reasonBody) },
     responses: {
-      202: { ...json(runSchema, 'Decided; the run as it is now.'), headers: locationHeaders },
-      ...acting,
-      409: PROBLEM[409],
+      202: { ...jsonResponse(runSchema, 'Decided; the run as it is now.'), headers: locationHeaders },
+      ...mutationProblems,
+      409: PROBLEM_RESPONSES[409],
     },
   });
 
 /** Runs: the listing, one of them, and what may be decided of it. */
-export function addRuns(app: Admin): void {
+export function addRunRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { org, report, state, since, until, after, limit } = context.req.valid('query');
-    const page = await context.get('access').runs({
-      ...(org === undefined ? {} : { org }),
-      ...(report === undefined ? {} : { report }),
-      ...(state === undefined ? {} : { states: state }),
-      ...(since === undefined ? {} : { since }),
-      ...(until === undefined ? {} : { until }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    });
-    return context.json({ runs: page.runs.map(runView), next: page.next }, 200, nextLink(context.req.url, page.next));
+    const { state: states, ...filter } = context.req.valid('query');
+    const { runs, next } = await context.get('access').runs({ ...filter, states });
+    return context.json({ runs: runs.map(runView), next }, 200, nextLink(context.req.url, next));
   });
 
   app.openapi(oneRoute, async (context) => {
     const { id } = context.req.valid('param');
     const access = context.get('access');
     const record = await access.run(id);
-    const held = record.state === 'held' ? await access.heldPack(record.id) : null;
+    const held = record.state === 'held' ? await access.heldRun(record.id) : null;
     return context.json({ ...runView(record), held }, 200);
   });
 
@@ -121,4 +106,91 @@ export function addRuns(app: Admin): void {
       return context.json(runView(record), 202, { Location: `/api/runs/${record.id}` });
     });
   }
+}
+
+/** A period as people write it (`2026-09`, `last_30_days`) or as a definition does (`{ from, to }`). */
+export const periodSchema = z
+  .unknown()
+  .transform((value, context): PeriodSpec => {
+    if (typeof value === 'string') return parsePeriodParameter(value, context);
+    const spec = periodSpecSchema.safeParse(value);
+    if (spec.success) return spec.data;
+    for (const { message, path } of spec.error.issues) context.addIssue({ code: 'custom', message, path: [...path] });
+    return z.NEVER;
+  })
+  .meta({
+    description:
+      'In place of the definition’s own: a name (`previous_week`, `last_30_days`), `2026-10`, `2026-W46`, `2026-Q3`, `2026`, `2026-11-01`, `2026-11-01..2026-11-15`, or both days.',
+    anyOf: [
+      { type: 'string' },
+      {
+        type: 'object',
+        properties: { from: { type: 'string', format: 'date' }, to: { type: 'string', format: 'date' } },
+        required: ['from', 'to'],
+        additionalProperties: false,
+      },
+    ],
+    example: '2026-10',
+  });
+
+const runRequestSchema = z
+  .strictObject({
+    period: periodSchema.optional(),
+    deliver: z.boolean().default(true).describe('false: the files are made and archived, nothing is sent.'),
+    // Nobody may put a run of his own into the line as if a schedule had: those are what alerts and catch-up count on.
+    priority: z
+      .enum(['on_demand', 'backfill'])
+      .default('on_demand')
+      .describe(
+        'backfill: behind all other runs of its API key, for figures of the past that nobody waits for. Current counts are undefined in it.',
+      ),
+    again: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: deliver although the period was delivered already, by e-mail, SFTP, S3 or webhook. Without it such a request is refused with 409 `already_delivered`.',
+      ),
+  })
+  .meta({ id: 'RunRequest', description: 'All of it may be left out.' });
+
+/** Where a run is found. */
+export const locationHeaders = z.object({
+  Location: z.string().describe('Where the run is found: `/api/runs/{id}`.'),
+});
+
+const triggerRoute = createRoute({
+  method: 'post',
+  path: '/api/reports/{org}/{report}/runs',
+  tags: ['Runs'],
+  summary: 'Run a report now',
+  description:
+    'Answers at once; the run waits in the line of its API key. Runs are made of paused reports as well. With an `Idempotency-Key` the request may be repeated: the same key and request give the same run, another request is a conflict. A key is the token’s own, and is remembered as long as its run. A period that was delivered already, as far as the records and the archive know, is a 409 with code `already_delivered` and the delivery that was found; `again: true` insists, and so does `deliver: false`, which sends nothing.',
+  security,
+  request: {
+    params: reportParams,
+    headers: z.object({
+      'Idempotency-Key': z
+        .string()
+        .regex(/^[\x21-\x7e]{1,255}$/, 'Idempotency-Key: 1 to 255 visible ASCII characters')
+        .optional()
+        .meta({ description: 'Makes the request safe to repeat.', example: '7d1c' }),
+    }),
+    body: jsonRequestBody(runRequestSchema),
+  },
+  responses: {
+    202: { ...jsonResponse(runSchema, 'The run, new or the one of this key.'), headers: locationHeaders },
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
+/** `POST /api/reports/{org}/{report}/runs`. */
+export function addTriggerRoute(app: AdminApp): void {
+  app.openapi(triggerRoute, async (context) => {
+    const { org, report } = context.req.valid('param');
+    const { 'Idempotency-Key': idempotencyKey } = context.req.valid('header');
+    const request = { ...context.req.valid('json'), idempotencyKey };
+    const { record } = await context.get('access').trigger(org, report, request);
+    return context.json(runView(record), 202, { Location: `/api/runs/${record.id}` });
+  });
 }

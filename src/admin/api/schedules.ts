@@ -1,8 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { SlotEntry } from '../access.ts';
-import type { Admin } from '../env.ts';
-import { asking, json, limitSchema, orgSchema, PROBLEM, reportSchema, security } from './declare.ts';
+import type { AdminApp } from '../hono-env.ts';
+import { filterProblems, jsonResponse, limitSchema, orgSchema, reportSchema, security } from './openapi-helpers.ts';
 import { slotSchema } from './reports.ts';
 
 const scheduledSchema = slotSchema
@@ -43,36 +42,14 @@ const route = createRoute({
       }),
   },
   responses: {
-    200: json(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
-    ...asking,
-    404: PROBLEM[404],
-    422: PROBLEM[422],
+    200: jsonResponse(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
+    ...filterProblems,
   },
 });
 
-const slotView = ({ org, report, title, paused, at, local, timezone, begins, schedule }: SlotEntry) => ({
-  at,
-  local,
-  timezone,
-  begins,
-  schedule,
-  org,
-  report,
-  title,
-  paused,
-});
-
 /** `GET /api/schedules`. */
-export function addSchedules(app: Admin): void {
+export function addScheduleRoutes(app: AdminApp): void {
   app.openapi(route, async (context) => {
-    const { org, report, from, until, limit } = context.req.valid('query');
-    const slots = await context.get('access').slots({
-      ...(org === undefined ? {} : { org }),
-      ...(report === undefined ? {} : { report }),
-      ...(from === undefined ? {} : { from }),
-      ...(until === undefined ? {} : { until }),
-      limit,
-    });
-    return context.json({ slots: slots.map(slotView) }, 200);
+    return context.json({ slots: await context.get('access').slots(context.req.valid('query')) }, 200);
   });
 }

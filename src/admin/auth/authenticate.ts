@@ -1,38 +1,38 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Env } from '../env.ts';
+import type { AddressList } from '../../base/net/address-list.ts';
+import type { Env, Session } from '../hono-env.ts';
 import { problem } from '../problem.ts';
 import { CSRF_FIELD, CSRF_HEADER, isCsrf, isOwnNavigation, isSafe, isSameOrigin } from './csrf.ts';
-import type { Guesses } from './guesses.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 import type { RateLimit } from './rate-limit.ts';
-import type { Session, Sessions } from './sessions.ts';
-import type { Principal, Tokens } from './tokens.ts';
+import type { Sessions } from './sessions.ts';
+import type { Principal, TokenVerifier } from './tokens.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="docket"' };
 
-/** What lets requests in. */
-export interface DoorPorts {
-  readonly tokens: Tokens;
+export interface AuthPorts {
+  readonly tokens: TokenVerifier;
   /** Absent where there is no page. */
   readonly sessions?: Sessions | undefined;
-  readonly guesses: Guesses;
+  readonly loginThrottle: LoginThrottle;
   readonly limit: RateLimit;
 }
 
 /**
- * Lets nobody pass without a token that is accepted: for the API. The page's session does as well – for what changes
- * something only with its token in the header `X-CSRF-Token`, and only from a page of ours. Sets `principal`, `session`
- * and `stillAccepted`. Expects `knowClient` before it.
+ * Rejects API requests without a valid token. A session of the page is accepted as well; unsafe methods then need the header
+ * `X-CSRF-Token` and the same origin. Sets `principal`, `session` and `stillAccepted`. Requires `resolveClient`.
  */
-export function authenticated({ tokens, sessions, guesses, limit }: DoorPorts): MiddlewareHandler<Env> {
+export function requireToken({ tokens, sessions, loginThrottle, limit }: AuthPorts): MiddlewareHandler<Env> {
   return async (context, next) => {
     const header = context.req.header('authorization');
     if (header === undefined && sessions !== undefined) {
       const session = isOwnNavigation(context) ? await sessions.read(context) : undefined;
       if (session !== undefined) {
-        const shown = context.req.header(CSRF_HEADER);
-        if (!isSafe(context.req.method) && !(isSameOrigin(context) && isCsrf(session.csrf, shown))) return crossSite();
-        return enter(context, next, { sessions, limit, session });
+        const presented = context.req.header(CSRF_HEADER);
+        if (!isSafe(context.req.method) && !(isSameOrigin(context) && isCsrf(session.csrf, presented)))
+          return crossSiteProblem();
+        return admitSession(context, next, { sessions, limit, session });
       }
     }
     const token = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
@@ -48,7 +48,7 @@ export function authenticated({ tokens, sessions, guesses, limit }: DoorPorts): 
     }
     const verdict = await tokens.verify(token);
     if (!verdict.accepted) {
-      const retryAfterS = guesses.refused(context, verdict.why);
+      const retryAfterS = loginThrottle.recordRefusal(context, verdict.why);
       if (retryAfterS !== undefined) return problem('auth.throttled', {}, { 'Retry-After': String(retryAfterS) });
       return problem(verdict.why === 'expired' ? 'auth.expired' : 'auth.invalid', {}, CHALLENGE);
     }
@@ -58,8 +58,8 @@ export function authenticated({ tokens, sessions, guesses, limit }: DoorPorts): 
     context.set('principal', principal);
     context.set('session', undefined);
     context.set('stillAccepted', async () => {
-      const now = await tokens.verifyMark(verdict.mark);
-      return now.accepted && isAsBefore(verdict.principal, now.principal);
+      const now = await tokens.verifyRef(verdict.mark);
+      return now.accepted && hasSameAccess(verdict.principal, now.principal);
     });
     await next();
     return undefined;
@@ -67,13 +67,12 @@ export function authenticated({ tokens, sessions, guesses, limit }: DoorPorts): 
 }
 
 /**
- * Lets nobody pass who is not signed in: for the page. An action (any method but GET and HEAD) has to come from a page
- * of ours with the session's token, in the field `csrf` of its form or the header `X-CSRF-Token`. Sets `principal`,
- * `session` (whose `csrf` goes into each form) and `stillAccepted`. Expects `knowClient` before it.
+ * Rejects page requests without a session. Unsafe methods need the same origin and the session's CSRF token, in the form
+ * field `csrf` or the header `X-CSRF-Token`. Sets `principal`, `session` and `stillAccepted`. Requires `resolveClient`.
  *
- * @param missing the answer to whoever is not signed in, e.g. a way to the sign-in form
+ * @param missing the response without a session, e.g. a redirect to the sign-in form
  */
-export function signedIn(
+export function requireSession(
   { sessions, limit }: { readonly sessions: Sessions; readonly limit: RateLimit },
   missing: (context: Context<Env>) => Response | Promise<Response>,
 ): MiddlewareHandler<Env> {
@@ -81,14 +80,14 @@ export function signedIn(
     const session = await sessions.read(context);
     if (session === undefined) return limit.address(context) ?? missing(context);
     if (!isSafe(context.req.method)) {
-      const shown = context.req.header(CSRF_HEADER) ?? (await fieldOf(context));
-      if (!isSameOrigin(context) || !isCsrf(session.csrf, shown)) return crossSite();
+      const presented = context.req.header(CSRF_HEADER) ?? (await readCsrfField(context));
+      if (!isSameOrigin(context) || !isCsrf(session.csrf, presented)) return crossSiteProblem();
     }
-    return enter(context, next, { sessions, limit, session });
+    return admitSession(context, next, { sessions, limit, session });
   };
 }
 
-async function enter(
+async function admitSession(
   context: Context<Env>,
   next: () => Promise<void>,
   { sessions, limit, session }: { readonly sessions: Sessions; readonly limit: RateLimit; readonly session: Session },
@@ -99,26 +98,39 @@ async function enter(
   context.set('session', session);
   context.set('stillAccepted', async () => {
     const now = await sessions.read(context);
-    return now !== undefined && isAsBefore(session.principal, now.principal);
+    return now !== undefined && hasSameAccess(session.principal, now.principal);
   });
   await next();
   return undefined;
 }
 
-/** Whether a token may what it might: its entry may have been narrowed since. */
-const isAsBefore = (before: Principal, now: Principal): boolean =>
+/** Whether the permissions of a token are unchanged. */
+const hasSameAccess = (before: Principal, now: Principal): boolean =>
   before.role === now.role && isDeepStrictEqual(before.orgs, now.orgs);
 
-/** Of a form; Hono keeps the body for the handler. */
-async function fieldOf(context: Context<Env>): Promise<unknown> {
+/** The CSRF field of a form. Hono caches the body for the handler. */
+async function readCsrfField(context: Context<Env>): Promise<unknown> {
   const type = context.req.header('content-type') ?? '';
   if (!/^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(type)) return undefined;
   const { [CSRF_FIELD]: field } = await context.req.parseBody();
   return field;
 }
 
-const crossSite = (): Response =>
+const crossSiteProblem = (): Response =>
   problem('auth.cross_site', {
     expected: `a request of a page of this site, with its token in ${CSRF_FIELD} or ${CSRF_HEADER}`,
-    next: 'Load the page anew and try again; a script of your own sends Authorization: Bearer <token>.',
+    next: 'Reload the page and try again; scripts send Authorization: Bearer <token>.',
   });
+
+/** Authentication and authorization of a process. */
+export interface Auth extends AuthPorts {
+  /** Proxies whose forwarded headers are trusted. */
+  readonly proxies: AddressList;
+  /** Configured host names beside addresses and localhost, lower case, without port. */
+  readonly names: readonly string[];
+}
+
+/** Authentication of a process with the page. */
+export interface PageAuth extends Auth {
+  readonly sessions: Sessions;
+}

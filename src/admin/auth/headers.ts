@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 import { secureHeaders } from 'hono/secure-headers';
-import type { Env } from '../env.ts';
+import type { Env } from '../hono-env.ts';
 
-/** What a page may load: files of this site, by address; no style or script inside it, nobody's frame around it. */
+/** Policy of a page: files of this site only, no inline styles or scripts, no framing. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -17,21 +17,15 @@ export const PAGE_POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** Of anything that is no page: should a browser show it as one after all, it may do nothing. */
+/** Policy of other responses: nothing is allowed if a browser renders one as a page. */
 export const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/**
- * Of the preview of a mail in a frame of the page: whatever its template says, no script, form, link or file of elsewhere.
- * Mails carry their styles inside.
- */
+/** Policy of the preview of a mail: inline styles and images only; no scripts, forms, links or other hosts. */
 export const PREVIEW_POLICY =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
-/**
- * Of Bull Board, whose document has styles inside and names itself as its base. The fonts it asks of another host are
- * refused: the browser's own stand in.
- */
-export const BOARD_POLICY = [
+/** Policy of Bull Board, which has inline styles and a base element. Its fonts of another host are blocked. */
+export const BULL_BOARD_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
@@ -42,25 +36,24 @@ export const BOARD_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Half a year, as browsers want it; of this name alone, for we do not know what else the domain serves. */
+/** HSTS for half a year; without subdomains, which may not support TLS. */
 const HSTS = 'max-age=15552000';
 
 /**
- * Headers of every answer. A handler may set a policy of its own (`PREVIEW_POLICY`, `BOARD_POLICY`); otherwise a page has `PAGE_POLICY`
- * and anything else `DATA_POLICY`. No answer allows another origin to read it: there is no CORS. Expects `knowClient`
- * outside of it or inside; without a client there is no HSTS.
+ * Sets the security headers of all responses. A handler may set a policy (`PREVIEW_POLICY`, `BOARD_POLICY`); otherwise pages
+ * get `PAGE_POLICY` and other responses `DATA_POLICY`. There is no CORS. HSTS requires `resolveClient`.
  */
 export function securityHeaders(): MiddlewareHandler<Env> {
   const others = secureHeaders({
     strictTransportSecurity: false,
     xFrameOptions: false,
-    // Superseded by the policy's frame-ancestors and default-src, which every browser of the page knows.
+    // Superseded by frame-ancestors and default-src of the policy.
     xXssProtection: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
-    // A mail's preview is sandboxed, so that no page shares its origin: of this header on it browsers only warn.
+    // The preview of a mail is sandboxed and has no origin: browsers would only warn about this header.
     originAgentCluster: false,
-    // With none at all, browsers send our own forms with the origin `null`.
+    // With `no-referrer`, browsers send forms of this site with the origin `null`.
     referrerPolicy: 'same-origin',
     permissionsPolicy: { camera: [], geolocation: [], microphone: [], payment: [], usb: [] },
   });

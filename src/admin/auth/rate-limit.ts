@@ -1,29 +1,28 @@
 import type { Context } from 'hono';
 import type { Clock } from '../../base/clock.ts';
-import type { Env } from '../env.ts';
+import type { Env } from '../hono-env.ts';
 import { problem } from '../problem.ts';
-import { senderOf } from './client.ts';
-import { type Counted, throttle } from './throttle.ts';
+import { addressBlock } from './client.ts';
 import type { Principal } from './tokens.ts';
+import { createWindowCounter, type WindowCount } from './window-counter.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Holds off floods: by token for whoever has one, by address for everybody else. */
+/** Limits requests by token, or by address without one. */
 export interface RateLimit {
-  /** Counts a request; the refusal when there were too many within a minute. */
+  /** Counts a request; returns the refusal above the limit. */
   principal(context: Context<Env>, principal: Principal): Response | undefined;
   address(context: Context<Env>): Response | undefined;
 }
 
 /**
- * Counts in this process: a map of numbers costs a request nothing, whereas a count in Redis would cost it a round trip,
- * and the flood would reach Redis.
+ * Counts in this process: a count in Redis would cost each request a round trip, and pass a flood on to Redis.
  *
- * @param perMinute requests of one token, or of one address without any
+ * @param perMinute requests per token, or per address without one
  */
-export function rateLimit(perMinute: number, clock: Clock): RateLimit {
-  const requests = throttle(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });
-  const judge = (context: Context<Env>, { left, endsMs }: Counted): Response | undefined => {
+export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
+  const requests = createWindowCounter(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });
+  const judge = (context: Context<Env>, { left, endsMs }: WindowCount): Response | undefined => {
     const seconds = Math.ceil(endsMs / 1_000);
     const headers = {
       'RateLimit-Policy': `"requests";q=${perMinute};w=${WINDOW_MS / 1_000}`,
@@ -38,6 +37,6 @@ export function rateLimit(perMinute: number, clock: Clock): RateLimit {
   };
   return {
     principal: (context, { name }) => judge(context, requests.count(`token ${name}`)),
-    address: (context) => judge(context, requests.count(`address ${senderOf(context.get('client').address)}`)),
+    address: (context) => judge(context, requests.count(`address ${addressBlock(context.get('client').address)}`)),
   };
 }

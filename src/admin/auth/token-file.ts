@@ -6,16 +6,16 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { readYaml } from '../../define/source.ts';
-import { structureOf, syntaxFaults } from '../../define/yaml-faults.ts';
-import { judgeBy, newToken, type TokenEntry, type Tokens, tokenEntrySchema } from './tokens.ts';
+import { parseYamlDocument } from '../../definitions/yaml/source-file.ts';
+import { checkStructure, syntaxDiagnostics } from '../../definitions/yaml/yaml-diagnostics.ts';
+import { createTokenVerifier, newToken, type TokenEntry, type TokenVerifier, tokenEntrySchema } from './tokens.ts';
 
-const MOST_BYTES = 1024 * 1024;
-/** How long a change of the file may go unnoticed, ms. */
-const FRESH_MS = 2_000;
+const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
+/** Ms until a change of the file is detected. */
+const RELOAD_INTERVAL_MS = 2_000;
 /** How often, and ms in between, a change waits for another one to be over. */
-const LOCK_TRIES = 20;
-const LOCK_PAUSE_MS = 100;
+const MAX_LOCK_ATTEMPTS = 20;
+const LOCK_RETRY_INTERVAL_MS = 100;
 
 const fileSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
   const names = new Set<string>();
@@ -29,7 +29,7 @@ const fileSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 const invalid = (path: string, got: string, cause?: unknown) =>
-  new DocketError('config.invalid', `The file of the admin route's tokens cannot be used.`, {
+  new DocketError('config.invalid', 'The token file is invalid.', {
     where: path,
     expected: 'a YAML list of { name, sha256, role, orgs, expires? }',
     got,
@@ -38,21 +38,21 @@ const invalid = (path: string, got: string, cause?: unknown) =>
   });
 
 const missing = (path: string, cause: unknown) =>
-  new DocketError('config.invalid', `The file of the admin route's tokens does not exist.`, {
+  new DocketError('config.invalid', 'The token file does not exist.', {
     where: path,
     got: 'no such file',
-    next: `${MAKE_ONE} Or correct DOCKET_ADMIN_TOKENS.`,
+    next: `${CREATE_TOKEN_HINT} Or correct DOCKET_ADMIN_TOKENS.`,
     cause,
   });
 
-/** How somebody is let in. */
-const MAKE_ONE = 'Run `docket tokens create --name NAME --role operator`, which makes the file.';
+const CREATE_TOKEN_HINT = 'Run `docket tokens create --name NAME --role operator`, which makes the file.';
 
-/** The entries of the file; throws `config.invalid` naming it, never a hash. */
+/** The entries of the file. Throws `config.invalid` with its path, never with a hash. */
 export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
   let text: string;
   try {
-    if ((await stat(path)).size > MOST_BYTES) throw invalid(path, `a file of more than ${MOST_BYTES} bytes`);
+    if ((await stat(path)).size > MAX_TOKEN_FILE_BYTES)
+      throw invalid(path, `a file of more than ${MAX_TOKEN_FILE_BYTES} bytes`);
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof DocketError) throw error;
@@ -62,16 +62,16 @@ export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
 }
 
 function parse(path: string, text: string): readonly TokenEntry[] {
-  const yaml = readYaml(path, text);
-  const fault = syntaxFaults(yaml)[0] ?? structureOf(yaml).faults[0];
-  // Of what it says of a value nothing: it may be a token.
+  const yaml = parseYamlDocument(path, text);
+  const fault = syntaxDiagnostics(yaml)[0] ?? checkStructure(yaml).diagnostics[0];
+  // The error must not quote values: one may be a token.
   if (fault !== undefined) throw invalid(path, `${fault.got} in line ${fault.line}, which takes ${fault.expected}`);
   const entries = fileSchema.safeParse(values(path, yaml.document) ?? []);
   if (!entries.success) throw invalid(path, z.prettifyError(entries.error), entries.error);
   return entries.data;
 }
 
-// An alias can make a small file huge, and no list of tokens needs one.
+// No aliases: they can make a small file huge.
 function values(path: string, document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
@@ -81,32 +81,15 @@ function values(path: string, document: Document): unknown {
 }
 
 /**
- * Makes a token, adds its hash to the file (which need not exist yet) and returns the token, which is kept nowhere.
- * Throws `config.invalid` when the file cannot be used, `usage.invalid` when it has an entry of this name.
+ * Creates a token, adds its hash to the file (creating it if needed) and returns the token, which is stored nowhere.
+ * Throws `config.invalid` for an invalid file, `usage.invalid` if the name exists.
  */
-export async function addToken(
-  path: string,
-  entry: {
-    readonly name: string;
-    readonly role: TokenEntry['role'];
-    readonly orgs: TokenEntry['orgs'];
-    readonly expires?: string | undefined;
-  },
-): Promise<string> {
+export async function addToken(path: string, entry: Omit<TokenEntry, 'sha256'>): Promise<string> {
   const { token, sha256 } = newToken();
-  await changeFile(path, (text) => {
-    const added = fileSchema.safeParse([
-      ...parse(path, text),
-      {
-        name: entry.name,
-        sha256,
-        role: entry.role,
-        orgs: entry.orgs,
-        ...(entry.expires === undefined ? {} : { expires: entry.expires }),
-      },
-    ]);
+  await updateFile(path, (text) => {
+    const added = fileSchema.safeParse([...parse(path, text), { ...entry, sha256 }]);
     if (!added.success) {
-      throw new DocketError('usage.invalid', 'The token cannot be made.', {
+      throw new DocketError('usage.invalid', 'The token cannot be created.', {
         where: path,
         expected: 'a new name, a role, organizations or "*", and a date YYYY-MM-DD if it expires',
         got: z.prettifyError(added.error),
@@ -123,12 +106,12 @@ export async function addToken(
 }
 
 /**
- * Takes a token's entry out of the file and returns it. Running processes refuse the token within seconds, and end its
- * sessions. Throws `config.invalid` when the file cannot be used, `usage.invalid` when it has no entry of this name.
+ * Removes the entry of a token and returns it. Running processes reject the token within seconds, and end its sessions.
+ * Throws `config.invalid` for an invalid file, `usage.invalid` for an unknown name.
  */
 export async function revokeToken(path: string, name: string): Promise<TokenEntry> {
   let revoked: TokenEntry | undefined;
-  await changeFile(path, (text) => {
+  await updateFile(path, (text) => {
     const entries = parse(path, text);
     const index = entries.findIndex((entry) => entry.name === name);
     revoked = entries[index];
@@ -145,10 +128,10 @@ export async function revokeToken(path: string, name: string): Promise<TokenEntr
 }
 
 /**
- * Writes what `change` makes of the file's text (empty when there is none; undefined: nothing to do). Two changes at a time
- * would lose one of them – a revocation, at worst –, so one waits; a reader never sees half of it.
+ * Applies `change` to the text of the file (empty without a file; undefined: no change) under a lock, so that no change, e.g.
+ * a revocation, is lost. The replacement is atomic.
  */
-async function changeFile(path: string, change: (text: string) => string | undefined): Promise<void> {
+async function updateFile(path: string, change: (text: string) => string | undefined): Promise<void> {
   const unlock = await lock(path);
   try {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -170,7 +153,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
     try {
       await file.writeFile(text);
       if (before !== undefined) {
-        // The process that reads it may be another user's than the shell that changes it, or of a group.
+        // The reading process may run as another user, or read it by its group.
         await file.chmod((before.mode & 0o660) | 0o600);
         if (before.uid !== process.getuid?.()) await file.chown(before.uid, before.gid);
       }
@@ -186,10 +169,10 @@ async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 const unwritable = (path: string, error: unknown) =>
-  new DocketError('config.invalid', 'The file of tokens cannot be written.', {
+  new DocketError('config.invalid', 'The token file cannot be written.', {
     where: path,
     got: String(error),
-    next: 'Create its folder, or correct the rights: whoever changes it has to be its owner, or root.',
+    next: 'Create its folder, or correct the permissions: run the command as the owner of the file, or as root.',
     cause: error,
   });
 
@@ -201,42 +184,42 @@ async function lock(path: string): Promise<() => Promise<void>> {
       return () => rm(held, { force: true });
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw unwritable(path, error);
-      if (tries === LOCK_TRIES) {
-        throw new DocketError('config.invalid', 'Another command is changing the file of tokens.', {
+      if (tries === MAX_LOCK_ATTEMPTS) {
+        throw new DocketError('config.invalid', 'Another command is changing the token file.', {
           where: path,
           got: `${held} is there`,
           next: 'Try again; remove that file if no other command runs.',
           cause: error,
         });
       }
-      await setTimeout(LOCK_PAUSE_MS);
+      await setTimeout(LOCK_RETRY_INTERVAL_MS);
     }
   }
 }
 
 /**
- * Reads the file and follows it: an entry that is removed is refused within seconds, and its sessions end. A file that is
- * broken later keeps its last good version and says so; one that is gone, or not there yet, accepts nobody. Throws
- * `config.invalid` when it cannot be used at the start.
+ * Reads the file and watches it. Tokens of removed entries are rejected within seconds, and their sessions end. If the file
+ * becomes invalid, its last good version stays active, with an error in the log; without a file no token is accepted.
+ * Throws `config.invalid` for an invalid file at the start.
  */
-export async function tokenFile(
+export async function watchTokenFile(
   path: string,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Promise<Tokens> {
-  // The version first: what changes in between is then read again.
+): Promise<TokenVerifier> {
+  // Read the version first: a change in between is then detected.
   let version = await versionOf(path);
   let entries = version === undefined ? [] : await readTokens(path);
   let looked = clock.now();
   let failed: string | undefined;
   if (entries.length === 0) {
-    log.warn('The admin route lets nobody in yet: run `docket tokens create --name NAME --role operator`', { path });
+    log.warn('The admin route accepts no tokens yet: run `docket tokens create --name NAME --role operator`', { path });
   }
   if (version !== undefined && ((await stat(path)).mode & 0o007) !== 0) {
-    log.warn('Others may read or write the file of tokens: run `chmod o= FILE`', { path });
+    log.warn('The token file is accessible to all users: run `chmod o= FILE`', { path });
   }
 
   const refresh = async (): Promise<void> => {
-    if (clock.now() - looked < FRESH_MS) return;
+    if (clock.now() - looked < RELOAD_INTERVAL_MS) return;
     looked = clock.now();
     const found = await versionOf(path);
     if (found === version) return;
@@ -244,16 +227,16 @@ export async function tokenFile(
       const read = found === undefined ? [] : await readTokens(path);
       const names = (of: readonly TokenEntry[], less: readonly TokenEntry[]) =>
         of.filter(({ sha256 }) => !less.some((other) => other.sha256 === sha256)).map(({ name }) => name);
-      for (const who of names(entries, read)) log.info('A token is not accepted any more', { path, who });
-      for (const who of names(read, entries)) log.info('A token is accepted from now on', { path, who });
+      for (const who of names(entries, read)) log.info('Token removed', { path, who });
+      for (const who of names(read, entries)) log.info('Token added', { path, who });
       entries = read;
       version = found;
       failed = undefined;
     } catch (error) {
-      // Asked again each time, for it may pass; told once.
+      // Retry each time, but log only once.
       if (failed === found) return;
       failed = found;
-      log.error('The tokens of the admin route cannot be read; the last good version stays', {
+      log.error('Token file cannot be read; the last good version stays active', {
         path,
         error: toDocketError(error).toJSON(),
       });
@@ -263,10 +246,10 @@ export async function tokenFile(
     await refresh();
     return entries;
   };
-  return judgeBy(current, () => clock.now());
+  return createTokenVerifier(current, () => clock.now());
 }
 
-/** Undefined when there is no such file; one that cannot be looked at is there, and reading it says why it cannot be. */
+/** Undefined without a file. An inaccessible one counts as present: reading it then reports the error. */
 const versionOf = async (path: string): Promise<string | undefined> => {
   try {
     const { mtimeMs, size, ino } = await stat(path);
@@ -276,12 +259,12 @@ const versionOf = async (path: string): Promise<string | undefined> => {
   }
 };
 
-/** No file was named: nobody is let in. Says at the start how to make one. */
-export function noTokens(log: Log): Tokens {
+/** Without a token file no token is accepted; logs how to create one. */
+export function noTokens(log: Log): TokenVerifier {
   log.warn(
     'The admin route lets nobody in: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',
   );
-  return judgeBy(
+  return createTokenVerifier(
     async () => [],
     () => 0,
   );

@@ -3,30 +3,30 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { DAY_MS } from '../../base/time.ts';
 import { PATHS } from '../../contract/organization.ts';
-import { API_SKEW, judgeSkew } from './clock.ts';
-import { type Finding, fail, ok, type Verdict, warn } from './finding.ts';
+import { API_SKEW_LIMITS, evaluateClockSkew } from './clock.ts';
+import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
 
-const PATIENCE_MS = 10_000;
-const DAY_MS = 86_400_000;
+const API_PROBE_TIMEOUT_MS = 10_000;
 
-/** How the service answers somebody without a key. */
-export interface Answer {
+/** The response to an unauthenticated request. */
+export interface UnauthenticatedReply {
   readonly status: number;
   /** The `code` of the error body (specification §7); undefined when there is none. */
   readonly code: string | undefined;
   readonly ms: number;
 }
 
-/** A stranger is refused with a 401 by the Compliance Service, and by hardly anything else in these words. */
-export function judgeAnswer({ status, code, ms }: Answer, url: URL): Verdict {
+/** The Compliance Service answers an unauthenticated request with 401 and a code `auth.…`; hardly any other server does. */
+export function evaluateReply({ status, code, ms }: UnauthenticatedReply, url: URL): CheckResult {
   const where = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   if (status === 401 && code?.startsWith('auth.')) {
     const detail = `${where} answers`;
     if (ms > 5_000)
       return warn(
         `${detail}, after ${Math.round(ms / 1000)} s`,
-        'Ask whoever runs the service: each call of a run takes that long.',
+        'Ask the operator of the service: each call of a run takes that long.',
       );
     if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
       return warn(
@@ -37,7 +37,10 @@ export function judgeAnswer({ status, code, ms }: Answer, url: URL): Verdict {
     return ok(detail);
   }
   if (status >= 500 || status === 429) {
-    return warn(`${where} answers with HTTP ${status}`, 'Try again later; if it stays, ask whoever runs the service.');
+    return warn(
+      `${where} answers with HTTP ${status}`,
+      'Try again later; if it persists, ask the operator of the service.',
+    );
   }
   return fail(
     `${where} answers with HTTP ${status}, which is not how the Compliance Service answers without a key`,
@@ -47,9 +50,9 @@ export function judgeAnswer({ status, code, ms }: Answer, url: URL): Verdict {
 
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
-/** Why a connection failed, with what can be done about each kind. */
-export function judgeFailure(error: unknown, url: URL): Verdict {
-  const codes = codesOf(error);
+/** The kinds of failed connections, each with its remedy. */
+export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
+  const codes = errorCodes(error);
   const code = codes[0] ?? (error instanceof Error ? error.message : String(error));
   const has = (pattern: RegExp) => codes.some((one) => pattern.test(one));
   if (has(/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/)) {
@@ -60,43 +63,43 @@ export function judgeFailure(error: unknown, url: URL): Verdict {
   }
   if (has(/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME|TLS|SSL/)) {
     return fail(
-      `The certificate of ${url.host} is not accepted (${code})`,
+      `The certificate of ${url.host} is rejected (${code})`,
       'Correct the host; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file.',
     );
   }
   if (has(/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/)) {
     return fail(
-      `${url.host} takes the connection, but does not answer within ${PATIENCE_MS / 1_000} s`,
-      'Ask whoever runs the service, or what stands in front of it (proxy, firewall).',
+      `${url.host} accepts the connection, but does not respond within ${API_PROBE_TIMEOUT_MS / 1_000} s`,
+      'Check the service, and proxies and firewalls in front of it.',
     );
   }
   return fail(
     `${url.host} cannot be reached (${code})`,
-    'Correct COMPLIANCE_API_URL, or let this machine out to it (firewall, proxy); `docket sandbox` is a stand-in.',
+    'Correct COMPLIANCE_API_URL, or allow the connection (firewall, proxy); `docket sandbox` is a substitute for trials.',
   );
 }
 
 /** Codes of an error and of what caused it, the innermost first. */
-function codesOf(error: unknown): string[] {
+function errorCodes(error: unknown): string[] {
   const codes: string[] = [];
   for (let at = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') codes.unshift(at.code);
-    if (at instanceof AggregateError) codes.unshift(...at.errors.flatMap(codesOf));
+    if (at instanceof AggregateError) codes.unshift(...at.errors.flatMap(errorCodes));
   }
   return codes;
 }
 
 /** @param until epoch ms at which it expires */
-export function judgeCertificate(until: number, now: number): Verdict {
+export function evaluateCertificate(until: number, now: number): CheckResult {
   const days = Math.floor((until - now) / DAY_MS);
   const detail = `valid until ${new Date(until).toISOString().slice(0, 10)}`;
-  const remedy = 'Whoever runs the service has to renew it: afterwards no call works.';
+  const remedy = 'The operator of the service has to renew it: after that day every call fails.';
   if (days < 0) return fail(`expired on ${new Date(until).toISOString().slice(0, 10)}`, remedy);
   return days < 14 ? warn(`${detail}, in ${days} days`, remedy) : ok(detail);
 }
 
-/** Asks the service as a stranger: no key is shown and no call of any key is spent. Throws the reason of `stopped` alone. */
-export async function examineApi(base: string, clock: Clock, stopped: AbortSignal): Promise<Finding[]> {
+/** Makes an unauthenticated request, which costs no key a call. Throws only the reason of `stopped`. */
+export async function checkApi(base: string, clock: Clock, stopped: AbortSignal): Promise<Finding[]> {
   const url = new URL(base);
   try {
     if (isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0) await lookup(url.hostname);
@@ -104,29 +107,32 @@ export async function examineApi(base: string, clock: Clock, stopped: AbortSigna
     const { statusCode, headers, body } = await request(
       `${url.origin}${url.pathname.replace(/\/+$/, '')}${PATHS.organizations}`,
       {
-        headersTimeout: PATIENCE_MS,
-        bodyTimeout: PATIENCE_MS,
-        signal: AbortSignal.any([stopped, AbortSignal.timeout(PATIENCE_MS * 2)]),
+        headersTimeout: API_PROBE_TIMEOUT_MS,
+        bodyTimeout: API_PROBE_TIMEOUT_MS,
+        signal: AbortSignal.any([stopped, AbortSignal.timeout(API_PROBE_TIMEOUT_MS * 2)]),
       },
     );
     const after = clock.now();
     const text = await body.text();
     const findings: Finding[] = [
-      { what: 'API', ...judgeAnswer({ status: statusCode, code: problemCode(text), ms: after - before }, url) },
+      { what: 'API', ...evaluateReply({ status: statusCode, code: problemCode(text), ms: after - before }, url) },
     ];
     const date = Date.parse(typeof headers.date === 'string' ? headers.date : '');
-    // The header leaves out the fraction of its second.
+    // The header has no fraction of a second.
     if (Number.isFinite(date)) {
-      findings.push({ what: 'API clock', ...judgeSkew(date + 500 - (before + after) / 2, 'The API', API_SKEW) });
+      findings.push({
+        what: 'API clock',
+        ...evaluateClockSkew(date + 500 - (before + after) / 2, 'The API', API_SKEW_LIMITS),
+      });
     }
     if (url.protocol === 'https:') {
-      const until = await certificateEnd(url);
-      if (until !== undefined) findings.push({ what: 'API certificate', ...judgeCertificate(until, clock.now()) });
+      const until = await readCertificateExpiry(url);
+      if (until !== undefined) findings.push({ what: 'API certificate', ...evaluateCertificate(until, clock.now()) });
     }
     return findings;
   } catch (error) {
     stopped.throwIfAborted();
-    return [{ what: 'API', ...judgeFailure(error, url) }];
+    return [{ what: 'API', ...evaluateConnectionError(error, url) }];
   }
 }
 
@@ -139,11 +145,16 @@ function problemCode(text: string): string | undefined {
   }
 }
 
-const certificateEnd = (url: URL): Promise<number | undefined> =>
+const readCertificateExpiry = (url: URL): Promise<number | undefined> =>
   new Promise((resolve) => {
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const socket = connect(
-      { host, port: Number(url.port || 443), timeout: PATIENCE_MS, ...(isIP(host) === 0 ? { servername: host } : {}) },
+      {
+        host,
+        port: Number(url.port || 443),
+        timeout: API_PROBE_TIMEOUT_MS,
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+      },
       () => {
         const end = Date.parse(socket.getPeerCertificate().valid_to);
         socket.destroy();

@@ -1,46 +1,43 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
-import type { Surroundings } from '../../compose/ports.ts';
-import { examine, type Finding, fail, ok, sizeWords, type Verdict, warn } from './finding.ts';
+import { type CheckResult, type Finding, fail, formatByteSize, ok, runCheck, warn } from './finding.ts';
 
 const GB = 1024 ** 3;
 
-/** Bytes. */
-export interface Room {
-  readonly free: number;
-  readonly total: number;
-}
-
-/** A pack is a few megabytes, and an archive keeps every one of them. */
-export function judgeRoom({ free, total }: Room): Verdict {
-  const detail = `${sizeWords(free)} free`;
-  const remedy = 'Make room, or let old runs go: DOCKET_ARCHIVE_DAYS, retention_days in org.yaml.';
+/** @param usage bytes */
+export function evaluateDiskUsage({ free, total }: { readonly free: number; readonly total: number }): CheckResult {
+  const detail = `${formatByteSize(free)} free`;
+  const remedy = 'Free disk space, or remove old runs: DOCKET_ARCHIVE_DAYS, retention_days in org.yaml.';
   if (free < 0.1 * GB) return fail(detail, remedy);
   return free < GB || free < total * 0.03 ? warn(detail, remedy) : ok(free < 10 * GB ? detail : 'more than 10 GB free');
 }
 
-/** What the archive's own trial found: it can be written, and it keeps what stands there. */
-export const judgeShelf = ({ ok: keeps, detail }: { readonly ok: boolean; readonly detail: string }): Verdict =>
-  keeps ? ok(detail) : warn(detail, 'Let nothing take runs out but `docket` itself (docs/archive.md).');
+/** The archive's own probe: writable, and protected against deletion. */
+export const evaluateArchiveProbe = (probe: { readonly ok: boolean; readonly detail: string }): CheckResult =>
+  probe.ok ? ok(probe.detail) : warn(probe.detail, 'Only `docket` itself should remove runs (docs/archive.md).');
 
-export async function examineArchive(around: Surroundings): Promise<Finding[]> {
-  const place = around.config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
-  const folder = place.kind === 'directory' ? place.folder : place.staging;
-  const tried = await examine('Archive', () =>
-    withArchive(around, async ({ archive, shelf, signing }) => {
+export async function checkArchive(context: AppContext): Promise<Finding[]> {
+  const location = context.config.DOCKET_ARCHIVE ?? {
+    kind: 'directory',
+    folder: resolve(context.workingDirectory ?? '', 'archive'),
+  };
+  const folder = location.kind === 'directory' ? location.folder : location.staging;
+  const archive = await runCheck('Archive', () =>
+    withArchive(context, async ({ archive: runs, storage, signing }) => {
       await signing?.ready();
-      // Where files are made may be another place than where they are kept.
-      await archive.discard(await archive.stage('doctor'));
-      return judgeShelf(await shelf.probe());
+      // The staging folder may be on another disk.
+      await runs.discard(await runs.stage('doctor'));
+      return evaluateArchiveProbe(await storage.probe());
     }),
   );
-  if (tried.state === 'fail') return [tried];
-  const room = await examine('Disk of the archive', async () => judgeRoom(await roomOf(folder)));
-  return [tried, room];
+  if (archive.state === 'fail') return [archive];
+  const disk = await runCheck('Disk of the archive', async () => evaluateDiskUsage(await readDiskUsage(folder)));
+  return [archive, disk];
 }
 
-async function roomOf(folder: string): Promise<Room> {
+async function readDiskUsage(folder: string) {
   let at = resolve(folder);
   while (at !== dirname(at) && (await stat(at).catch(() => undefined)) === undefined) at = dirname(at);
   const { bavail, blocks, bsize } = await statfs(at);

@@ -1,40 +1,41 @@
-import type { ClockSteps } from '../../queue/redis-clock.ts';
-import { fail, ok, type Verdict, warn } from './finding.ts';
+import { DAY_MS } from '../../base/time.ts';
+import type { ClockSteps } from '../../redis/clock.ts';
+import { type CheckResult, fail, ok, warn } from './finding.ts';
 
-/** How far a server's clock may be off before it is said, and before it is a fault; ms. */
+/** Clock skew from which a check warns and fails, ms. */
 export interface SkewLimits {
   readonly warnMs: number;
   readonly failMs: number;
 }
 
-/** Redis dates what all processes decide by. */
-export const REDIS_SKEW: SkewLimits = { warnMs: 1_000, failMs: 30_000 };
-/** A `Date` header has whole seconds. */
-export const API_SKEW: SkewLimits = { warnMs: 5_000, failMs: 120_000 };
+/** Processes compare timestamps of Redis. */
+export const REDIS_SKEW_LIMITS: SkewLimits = { warnMs: 1_000, failMs: 30_000 };
+/** A `Date` header has a resolution of one second. */
+export const API_SKEW_LIMITS: SkewLimits = { warnMs: 5_000, failMs: 120_000 };
 
 /** @param skewMs the server's time less ours; positive: it is ahead */
-export function judgeSkew(skewMs: number, whose: string, { warnMs, failMs }: SkewLimits): Verdict {
+export function evaluateClockSkew(skewMs: number, whose: string, { warnMs, failMs }: SkewLimits): CheckResult {
   const off = Math.abs(skewMs);
   if (off < warnMs) return ok(`${whose} and this machine agree within ${warnMs / 1000} s`);
   const seconds = Number((off / 1000).toFixed(1));
   const detail = `${whose} is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine`;
   const remedy =
-    'Let both follow a time server (chrony, systemd-timesyncd): slots, tokens and expiry are told by clocks.';
+    'Synchronize both with a time server (chrony, systemd-timesyncd): slots, tokens and expiry depend on clocks.';
   return off < failMs ? warn(detail, remedy) : fail(detail, remedy);
 }
 
-/** For this long (ms) a step of the clock of Redis is told. */
-const TOLD_MS = 86_400_000;
+/** How long a clock step of Redis is reported, ms. */
+const STEP_WARNING_PERIOD_MS = DAY_MS;
 
 /**
  * @param now epoch ms by the clock of Redis
- * @param otherwise where there is no step to tell
+ * @param otherwise the result without a recent step
  */
-export function judgeSteps({ steps, last }: ClockSteps, now: number, otherwise: Verdict): Verdict {
-  if (last === null || Math.abs(now - last.at) > TOLD_MS) return otherwise;
+export function evaluateClockSteps({ steps, last }: ClockSteps, now: number, otherwise: CheckResult): CheckResult {
+  if (last === null || Math.abs(now - last.at) > STEP_WARNING_PERIOD_MS) return otherwise;
   const seconds = Number((Math.abs(last.ms) / 1000).toFixed(1));
   return warn(
-    `Redis was set ${seconds} s ${last.ms > 0 ? 'ahead' : 'back'} at ${new Date(last.at).toISOString()}; ${steps} such steps were seen`,
-    'The budget does not go by this clock, but slots and expiry do: let a time server slew it (chrony) instead of stepping it.',
+    `Redis was set ${seconds} s ${last.ms > 0 ? 'ahead' : 'back'} at ${new Date(last.at).toISOString()}; ${steps} steps in all`,
+    'The budget does not depend on this clock, but slots and expiry do: let a time server slew it (chrony), not step it.',
   );
 }

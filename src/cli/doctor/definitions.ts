@@ -1,50 +1,48 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Jobs } from '../../define/load.ts';
-import { periodOf } from '../../define/period.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../definitions/periods/period.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
-import { type Finding, fail, ok, type Verdict } from './finding.ts';
+import { type CheckResult, type Finding, fail, ok } from './finding.ts';
 
-/** What is known of the definitions. */
-export interface Defined {
+export interface DefinitionCounts {
   readonly folder: string;
   readonly reports: number;
   readonly orgs: number;
   readonly faults: number;
-  /** Questions that a catalog we hold does not allow. */
-  readonly refused: number;
+  /** Errors against the available catalogs. */
+  readonly planErrors: number;
 }
 
-const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+const formatCount = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 
-export function judgeDefinitions({ folder, reports, orgs, faults, refused }: Defined): Verdict {
-  const detail = `${counted(reports, 'report')} of ${counted(orgs, 'organization')} in ${folder}`;
-  const wrong = faults + refused;
-  if (wrong > 0)
-    return fail(`${detail}, ${counted(wrong, 'fault')}`, '`docket check` shows each of them with its line.');
-  if (reports === 0) return fail(detail, '`docket init` writes a first one; DOCKET_JOBS names the folder.');
+export function evaluateDefinitions({ folder, reports, orgs, faults, planErrors }: DefinitionCounts): CheckResult {
+  const detail = `${formatCount(reports, 'report')} of ${formatCount(orgs, 'organization')} in ${folder}`;
+  const errors = faults + planErrors;
+  if (errors > 0) return fail(`${detail}, ${formatCount(errors, 'error')}`, '`docket check` shows each with its line.');
+  if (reports === 0) return fail(detail, '`docket init` creates a first one; DOCKET_JOBS names the folder.');
   return ok(detail);
 }
 
-/** The definitions by themselves, and against the catalogs that are held: nothing is asked for. */
-export function examineDefinitions(jobs: Jobs, catalogs: ReadonlyMap<string, Catalog>, now: number): Finding {
-  let refused = 0;
+/** Checks the definitions, also against the given catalogs. Makes no call. */
+export function checkDefinitions(jobs: Definitions, catalogs: ReadonlyMap<string, Catalog>, now: number): Finding {
+  let planErrors = 0;
   for (const definition of jobs.reports.values()) {
     const settings = jobs.orgs.get(definition.org);
     const catalog = catalogs.get(definition.org);
     if (settings === undefined || catalog === undefined) continue;
-    refused += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
+    planErrors += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
   }
-  const { folder, reports, orgs, faults } = jobs;
-  const facts = { folder, reports: reports.size, orgs: orgs.size, faults: faults.length, refused };
-  return { what: 'Definitions', ...judgeDefinitions(facts) };
+  const { folder, reports, orgs, diagnostics } = jobs;
+  const facts = { folder, reports: reports.size, orgs: orgs.size, faults: diagnostics.length, planErrors };
+  return { what: 'Definitions', ...evaluateDefinitions(facts) };
 }
 
-export function judgeTemplates(folder: string, faults: number): Verdict {
-  if (faults === 0) return ok(`${folder}, no faults`);
-  return fail(`${folder}, ${counted(faults, 'fault')}`, '`docket check` shows each of them with its line.');
+export function evaluateTemplates(folder: string, faults: number): CheckResult {
+  if (faults === 0) return ok(`${folder}, no errors`);
+  return fail(`${folder}, ${formatCount(faults, 'error')}`, '`docket check` shows each with its line.');
 }
 
-export async function examineTemplates(folder: string): Promise<Finding> {
-  const { checkTemplates } = await import('../../render/check-templates.ts');
-  return { what: 'Templates', ...judgeTemplates(folder, (await checkTemplates(folder)).length) };
+export async function checkTemplateFolder(folder: string): Promise<Finding> {
+  const { checkEmailTemplates } = await import('../../render/email/check-templates.ts');
+  return { what: 'Templates', ...evaluateTemplates(folder, (await checkEmailTemplates(folder)).length) };
 }

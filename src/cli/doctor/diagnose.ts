@@ -1,67 +1,87 @@
-import type { Surroundings } from '../../compose/ports.ts';
+import type { AppContext } from '../../base/context.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Jobs } from '../../define/load.ts';
-import { examineTokens } from './admin.ts';
-import { examineApi } from './api.ts';
-import { examineArchive } from './archive.ts';
-import { examineBudgetSettings } from './budgets.ts';
-import { examineDefinitions, examineTemplates } from './definitions.ts';
-import { type Finding, fail } from './finding.ts';
-import { examineIdentity } from './identity.ts';
-import { examineKeys } from './keys.ts';
-import { examineMail } from './mail.ts';
-import { examineRedis } from './redis.ts';
-import { examineRuntime } from './runtime.ts';
-import { examineSchedules } from './schedules.ts';
-import { examineScope } from './scope.ts';
-import { examineTargets } from './targets.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../context.ts';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
+import { checkAdminTokens } from './admin-tokens.ts';
+import { checkApi } from './api.ts';
+import { checkApiKeys, checkBudgetSettings } from './api-keys.ts';
+import { checkArchive } from './archive.ts';
+import { checkDefinitions, checkTemplateFolder } from './definitions.ts';
+import { type Finding, fail, formatFinding } from './finding.ts';
+import { checkDeploymentIdentity } from './identity.ts';
+import { checkMailServers } from './mail.ts';
+import { checkRedis } from './redis.ts';
+import { checkReportScope } from './report-scope.ts';
+import { checkRuntime } from './runtime.ts';
+import { checkSchedules } from './schedules.ts';
+import { checkTargets } from './targets.ts';
 
-export interface Diagnosis {
-  /** Asks each organization's catalog, which costs its key one metrics call. */
+export async function doctor(
+  flags: { readonly catalog?: boolean; readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  const findings = await diagnose(jobs, context, { askCatalogs: flags.catalog ?? false, signal: io.signals.stop() });
+  if (flags.json) print.printJson({ findings });
+  else for (const finding of findings) print.printLine(formatFinding(finding));
+  io.exitCode = findings.some(({ state }) => state === 'fail') ? 1 : 0;
+}
+
+export interface DiagnoseOptions {
+  /** Fetches each organization's catalog: one metrics call per key. */
   readonly askCatalogs: boolean;
-  /** Catalogs that are held already, by organization. */
+  /** Catalogs that the caller has already, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Everything that `docket start` needs, tried: nothing is sent and, unless the catalogs are asked for, no metrics call is
- * spent. One broken part hides no other. Throws the signal's reason alone.
+ * Checks everything that `docket start` needs. Sends nothing and, without `askCatalogs`, spends no metrics call. A failed
+ * check does not stop the others. Throws only the signal's reason.
  */
-export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagnosis): Promise<readonly Finding[]> {
-  const { config, env, clock } = around;
+export async function diagnose(
+  jobs: Definitions,
+  context: AppContext,
+  options: DiagnoseOptions,
+): Promise<readonly Finding[]> {
+  const { config, env, clock } = context;
   const now = clock.now();
   const zones = [...jobs.orgs.values()].map(({ timezone }) => timezone);
-  const { findings: ofRedis, redis } = await examineRedis(around);
+  const { findings: ofRedis, redis } = await checkRedis(context);
   try {
     const named = Boolean(env.REDIS_URL?.trim());
     const url = config.COMPLIANCE_API_URL;
-    const api = url === undefined ? [NO_URL] : await examineApi(url, clock, options.signal);
-    // Whoever cannot be reached is not asked again for each key.
+    const api = url === undefined ? [API_URL_MISSING] : await checkApi(url, clock, options.signal);
+    // An unreachable service would fail for each key again.
     const reached = url !== undefined && api.every(({ state, what }) => what !== 'API' || state !== 'fail');
     const { findings: ofKeys, catalogs } = reached
-      ? await examineKeys(jobs, around, { ...options, redis: named ? redis : undefined })
+      ? await checkApiKeys(jobs, context, { ...options, redis: named ? redis : undefined })
       : { findings: [], catalogs: options.known ?? new Map<string, Catalog>() };
     const { DOCKET_TEMPLATES: templates, DOCKET_ADMIN_TOKENS: tokens } = config;
-    const findings = [...examineRuntime(zones, now), ...ofRedis, examineDefinitions(jobs, catalogs, now)];
-    findings.push(...(await examineBudgetSettings(jobs, around)));
-    findings.push(...(await examineScope(jobs, around)));
-    if (templates !== undefined) findings.push(await examineTemplates(templates));
+    const findings = [...checkRuntime(zones, now), ...ofRedis, checkDefinitions(jobs, catalogs, now)];
+    findings.push(...(await checkBudgetSettings(jobs, context)));
+    findings.push(...(await checkReportScope(jobs, context)));
+    if (templates !== undefined) findings.push(await checkTemplateFolder(templates));
     findings.push(...api, ...ofKeys);
     const rest: readonly (() => Promise<readonly Finding[]>)[] = [
-      () => examineMail(jobs, around),
-      () => examineTargets(jobs, around),
+      () => checkMailServers(jobs, context),
+      () => checkTargets(jobs, context),
       async () => {
-        const identity = await examineIdentity(around, redis);
-        // Not even a trial is written into what may be a bare mount point.
-        return identity.state === 'fail' ? [identity] : [identity, ...(await examineArchive(around))];
+        const identity = await checkDeploymentIdentity(context, redis);
+        // The folder may be an empty mount point: write nothing into it.
+        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(context))];
       },
-      async () => (tokens === undefined ? [] : [await examineTokens(tokens, now)]),
-      async () => (redis === undefined ? [] : examineSchedules(jobs, redis, now)),
+      async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
+      async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),
     ];
-    for (const examine of rest) {
+    for (const check of rest) {
       options.signal.throwIfAborted();
-      findings.push(...(await examine()));
+      findings.push(...(await check()));
     }
     return findings;
   } finally {
@@ -69,7 +89,7 @@ export async function diagnose(jobs: Jobs, around: Surroundings, options: Diagno
   }
 }
 
-const NO_URL: Finding = {
+const API_URL_MISSING: Finding = {
   what: 'API',
   ...fail('COMPLIANCE_API_URL is not set', 'Set COMPLIANCE_API_URL to the base URL of the Compliance Service.'),
 };

@@ -1,40 +1,38 @@
-import type { RedisClient } from '../../base/redis-client.ts';
-import { type Identity, readIdentity } from '../../base/redis-identity.ts';
+import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
-import type { Surroundings } from '../../compose/ports.ts';
-import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive-marker.ts';
-import { DEFAULT_PREFIX } from '../../queue/keys.ts';
-import { examine, type Finding, fail, ok, type Verdict } from './finding.ts';
+import { ARCHIVE_MARKER, type ArchiveMarker, readMarker } from '../../deliver/archive/archive-marker.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { type Identity, readIdentity } from '../../redis/identity.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { type CheckResult, type Finding, fail, ok, runCheck } from './finding.ts';
 
-/** @param known what Redis says; `away` where it cannot be asked */
-export function judgeIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): Verdict {
+/** @param known the identity in Redis; `away` if Redis cannot be reached */
+export function evaluateIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): CheckResult {
   const archive = marker === undefined ? `the archive has no marker, ${ARCHIVE_MARKER}` : `the archive is ${marker.id}`;
-  if (known === 'away') return ok(`${archive}; Redis cannot be asked`);
+  if (known === 'away') return ok(`${archive}; Redis cannot be reached`);
   if (known === undefined) {
     return marker === undefined
       ? ok('neither Redis nor the archive has an identity; the first start creates it')
-      : ok(`${archive}; Redis does not know it and learns it at the next start`);
+      : ok(`${archive}; Redis has no identity and takes this one at the next start`);
   }
   const since = `since ${new Date(known.since).toISOString()}`;
   if (marker?.id !== known.id) {
     return fail(
       `Redis belongs to the archive ${known.id} ${since}; ${archive}`,
-      'Mount the archive if it is not mounted; otherwise correct DOCKET_ARCHIVE or REDIS_URL. docket start --adopt joins them on purpose.',
+      'Mount the archive if it is not mounted; otherwise correct DOCKET_ARCHIVE or REDIS_URL. docket start --adopt joins them.',
     );
   }
-  return ok(
-    `${known.id}, in Redis and in the archive${known.restored ? `; Redis had lost it and has it again ${since}` : ''}`,
-  );
+  return ok(`${known.id}, in Redis and in the archive${known.restored ? `; restored in Redis ${since}` : ''}`);
 }
 
 /** Whether Redis and the archive belong to one deployment. Changes nothing. */
-export const examineIdentity = (around: Surroundings, redis: RedisClient | undefined): Promise<Finding> =>
-  examine('Deployment', () =>
-    withArchive(around, async ({ shelf }) => {
+export const checkDeploymentIdentity = (context: AppContext, redis: RedisClient | undefined): Promise<Finding> =>
+  runCheck('Deployment', () =>
+    withArchive(context, async ({ storage }) => {
       const [marker, known] = await Promise.all([
-        readMarker(shelf),
-        redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_PREFIX),
+        readMarker(storage),
+        redis === undefined ? ('away' as const) : readIdentity(redis, DEFAULT_KEY_PREFIX),
       ]);
-      return judgeIdentity(known, marker);
+      return evaluateIdentity(known, marker);
     }),
   );

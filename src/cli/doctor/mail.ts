@@ -1,67 +1,61 @@
 import { resolve4, resolveMx } from 'node:dns/promises';
-import { secretSource } from '../../base/secret.ts';
-import { signsFor } from '../../base/smtp-variables.ts';
-import { deploymentSmtp, mailServerOf } from '../../compose/mail.ts';
-import type { Surroundings } from '../../compose/ports.ts';
-import type { Jobs } from '../../define/load.ts';
-import { canonicalAddress } from '../../define/recipients.ts';
-import { readDkimKey } from '../../deliver/dkim.ts';
-import { probeMail } from '../../deliver/probe.ts';
-import { examine, type Finding, fail, ok, type Verdict, warn } from './finding.ts';
+import { signsFor } from '../../base/config/smtp-variables.ts';
+import type { AppContext } from '../../base/context.ts';
+import { isErrno } from '../../base/errno.ts';
+import { secretSource } from '../../base/secrets/secret.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { targetOf } from '../../definitions/schema/kinds.ts';
+import { parseDkimKey } from '../../deliver/targets/email/dkim.ts';
+import { deploymentSmtp, resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
+import { probeSmtp, type SmtpProbe } from '../../deliver/targets/email/smtp/smtp-probe.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import { type CheckResult, type Finding, fail, ok, runCheck, warn } from './finding.ts';
 
-/** What a handshake has shown. */
-export interface Handshake {
-  /** In words, without a secret. */
-  readonly said: string;
-  readonly encrypted: boolean;
-  readonly host: string;
-}
-
-export function judgeHandshake({ said, encrypted, host }: Handshake): Verdict {
-  if (encrypted) return ok(`${said}, over TLS`);
-  if (/^(localhost|127(\.\d+){3}|::1)$/.test(host)) return ok(`${said}, without TLS on this machine`);
+export function evaluateHandshake({ detail, encrypted, host }: SmtpProbe): CheckResult {
+  if (encrypted) return ok(`${detail}, over TLS`);
+  if (/^(localhost|127(\.\d+){3}|::1)$/.test(host)) return ok(`${detail}, without TLS on this machine`);
   return warn(
-    `${said}, without TLS: whoever is in between can read the reports`,
-    'Use smtps://, or smtp://…?tls=required where the server has STARTTLS.',
+    `${detail}, without TLS: anybody on the network path can read the reports`,
+    'Use smtps://, or smtp://…?tls=required if the server supports STARTTLS.',
   );
 }
 
-/** What DNS knows of the sender's domain; undefined: it could not be asked. */
-export type Domain = { readonly receives: boolean } | undefined;
+/** Whether DNS has a mail server or an address for the sender's domain; undefined: DNS failed. */
+export type DomainLookup = { readonly receives: boolean } | undefined;
 
-export function judgeSender(from: string | undefined, domain: Domain, signs: string | undefined): Verdict {
-  if (from === undefined) return fail('MAIL_FROM is not set', 'Set it to the address that reports come from.');
+export function evaluateSender(from: string | undefined, domain: DomainLookup, signs: string | undefined): CheckResult {
+  if (from === undefined) return fail('MAIL_FROM is not set', 'Set it to the sender address of reports.');
   const plain = canonicalAddress(from);
   if (plain === undefined) {
     return fail('MAIL_FROM is no plain address', 'Write it as name@domain.example, without a display name.');
   }
   if (signs !== undefined && !signsFor(signs, plain)) {
     return warn(
-      `${plain}, but DKIM signs for ${signs}: its mail leaves unsigned`,
-      'Use a sender of the domain that is signed for, or a key of the sender’s domain.',
+      `${plain}, but DKIM signs for ${signs}: its mail is not signed`,
+      'Use a sender of that domain, or a key of the sender’s domain.',
     );
   }
   if (domain !== undefined && !domain.receives) {
     return warn(
       `${plain}, whose domain has neither a mail server nor an address in DNS`,
-      'Correct MAIL_FROM: bounces have nowhere to go, and many receivers refuse such a sender.',
+      'Correct MAIL_FROM: bounces cannot be delivered, and many servers reject such a sender.',
     );
   }
   return ok(plain);
 }
 
-/** Names that nobody can register (RFC 2606, RFC 6761): there is nothing to look up. */
-const RESERVED = /(^|\.)(example|test|invalid|localhost|local|internal|example\.(com|net|org))$/;
+/** Reserved names (RFC 2606, RFC 6761): not in DNS. */
+const RESERVED_DOMAINS = /(^|\.)(example|test|invalid|localhost|local|internal|example\.(com|net|org))$/;
 
-/** Whether anything receives mail for the domain. */
-export async function lookUpDomain(domain: string): Promise<Domain> {
-  if (RESERVED.test(domain)) return undefined;
+/** Whether the domain receives mail; undefined if DNS failed. */
+export async function lookUpDomain(domain: string): Promise<DomainLookup> {
+  if (RESERVED_DOMAINS.test(domain)) return undefined;
   const found = async (look: () => Promise<readonly unknown[]>): Promise<boolean | undefined> => {
     try {
       return (await look()).length > 0;
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      return code === 'ENOTFOUND' || code === 'ENODATA' ? false : undefined;
+      return isErrno(error, 'ENOTFOUND', 'ENODATA') ? false : undefined;
     }
   };
   const answers = [await found(() => resolveMx(domain)), await found(() => resolve4(domain))];
@@ -69,51 +63,46 @@ export async function lookUpDomain(domain: string): Promise<Domain> {
   return answers.includes(undefined) ? undefined : { receives: false };
 }
 
-/** Every mail server that a delivery would use, once; the senders and the keys that sign. */
-export async function examineMail(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
-  const { config, env } = around;
+/** Checks every mail server of the deliveries once, the senders and the DKIM keys. */
+export async function checkMailServers(jobs: Definitions, context: AppContext): Promise<Finding[]> {
+  const { config, env } = context;
   const mailing = new Set(
-    [...jobs.reports.values()].filter(({ deliveries }) => deliveries.some(({ email }) => email)).map(({ org }) => org),
+    [...jobs.reports.values()]
+      .filter(({ deliveries }) => deliveries.some((each) => targetOf(each, TARGETS).target.usesMailServer))
+      .map(({ org }) => org),
   );
   const orgs = [...jobs.orgs.values()];
   const own = orgs.filter(({ id, smtp }) => mailing.has(id) && smtp?.url !== undefined);
-  const handshake = async (settings: Parameters<typeof mailServerOf>[0]): Promise<Verdict> => {
-    const server = await mailServerOf(settings, around);
+  const handshake = async (settings: Parameters<typeof resolveMailServer>[0]): Promise<CheckResult> => {
+    const server = await resolveMailServer(settings, context);
     if (server === undefined) {
       return fail(
         'SMTP_URL is not set',
-        'Set it: reports have e-mail deliveries. `docket sandbox --mail` is a stand-in.',
+        'Set it: reports have e-mail deliveries. `docket sandbox --mail` is a substitute for trials.',
       );
     }
-    return judgeHandshake(await probeMail(server.url, server.options));
+    return evaluateHandshake(await probeSmtp(server.url, server.options));
   };
   const findings: Finding[] = [];
-  if (own.length < mailing.size) findings.push(await examine('Mail server (SMTP_URL)', () => handshake({})));
+  if (own.length < mailing.size) findings.push(await runCheck('Mail server (SMTP_URL)', () => handshake({})));
   const { dkim } = deploymentSmtp(config);
   if (orgs.some(({ id, smtp }) => mailing.has(id) && smtp?.from === undefined)) {
     const from = config.MAIL_FROM;
     const domain =
       from === undefined ? undefined : await lookUpDomain(from.slice(from.lastIndexOf('@') + 1).toLowerCase());
-    findings.push({ what: 'Sender (MAIL_FROM)', ...judgeSender(from, domain, dkim?.domain) });
+    findings.push({ what: 'Sender (MAIL_FROM)', ...evaluateSender(from, domain, dkim?.domain) });
   }
+  const dkimCheck = (what: string, { key, domain }: NonNullable<typeof dkim>, where: string) =>
+    runCheck(what, async () => {
+      parseDkimKey(await secretSource(env)(key), where);
+      return ok(`signs for ${domain}`);
+    });
   if (dkim !== undefined) {
-    findings.push(
-      await examine('DKIM key (SMTP_DKIM_KEY_FILE)', async () => {
-        readDkimKey(await secretSource(env)(dkim.key), 'SMTP_DKIM_KEY_FILE');
-        return ok(`signs for ${dkim.domain}`);
-      }),
-    );
+    findings.push(await dkimCheck('DKIM key (SMTP_DKIM_KEY_FILE)', dkim, 'SMTP_DKIM_KEY_FILE'));
   }
   for (const { id, smtp } of orgs) {
-    const signature = smtp?.dkim;
-    if (signature === undefined) continue;
-    findings.push(
-      await examine(`DKIM key of ${id}`, async () => {
-        readDkimKey(await secretSource(env)(signature.key), `the smtp.dkim of ${id}`);
-        return ok(`signs for ${signature.domain}`);
-      }),
-    );
+    if (smtp?.dkim) findings.push(await dkimCheck(`DKIM key of ${id}`, smtp.dkim, `the smtp.dkim of ${id}`));
   }
-  for (const settings of own) findings.push(await examine(`Mail server of ${settings.id}`, () => handshake(settings)));
+  for (const settings of own) findings.push(await runCheck(`Mail server of ${settings.id}`, () => handshake(settings)));
   return findings;
 }

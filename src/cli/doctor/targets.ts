@@ -1,17 +1,21 @@
-import type { Surroundings } from '../../compose/ports.ts';
-import { reportScope } from '../../compose/report-scope.ts';
-import type { Jobs } from '../../define/load.ts';
-import { periodOf } from '../../define/period.ts';
+import type { AppContext } from '../../base/context.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../definitions/periods/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';
-import { targetProbe } from '../../deliver/probe-targets.ts';
-import { examine, type Finding, ok } from './finding.ts';
+import { TARGETS, targetProbe } from '../../deliver/targets/registry.ts';
+import { createReportScope } from '../../services/definitions/report-scope.ts';
+import { type Finding, ok, runCheck } from './finding.ts';
 
-/** Every place that a delivery would write to or call, once for each organization; nothing is left behind. */
-export async function examineTargets(jobs: Jobs, around: Surroundings): Promise<Finding[]> {
-  const { clock, workingDirectory = process.cwd() } = around;
-  const scope = reportScope(around, () => jobs.orgs);
+/** Probes every target once per organization; leaves nothing behind. */
+export async function checkTargets(
+  jobs: Pick<Definitions, 'orgs' | 'reports'>,
+  context: AppContext,
+  targets = TARGETS,
+): Promise<Finding[]> {
+  const { clock, workingDirectory = process.cwd() } = context;
+  const scope = createReportScope(context, () => jobs.orgs);
   const findings: Finding[] = [];
-  const tried = new Set<string>();
+  const probed = new Set<string>();
   for (const definition of jobs.reports.values()) {
     const { org, report, title, deliveries } = definition;
     const settings = jobs.orgs.get(org);
@@ -25,11 +29,11 @@ export async function examineTargets(jobs: Jobs, around: Surroundings): Promise<
       workingDirectory,
     };
     for (const delivery of deliveries) {
-      const target = targetProbe(delivery, context);
+      const target = targetProbe(delivery, context, targets);
       const what = `${target?.name} of ${org}`;
-      if (target === undefined || tried.has(what)) continue;
-      tried.add(what);
-      findings.push(await examine(what, async () => ok(await target.probe())));
+      if (target === undefined || probed.has(what)) continue;
+      probed.add(what);
+      findings.push(await runCheck(what, async () => ok(await target.probe())));
     }
   }
   return findings;

@@ -1,25 +1,27 @@
 import { DocketError } from '../../base/error.ts';
-import type { SecretRef } from '../../base/secret.ts';
-import { canonicalAddress } from '../../define/recipients.ts';
+import type { SecretRef } from '../../base/secrets/secret.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { Environment } from '../io.ts';
 import {
   type Answers,
-  addressesFault,
-  type FirstReport,
-  flagAnswer,
-  idOf,
-  keyEnvFault,
-  keyFileFault,
-  likelyKeyVariable,
-  orgFault,
-  ownerFault,
-  redisFault,
-  serviceOrgFault,
-  smtpFault,
+  guessKeyVariable,
+  idFromName,
+  type StarterReport,
   splitAddresses,
-  urlFault,
-  zoneFault,
+  type Validate,
+  validateAddresses,
+  validatedFlag,
+  validateKeyEnv,
+  validateKeyFile,
+  validateOrgId,
+  validateOwner,
+  validateRedisUrl,
+  validateServiceOrg,
+  validateSmtpUrl,
+  validateTimezone,
+  validateUrl,
 } from './answers.ts';
-import type { Seen } from './service.ts';
+import type { ServiceInfo } from './query-service.ts';
 
 /** The answers so far. */
 export type Draft = { readonly [Name in keyof Answers]?: Answers[Name] | undefined };
@@ -35,7 +37,7 @@ export interface InitFlags {
   readonly to?: readonly string[];
   readonly allow?: 'address' | 'domain';
   readonly owner?: string;
-  readonly report?: FirstReport;
+  readonly report?: StarterReport;
   readonly smtpUrl?: string;
   readonly mailFrom?: string;
   readonly yes?: boolean;
@@ -45,113 +47,87 @@ export interface InitFlags {
 
 const plain = (address: string): string => canonicalAddress(address) ?? address;
 
-export const readServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
+export const parseServiceOrg = (text: string): number | 'current' => (text === 'current' ? text : Number(text));
 
-export const readAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
+export const parseAddresses = (text: string): readonly string[] => [...new Set(splitAddresses(text).map(plain))];
 
-/** What the flags answer. Throws `usage.invalid` for the first that is not usable. */
-export function draftOf(flags: InitFlags): Draft {
+/** The answers of the flags. Throws `usage.invalid` for the first invalid one. */
+export function draftFromFlags(flags: InitFlags): Draft {
   const { url, keyEnv, keyFile, org, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom } = flags;
-  const given = <T, R>(value: T | undefined, read: (value: T) => R): R | undefined =>
-    value === undefined ? undefined : read(value);
+  const parsed = <T, R>(value: T | undefined, parse: (value: T) => R): R | undefined =>
+    value === undefined ? undefined : parse(value);
   return {
-    url: given(url, (text) => flagAnswer('--url', text, urlFault)),
+    url: parsed(url, (text) => validatedFlag('--url', text, validateUrl)),
     key:
-      given(keyEnv, (text): SecretRef => ({ env: flagAnswer('--key-env', text, keyEnvFault) })) ??
-      given(keyFile, (text): SecretRef => ({ file: flagAnswer('--key-file', text, keyFileFault) })),
-    org: given(org, (text) => flagAnswer('--org', text, orgFault)),
-    serviceOrg: given(serviceOrg, (text) => readServiceOrg(flagAnswer('--service-org', text, serviceOrgFault))),
-    timezone: given(timezone, (text) => flagAnswer('--timezone', text, zoneFault)),
-    to: given(to, (texts) => readAddresses(flagAnswer('--to', texts.join(' '), addressesFault))),
+      parsed(keyEnv, (text): SecretRef => ({ env: validatedFlag('--key-env', text, validateKeyEnv) })) ??
+      parsed(keyFile, (text): SecretRef => ({ file: validatedFlag('--key-file', text, validateKeyFile) })),
+    org: parsed(org, (text) => validatedFlag('--org', text, validateOrgId)),
+    serviceOrg: parsed(serviceOrg, (text) => parseServiceOrg(validatedFlag('--service-org', text, validateServiceOrg))),
+    timezone: parsed(timezone, (text) => validatedFlag('--timezone', text, validateTimezone)),
+    to: parsed(to, (texts) => parseAddresses(validatedFlag('--to', texts.join(' '), validateAddresses))),
     allow,
-    owner: given(owner, (text) => plain(flagAnswer('--owner', text, ownerFault))),
+    owner: parsed(owner, (text) => plain(validatedFlag('--owner', text, validateOwner))),
     report,
-    smtpUrl: given(smtpUrl, (text) => flagAnswer('--smtp-url', text, smtpFault)),
-    mailFrom: given(mailFrom, (text) => plain(flagAnswer('--mail-from', text, ownerFault))),
+    smtpUrl: parsed(smtpUrl, (text) => validatedFlag('--smtp-url', text, validateSmtpUrl)),
+    mailFrom: parsed(mailFrom, (text) => plain(validatedFlag('--mail-from', text, validateOwner))),
   };
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What the environment already answers; a URL with a password in it is not ours to write down. */
-export function fromEnvironment(env: Environment): Draft {
-  const usable = (name: string, fault: (text: string) => string | undefined): string | undefined => {
+/** The answers of the environment, without URLs that contain a password: they must not be written into a file. */
+export function draftFromEnvironment(env: Environment): Draft {
+  const valid = (name: string, validate: Validate): string | undefined => {
     const text = env[name]?.trim();
-    return text && fault(text) === undefined ? text : undefined;
+    return text && validate(text) === undefined ? text : undefined;
   };
-  const variable = likelyKeyVariable(env);
+  const variable = guessKeyVariable(env);
   return {
-    url: usable('COMPLIANCE_API_URL', urlFault),
+    url: valid('COMPLIANCE_API_URL', validateUrl),
     key: variable === undefined ? undefined : { env: variable },
-    smtpUrl: usable('SMTP_URL', smtpFault),
-    mailFrom: usable('MAIL_FROM', ownerFault),
-    redisUrl: usable('REDIS_URL', redisFault),
+    smtpUrl: valid('SMTP_URL', validateSmtpUrl),
+    mailFrom: valid('MAIL_FROM', validateOwner),
+    redisUrl: valid('REDIS_URL', validateRedisUrl),
   };
 }
 
-/** The machine's own zone; UTC where it has none that the API would know. */
-export function machineZone(): string {
+/** The zone of this machine; UTC if it has no IANA zone. */
+export function systemTimezone(): string {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return zoneFault(zone) === undefined ? zone : 'UTC';
+  return validateTimezone(zone) === undefined ? zone : 'UTC';
 }
 
-/** What the service knows of the organization that is meant. */
-export function ownOrganization({ organizations = [] }: Seen, serviceOrg: number | 'current' | undefined) {
+/** The organization's entry at the service; undefined if unknown. */
+export function ownOrganization({ organizations = [] }: ServiceInfo, serviceOrg: number | 'current' | undefined) {
   if (typeof serviceOrg === 'number') return organizations.find(({ id }) => id === serviceOrg);
-  // A key that reaches several does not say which of them is its own.
+  // Of several organizations, the service does not tell which is the key's own.
   return organizations.length === 1 ? organizations[0] : undefined;
 }
 
-/**
- * The whole answers, defaults in place of what was not said. Throws one `usage.invalid` with everything that is missing
- * and has no default.
- */
-export function complete(draft: Draft, seen: Seen): Answers {
-  const {
-    url,
-    key,
-    serviceOrg = 'current',
-    to,
-    timezone = machineZone(),
-    allow = 'address',
-    report = 'weekly',
-  } = draft;
-  const known = ownOrganization(seen, serviceOrg);
-  const owner = draft.owner ?? to?.find((address) => ownerFault(address) === undefined);
-  const org = draft.org ?? (known === undefined ? undefined : idOf(known.name));
+/** Fills in the defaults. Throws one `usage.invalid` that lists every missing answer without a default. */
+export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
+  const { url, key, to, smtpUrl, mailFrom, redisUrl } = draft;
+  const { serviceOrg = 'current', timezone = systemTimezone(), allow = 'address', report = 'weekly' } = draft;
+  const known = ownOrganization(service, serviceOrg);
+  const owner = draft.owner ?? to?.find((address) => validateOwner(address) === undefined);
+  const org = draft.org ?? (known === undefined ? undefined : idFromName(known.name));
   const missing = [
     ...(url === undefined ? ['--url https://… (or COMPLIANCE_API_URL)'] : []),
     ...(key === undefined ? ['--key-env NAME or --key-file PATH'] : []),
     ...(org === undefined ? ['--org <short name>'] : []),
     ...(to === undefined ? ['--to <address>'] : []),
-    ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is a usual one)'] : []),
+    ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is an ordinary address)'] : []),
   ];
   if (url === undefined || key === undefined || org === undefined || to === undefined || owner === undefined) {
-    throw new DocketError('usage.invalid', 'Something is missing that has no default; nothing was written.', {
+    throw new DocketError('usage.invalid', 'Required answers are missing; nothing was written.', {
       where: 'docket init',
       expected: missing.join(', '),
-      next: 'Add it, or run `docket init` on a terminal, which asks.',
+      next: 'Add them, or run `docket init` on a terminal, which prompts for them.',
     });
   }
-  const { smtpUrl, mailFrom, redisUrl } = draft;
-  const name = draft.name ?? known?.name;
-  return {
-    url,
-    key,
-    org,
-    ...(name === undefined || !isLine(name) ? {} : { name }),
-    serviceOrg,
-    timezone,
-    to,
-    allow,
-    owner,
-    report,
-    ...(smtpUrl === undefined ? {} : { smtpUrl }),
-    ...(mailFrom === undefined ? {} : { mailFrom }),
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-  };
+  const ownName = draft.name ?? known?.name;
+  const name = ownName !== undefined && isLine(ownName) ? ownName : undefined;
+  return { url, key, org, name, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom, redisUrl };
 }
 
-/** Whether the service's name of an organization can stand in a file and on a cover as it is. */
+/** Whether the service's name of an organization is one line of printable text. */
 const isLine = (name: string): boolean =>
   name.trim() !== '' && name.length <= 200 && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(name);

@@ -1,24 +1,23 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { closeDirections } from '../../base/bidi.ts';
-import type { SecretRef } from '../../base/secret.ts';
-import { singleLine } from '../../base/single-line.ts';
+import type { SecretRef } from '../../base/secrets/secret.ts';
+import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import { canonicalDomain, recipientFault } from '../../define/recipients.ts';
-import { orgJsonSchema, reportJsonSchema } from '../../define/schema.ts';
+import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { orgJsonSchema, reportJsonSchema } from '../../definitions/schema/json-schema.ts';
+import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import { type Answers, quoteForShell } from './answers.ts';
-import { type FirstSection, sectionsFor } from './sections.ts';
+import { type StarterSection, starterSections } from './starter-sections.ts';
 
-/** A file to be written. */
 export interface NewFile {
   readonly path: string;
   readonly text: string;
-  /** Not this organization's alone: one that is there already stays as it is. */
+  /** Of all organizations: an existing one is kept. */
   readonly shared: boolean;
 }
 
-export interface Places {
-  /** Where `docket.env` goes. */
+export interface InitPaths {
+  /** The folder of `docket.env`. */
   readonly folder: string;
   readonly jobs: string;
 }
@@ -29,13 +28,16 @@ type Kind = keyof typeof REPORT_ID;
 const kindsOf = ({ report }: Pick<Answers, 'report'>): readonly Kind[] =>
   report === 'both' ? ['weekly', 'monthly'] : [report];
 
-/** The reports that will be there, as `<org>/<report>`. */
+/** The names of the created reports, as `<org>/<report>`. */
 export const reportNames = (answers: Answers): string[] =>
   kindsOf(answers).map((kind) => `${answers.org}/${REPORT_ID[kind]}`);
 
-/** Everything that `docket init` writes, from the answers and what the key's catalog has. Pure; no secret is among it. */
-export function filesFor(answers: Answers, catalog: Catalog | undefined, places: Places): readonly NewFile[] {
-  const { folder, jobs } = places;
+/** All files that `docket init` writes, from the answers and the key's catalog. No secrets. */
+export function createFiles(
+  answers: Answers,
+  catalog: Catalog | undefined,
+  { folder, jobs }: InitPaths,
+): readonly NewFile[] {
   const own = join(jobs, answers.org);
   const json = (schema: unknown) => `${JSON.stringify(schema, null, 2)}\n`;
   return [
@@ -46,33 +48,34 @@ export function filesFor(answers: Answers, catalog: Catalog | undefined, places:
       shared: false,
     })),
     { path: join(jobs, 'org.schema.json'), text: json(orgJsonSchema()), shared: true },
-    { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema()), shared: true },
+    { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema(BUILT_IN_KINDS)), shared: true },
     { path: join(folder, 'docket.env'), text: envFile(answers), shared: true },
   ];
 }
 
-/** A text as YAML, in quotes only where it needs them. On one line whatever its length. A space that is none to YAML, such as U+00A0, may end it. */
+/** A YAML scalar on one line, quoted only if needed. It may end with a space that YAML does not trim, such as U+00A0. */
 const scalar = (text: string): string => stringify(text, { lineWidth: 0, blockQuote: false }).replace(/\n$/, '');
 
 const list = (items: readonly string[], indent: string): string =>
   items.map((item) => `${indent}- ${scalar(item)}`).join('\n');
 
-const refYaml = (ref: SecretRef): string => ('env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`);
+const secretRefYaml = (ref: SecretRef): string =>
+  'env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`;
 
 function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers): string {
   const all = [...new Set([...to, owner])];
   const domains = [
     ...new Set(all.map((address) => canonicalDomain(address.slice(address.lastIndexOf('@') + 1)) ?? '')),
   ];
-  // A domain does not allow all that is written in front of it.
-  const beside = allow === 'address' ? all : all.filter((to) => recipientFault(to, { addresses: [], domains }));
+  // Some local parts are refused even in an allowed domain.
+  const beside = allow === 'address' ? all : all.filter((to) => recipientRefusal(to, { addresses: [], domains }));
   return `# yaml-language-server: $schema=../org.schema.json
 version: 1
 ${name === undefined ? '' : `name: ${scalar(name)}\n`}org: ${serviceOrg}                # the organization's number at the API, or current: the one of the API key
-api_key:                    # where the key is, never the key itself
-  ${refYaml(key)}
+api_key:                    # a reference to the key, never the key itself
+  ${secretRefYaml(key)}
 timezone: ${scalar(timezone)}       # of periods and schedules
-recipients:                 # nobody else ever gets this organization's reports
+recipients:                 # only these may receive this organization's reports
 ${[
   ...(allow === 'domain'
     ? [`  domains:                  # every address of exactly these domains\n${list(domains, '    ')}`]
@@ -81,10 +84,10 @@ ${[
     ? [`  addresses:                # domains: [acme.example] would allow every address there\n${list(beside, '    ')}`]
     : []),
 ].join('\n')}
-destinations:               # where else they may be delivered to: hosts: [sftp.bank.example], buckets: [reports]
+destinations:               # where else reports may be delivered: hosts: [sftp.bank.example], buckets: [reports]
   folders: [out]
-# secrets: { env: [ACME_*] } # the only secrets that its reports may refer to
-# locale: de-CH             # numbers, dates and our words: en-GB when absent
+# secrets: { env: [ACME_*] } # the secrets that its reports may refer to
+# locale: de-CH             # of numbers, dates and texts; default: en-GB
 # calendar: { country: CH } # business days, for "on" and "shift" of schedules
 `;
 }
@@ -106,82 +109,84 @@ const TEXTS = {
 
 function reportYaml(kind: Kind, answers: Answers, catalog: Catalog | undefined): string {
   const { title, file, schedule, period } = TEXTS[kind];
-  const sections = sectionsFor(kind, catalog);
+  const sections = starterSections(kind, catalog);
   return `# yaml-language-server: $schema=../report.schema.json
-# Every word of this file: README.md, "A report definition". After a change: docket check
+# All fields: README.md, "A report definition". After a change: docket check
 version: 1
 title: ${title}
-owner: ${scalar(answers.owner)}   # told once when a run has failed for good
+owner: ${scalar(answers.owner)}   # notified once when a run fails permanently
 schedule: ${schedule}
-period: ${period}        # which days it is about; frozen when a run begins
-compare: previous_period     # the figures of the period before, beside each one
+period: ${period}        # the days of the report; fixed when a run starts
+compare: previous_period     # adds the figures of the previous period
 
-sections:                    # one table each, in the workbook and in the e-mail
+sections:                    # a table each, in the workbook and in the e-mail
 ${sections.map(sectionYaml).join('\n')}
 outputs:
   - { format: xlsx, name: "${file} {{ period.label }}.xlsx" }
-  # - { format: csv }        # raw values for programs, a file for each section
+  # - { format: csv }        # raw values for programs, a file per section
 
 deliveries:
   - email:
-      to:                    # each of them has to be allowed by org.yaml
+      to:                    # org.yaml must allow each of them
 ${list(answers.to, '        ')}
       subject: "${title} {{ period.label }}"
       attach: [xlsx]
   # - directory: { path: "out/${REPORT_ID[kind]}/{{ period.label }}" }
 
-on_incomplete: flag          # figures are missing: flag them and deliver; or hold the pack; or fail the run
+on_incomplete: flag          # if figures are missing: flag and deliver them, hold the run, or fail it
 ${otherMetrics(sections, catalog)}`;
 }
 
-function sectionYaml({ id, title, why, metrics, dimensions, granularity, order, totals, chart }: FirstSection): string {
+function sectionYaml(section: StarterSection): string {
+  const { dimensions, granularity, order, chart } = section;
   return [
-    `  # ${why}`,
-    `  - id: ${scalar(id)}`,
-    `    title: ${scalar(title)}`,
+    `  # ${section.why}`,
+    `  - id: ${scalar(section.id)}`,
+    `    title: ${scalar(section.title)}`,
     '    metrics:',
-    list(metrics, '      '),
+    list(section.metrics, '      '),
     ...(dimensions === undefined ? [] : ['    dimensions:', list(dimensions, '      ')]),
     ...(granularity === undefined ? [] : [`    granularity: ${granularity}`]),
     ...(order === undefined ? [] : [`    order: [{ by: ${scalar(order.by)}, dir: ${order.dir} }]`]),
-    ...(totals ? ['    totals: true'] : []),
+    ...(section.totals ? ['    totals: true'] : []),
     ...(chart === undefined ? [] : [`    chart: ${chart}`]),
     '',
   ].join('\n');
 }
 
-const MOST_LISTED = 100;
+const MAX_LISTED_METRICS = 100;
 
-/** What else the key could ask for, as comments. Labels are the service's: nothing in them may end the comment. */
-function otherMetrics(sections: readonly FirstSection[], catalog: Catalog | undefined): string {
+/** Further metrics of the key, as comments. Labels are foreign text: they must not end the comment. */
+function otherMetrics(sections: readonly StarterSection[], catalog: Catalog | undefined): string {
   if (catalog === undefined) {
-    return '\n# Written without a look at the metric catalog: `docket check` says what your API key does not have.\n';
+    return '\n# Written without the metric catalog: `docket check` reports metrics that your API key cannot read.\n';
   }
   const used = new Set(sections.flatMap(({ metrics }) => metrics));
   const others = catalog.metrics.filter(({ id, deprecated_at }) => !used.has(id) && deprecated_at == null);
   if (others.length === 0) return '';
   const lines = others
-    .slice(0, MOST_LISTED)
+    .slice(0, MAX_LISTED_METRICS)
     .map(({ id, label }) => `#   ${oneLine(id).padEnd(46)} ${oneLine(label)}`.trimEnd());
-  return `\n# What else this API key can ask for (${catalog.metrics.length} metrics in all):\n${lines.join('\n')}\n`;
+  return `\n# More metrics of this API key (${catalog.metrics.length} in all):\n${lines.join('\n')}\n`;
 }
 
-const oneLine = (text: string): string => closeDirections(singleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
+const oneLine = (text: string): string =>
+  balanceBidiControls(toSingleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
 
 function envFile({ url, key, smtpUrl, mailFrom, redisUrl }: Answers): string {
   const set = (name: string, value: string | undefined, otherwise: string) =>
     value === undefined ? `# ${name}=${otherwise}` : `${name}=${quoteForShell(value)}`;
-  return `# What docket needs of the environment, without secrets: this file may be kept with the definitions.
+  return `# Environment variables of docket, without secrets: this file may be stored with the definitions.
 #   set -a; . ./docket.env; set +a        in a shell; or node --env-file, systemd's EnvironmentFile, docker --env-file
 COMPLIANCE_API_URL=${quoteForShell(url)}
-${'env' in key ? `# ${key.env} is the API key: export it from where you keep secrets; it is not for this file.\n` : ''}
-# Needed by e-mail deliveries. A URL with a password is a secret too: export it, as the key.
+${'env' in key ? `# ${key.env} is the API key: export it from your secret store, not from this file.\n` : ''}
+# For e-mail deliveries. A URL with a password is a secret: export it like the key.
 ${set('SMTP_URL', smtpUrl, 'smtp://mail.example.com:587')}
 ${set('MAIL_FROM', mailFrom, 'reports@example.com')}
 
-# Needed by docket start (not by docket run): Redis with appendonly yes and maxmemory-policy noeviction.
+# For docket start (not docket run): Redis with appendonly yes and maxmemory-policy noeviction.
 ${set('REDIS_URL', redisUrl, 'redis://127.0.0.1:6379')}
-# DOCKET_SECRET_FOLDERS=/run/secrets      the only folders that reports' secret files may be in
-# DOCKET_ADMIN_TOKENS=tokens.yaml         who may use the admin route: docket tokens create
+# DOCKET_SECRET_FOLDERS=/run/secrets      the folders that may contain secret files of reports
+# DOCKET_ADMIN_TOKENS=tokens.yaml         tokens of the admin route: docket tokens create
 `;
 }

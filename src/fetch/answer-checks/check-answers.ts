@@ -1,5 +1,5 @@
 import type { TableNote } from '../dataset.ts';
-import { type CallAnswer, type CheckContext, readAnswer } from './answer.ts';
+import { type CallAnswer, type CheckContext, toCheckedAnswer } from './checked-answer.ts';
 import { figureFindings, unitFindings, unitMismatches } from './figure-checks.ts';
 import { metaFindings } from './meta-checks.ts';
 import { orderFindings } from './order-check.ts';
@@ -7,15 +7,14 @@ import { rowFindings } from './row-checks.ts';
 import { additivityFindings, totalFindings } from './total-checks.ts';
 
 /**
- * The answers that a table was read from, each against its own request and the catalog (specification §2.4 to §2.8).
- * What can be seen to be wrong without another call makes the table incomplete; the figures stay as they came. Of
- * many findings of a kind there is one note, with their number and the first.
+ * Checks the responses of a table against their requests and the catalog (specification §2.4 to §2.8). Every finding makes
+ * the table incomplete; its values are not changed. Findings of one kind give one note with their number and the first.
  */
 export function answerFindings(answers: readonly CallAnswer[], context: CheckContext): TableNote[] {
-  const checked = answers.map((answer) => readAnswer(answer, context));
-  const joined = answers.length > 1 ? readAnswer(context, context) : undefined;
+  const checked = answers.map((answer) => toCheckedAnswer(answer, context));
+  const joined = answers.length > 1 ? toCheckedAnswer(context, context) : undefined;
   return [
-    ...once(checked.flatMap(metaFindings)),
+    ...uniqueNotes(checked.flatMap(metaFindings)),
     ...rowFindings(checked, context),
     ...orderFindings(checked),
     ...unitFindings(unitMismatches(answers, context.metrics)),
@@ -25,7 +24,7 @@ export function answerFindings(answers: readonly CallAnswer[], context: CheckCon
   ];
 }
 
-/** What several answers say alike is said once. */
-const once = (notes: readonly TableNote[]): TableNote[] => [
-  ...new Map(notes.map((note) => [JSON.stringify(note.says), note])).values(),
+/** Without repetitions. */
+const uniqueNotes = (notes: readonly TableNote[]): TableNote[] => [
+  ...new Map(notes.map((note) => [JSON.stringify(note.message), note])).values(),
 ];

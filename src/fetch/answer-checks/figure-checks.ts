@@ -1,7 +1,7 @@
 import { isCurrentCount, type Metric } from '../../contract/catalog.ts';
-import { clipName } from '../clip.ts';
+import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CallAnswer, type Checked, finding } from './answer.ts';
+import { bucketOf, type CallAnswer, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
 /** A column whose unit is not the catalog's. */
 export interface UnitMismatch {
@@ -12,8 +12,7 @@ export interface UnitMismatch {
 }
 
 /**
- * The metrics that any answer gives in another unit than the catalog's, each once. An answer that names no unit, or a
- * catalog that knows none, contradicts nothing.
+ * Metrics that any response has in another unit than the catalog, each once. A missing unit in either is no mismatch.
  */
 export function unitMismatches(
   answers: readonly Pick<CallAnswer, 'response'>[],
@@ -23,52 +22,52 @@ export function unitMismatches(
     const other = answers
       .flatMap(({ response }) => response.columns)
       .find((column) => column.name === id && column.unit != null && column.unit !== unit);
-    return other?.unit == null || unit === null ? [] : [{ id, label, expected: unit, got: clipName(other.unit) }];
+    return other?.unit == null || unit === null ? [] : [{ id, label, expected: unit, got: truncateId(other.unit) }];
   });
 }
 
 export function unitFindings(mismatches: readonly UnitMismatch[]): TableNote[] {
   if (mismatches.length === 0) return [];
   const columns = mismatches.map(({ label, expected, got }) => ({ label, expected, got }));
-  return [finding('unit_mismatch', { id: 'unit_mismatch', of: { columns } })];
+  return [incompleteNote('unit_mismatch', { id: 'unit_mismatch', of: { columns } })];
 }
 
-/** One figure of an answer. */
-interface Figure {
+/** One value of a response. */
+interface CheckedFigure {
   readonly metric: Metric;
   readonly value: unknown;
   readonly bucket: string | null;
-  /** Null may mean that there is nothing to compare with. */
-  readonly mayLack: boolean;
+  /** Null is valid: there may be nothing to compare with. */
+  readonly mayBeNull: boolean;
 }
 
-/** Every figure of the table's metrics in an answer: of rows and totals, of both periods. */
-function* figuresOf(checked: Checked): Generator<Figure> {
+/** Every value of the table's metrics in a response: of rows and totals, of both periods. */
+function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
   const { response, metrics, buckets, previous } = checked;
-  const places = new Map(buckets.map((label, index) => [label, index]));
+  const indexByLabel = new Map(buckets.map((label, index) => [label, index]));
   const { totals } = response;
   for (const metric of metrics) {
-    // A current count has nothing before it to be compared with.
+    // A current count has no previous period.
     const current = isCurrentCount(metric);
     for (const row of response.rows) {
       const bucket = bucketOf(checked, row) ?? null;
-      yield { metric, value: row[metric.id], bucket, mayLack: false };
+      yield { metric, value: row[metric.id], bucket, mayBeNull: false };
       if (row.compare == null) continue;
-      // The previous period may have fewer buckets: the last ones then have none that matches.
-      const unmatched = (places.get(bucket) ?? 0) >= (previous?.buckets ?? 0);
-      yield { metric, value: row.compare[metric.id], bucket, mayLack: current || unmatched };
+      // The previous period may have fewer buckets: the last ones then have no counterpart.
+      const unmatched = (indexByLabel.get(bucket) ?? 0) >= (previous?.buckets ?? 0);
+      yield { metric, value: row.compare[metric.id], bucket, mayBeNull: current || unmatched };
     }
-    yield { metric, value: totals?.[metric.id], bucket: null, mayLack: false };
-    yield { metric, value: totals?.compare?.[metric.id], bucket: null, mayLack: current };
+    yield { metric, value: totals?.[metric.id], bucket: null, mayBeNull: false };
+    yield { metric, value: totals?.compare?.[metric.id], bucket: null, mayBeNull: current };
   }
 }
 
-/** A count that says how often something happened: a median of counts may be undefined, or lie between two of them. */
+/** A count of events. A median of counts, in contrast, may be undefined or fractional. */
 const isCounted = ({ unit, aggregation }: Metric): boolean =>
   unit === 'count' && !/^p\d+$|median|mean|average|avg/i.test(aggregation);
 
-/** Whether a figure can be of this unit (specification §2.4 and §2.8, rule 3); of others we know nothing. */
-function fits(value: number, metric: Metric): boolean {
+/** Whether a value is valid for its unit (specification §2.4 and §2.8, rule 3); true for unknown units. */
+function isPlausible(value: number, metric: Metric): boolean {
   switch (metric.unit) {
     case 'count':
       return value >= 0 && (Number.isSafeInteger(value) || !isCounted(metric));
@@ -82,21 +81,21 @@ function fits(value: number, metric: Metric): boolean {
 }
 
 /**
- * Figures that cannot be: a rate outside 0–1, a count that is negative or fractional, a negative duration; and counts
- * that are null, which only rates and medians can be (specification §2.8, rule 2).
+ * Invalid values: a rate outside 0–1, a negative or fractional count, a negative duration; and null counts, because only
+ * rates and medians can be null (specification §2.8, rule 2).
  */
-export function figureFindings(answers: readonly Checked[]): TableNote[] {
+export function figureFindings(answers: readonly CheckedAnswer[]): TableNote[] {
   let invalid = 0;
   let nulls = 0;
   let firstInvalid: { readonly label: string; readonly value: number; readonly bucket: string | null } | undefined;
   let firstNull: { readonly label: string; readonly bucket: string | null } | undefined;
   for (const answer of answers) {
-    for (const { metric, value, bucket, mayLack } of figuresOf(answer)) {
+    for (const { metric, value, bucket, mayBeNull } of figuresToCheck(answer)) {
       const { label } = metric;
-      if (typeof value === 'number' && !fits(value, metric)) {
+      if (typeof value === 'number' && !isPlausible(value, metric)) {
         invalid += 1;
         firstInvalid ??= { label, value, bucket };
-      } else if (value === null && isCounted(metric) && !mayLack) {
+      } else if (value === null && isCounted(metric) && !mayBeNull) {
         nulls += 1;
         firstNull ??= { label, bucket };
       }
@@ -105,9 +104,9 @@ export function figureFindings(answers: readonly Checked[]): TableNote[] {
   return [
     ...(firstInvalid === undefined
       ? []
-      : [finding('invalid_value', { id: 'invalid_value', of: { figures: invalid, ...firstInvalid } })]),
+      : [incompleteNote('invalid_value', { id: 'invalid_value', of: { figures: invalid, ...firstInvalid } })]),
     ...(firstNull === undefined
       ? []
-      : [finding('null_count', { id: 'null_count', of: { figures: nulls, ...firstNull } })]),
+      : [incompleteNote('null_count', { id: 'null_count', of: { figures: nulls, ...firstNull } })]),
   ];
 }

@@ -1,44 +1,48 @@
-import type { Days } from '../../plan/buckets.ts';
-import { previousPeriod } from '../../plan/buckets.ts';
-import { clipName } from '../clip.ts';
+import { type DateRange, previousPeriod } from '../../plan/buckets.ts';
+import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../dataset.ts';
-import { type Checked, finding } from './answer.ts';
+import { type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
-const rangeIn = (said: Days | null | undefined): Days | null =>
-  said == null ? null : { from: said.from, to: said.to };
+const rangeIn = (reported: DateRange | null | undefined): DateRange | null =>
+  reported == null ? null : { from: reported.from, to: reported.to };
 
-/** `meta` against the request: another range, zone, granularity or previous period, another number of rows. */
-export function metaFindings({ request, response: { meta, rows }, range, granularity }: Checked): TableNote[] {
+/** Checks `meta` against the request: range, zone, granularity, previous period, number of rows. */
+export function metaFindings({ request, response: { meta, rows }, range, granularity }: CheckedAnswer): TableNote[] {
   const found: TableNote[] = [];
-  // Both spellings of the count: where they disagree, one of them says that rows are lacking.
-  for (const said of [meta.row_count, meta.rows_count]) {
-    // Of a table that its own limit cut, it may be the number of all rows.
-    const beforeLimit = meta.truncated && request.limit !== undefined && typeof said === 'number' && said > rows.length;
-    if (typeof said === 'number' && said !== rows.length && !beforeLimit) {
-      found.push(finding('missing', { id: 'other_count', of: { said, sent: rows.length } }));
+  // Both spellings of the count: if they differ, one of them reports missing rows.
+  for (const reported of [meta.row_count, meta.rows_count]) {
+    // For a table truncated by its own limit it may be the number of all rows.
+    const beforeLimit =
+      meta.truncated && request.limit !== undefined && typeof reported === 'number' && reported > rows.length;
+    if (typeof reported === 'number' && reported !== rows.length && !beforeLimit) {
+      found.push(incompleteNote('missing', { id: 'other_count', of: { said: reported, sent: rows.length } }));
     }
   }
   const { timezone, compare } = request.time ?? {};
   if (range !== undefined && (meta.range?.from !== range.from || meta.range.to !== range.to)) {
-    found.push(finding('missing', { id: 'other_range', of: { ...range, got: rangeIn(meta.range) } }));
+    found.push(incompleteNote('missing', { id: 'other_range', of: { ...range, got: rangeIn(meta.range) } }));
   }
   if (timezone !== undefined && meta.timezone !== timezone) {
-    found.push(finding('missing', { id: 'other_zone', of: { asked: timezone, got: clipName(meta.timezone) } }));
-  }
-  // One that is left out is no other: the rows say themselves by what they are.
-  if (meta.granularity !== undefined && meta.granularity !== (granularity ?? null)) {
-    const got = meta.granularity === null ? null : clipName(meta.granularity);
     found.push(
-      finding('granularity_mismatch', { id: 'granularity_mismatch', of: { asked: granularity ?? null, got } }),
+      incompleteNote('missing', { id: 'other_zone', of: { asked: timezone, got: truncateId(meta.timezone) } }),
+    );
+  }
+  // A missing granularity is no mismatch: the rows show it.
+  if (meta.granularity !== undefined && meta.granularity !== (granularity ?? null)) {
+    const got = meta.granularity === null ? null : truncateId(meta.granularity);
+    found.push(
+      incompleteNote('granularity_mismatch', { id: 'granularity_mismatch', of: { asked: granularity ?? null, got } }),
     );
   }
   const compared = rangeIn(meta.compare_range);
   if (compare !== undefined && compared === null) {
-    found.push(finding('missing', { id: 'compared_days_unknown', of: undefined }));
+    found.push(incompleteNote('missing', { id: 'compared_days_unknown', of: undefined }));
   }
   const expected = range === undefined ? undefined : previousPeriod(range);
   if (expected !== undefined && compared !== null && (compared.from !== expected.from || compared.to !== expected.to)) {
-    found.push(finding('compare_range_mismatch', { id: 'compare_range_mismatch', of: { expected, got: compared } }));
+    found.push(
+      incompleteNote('compare_range_mismatch', { id: 'compare_range_mismatch', of: { expected, got: compared } }),
+    );
   }
   return found;
 }

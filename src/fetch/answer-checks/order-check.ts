@@ -1,24 +1,24 @@
 import type { Order, ReportRow } from '../../contract/report.ts';
 import type { TableNote } from '../dataset.ts';
-import { type Checked, finding } from './answer.ts';
+import { type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
-/** Rows that stand in another order than was asked for: by bucket and each dimension in turn, where nothing was said. */
-export function orderFindings(answers: readonly Checked[]): TableNote[] {
-  return answers.every(isOrdered) ? [] : [finding('order_mismatch', { id: 'order_mismatch', of: undefined })];
+/** Rows that are not in the requested order (default: by bucket, then by each dimension in turn). */
+export function orderFindings(answers: readonly CheckedAnswer[]): TableNote[] {
+  return answers.every(isOrdered) ? [] : [incompleteNote('order_mismatch', { id: 'order_mismatch', of: undefined })];
 }
 
-function isOrdered({ request, response, granularity }: Checked): boolean {
+function isOrdered({ request, response, granularity }: CheckedAnswer): boolean {
   const dimensions = request.dimensions ?? [];
   const { order = [] } = request;
-  const usual = [...(granularity === undefined ? [] : ['bucket']), ...dimensions];
-  const keys: readonly Order[] = order.length > 0 ? order : usual.map((by) => ({ by, dir: 'asc' }));
+  const defaultKeys = [...(granularity === undefined ? [] : ['bucket']), ...dimensions];
+  const keys: readonly Order[] = order.length > 0 ? order : defaultKeys.map((by) => ({ by, dir: 'asc' }));
   return follows(response.rows, keys, new Set(dimensions));
 }
 
 /**
- * Whether rows follow these keys as far as the specification says it. Ties are free. Where null goes it leaves open, so
- * rows without the key are passed over. It leaves open how the values of a dimension are sorted as well: all rows of
- * a value must stand together, in whichever order the values come.
+ * Whether rows are sorted by these keys, as far as the specification defines it: not for ties, nor for null, so rows
+ * without the key are skipped. The order of a dimension's values is undefined as well: all rows of a value must be
+ * adjacent.
  */
 function follows(rows: readonly ReportRow[], keys: readonly Order[], dimensions: ReadonlySet<string>): boolean {
   const [key, ...rest] = keys;
@@ -41,7 +41,7 @@ function follows(rows: readonly ReportRow[], keys: readonly Order[], dimensions:
   return inOrder && runs.every((run) => follows(run.rows, rest, dimensions));
 }
 
-/** Two figures, or two dates of buckets; of anything else nothing is said. */
+/** Compares two numbers or two bucket dates; true for anything else. */
 function isSorted(before: unknown, value: unknown, dir: Order['dir']): boolean {
   if (typeof before === 'number' && typeof value === 'number') return dir === 'asc' ? before <= value : before >= value;
   if (typeof before === 'string' && typeof value === 'string') return dir === 'asc' ? before <= value : before >= value;

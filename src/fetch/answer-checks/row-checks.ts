@@ -1,12 +1,11 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import type { ReportRow } from '../../contract/report.ts';
-import type { RowPlace } from '../../words/note.ts';
-import { clipName } from '../clip.ts';
+import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
+import type { RowKey } from '../../i18n/note.ts';
+import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../dataset.ts';
-import { bucketOf, type CheckContext, type Checked, finding } from './answer.ts';
-import { excludingDimension } from './filtered-rows.ts';
+import { bucketOf, type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
-/** How many rows are like this, and the first of them. */
+/** Number of affected rows, and the first one. */
 interface Tally<First> {
   rows: number;
   first: First | undefined;
@@ -20,17 +19,17 @@ function add<First>(to: Tally<First>, first: () => First): void {
 }
 
 interface RowTallies {
-  readonly missing: Tally<RowPlace>;
-  readonly duplicate: Tally<RowPlace>;
+  readonly missing: Tally<RowKey>;
+  readonly duplicate: Tally<RowKey>;
   readonly unexpected: Tally<string | null>;
   readonly excluded: Tally<{ readonly dimension: string; readonly value: string }>;
 }
 
 /**
- * Rows that are not those which the request makes due: one for every bucket and group (specification §2.8, rule 1), of
- * groups that pass the filters, and no more than its limit.
+ * Deviations from the expected rows: one for every bucket and group (specification §2.8, rule 1), only of groups that pass
+ * the filters, and at most `limit`.
  */
-export function rowFindings(answers: readonly Checked[], { catalog }: CheckContext): TableNote[] {
+export function rowFindings(answers: readonly CheckedAnswer[], { catalog }: CheckContext): TableNote[] {
   const found: RowTallies = { missing: tally(), duplicate: tally(), unexpected: tally(), excluded: tally() };
   for (const answer of answers) {
     tallyRows(answer, found, catalog);
@@ -40,44 +39,49 @@ export function rowFindings(answers: readonly Checked[], { catalog }: CheckConte
   return [
     ...(missing.first === undefined
       ? []
-      : [finding('missing_rows', { id: 'missing_rows', of: { rows: missing.rows, first: missing.first } })]),
+      : [incompleteNote('missing_rows', { id: 'missing_rows', of: { rows: missing.rows, first: missing.first } })]),
     ...(duplicate.first === undefined
       ? []
-      : [finding('duplicate_rows', { id: 'duplicate_rows', of: { rows: duplicate.rows, first: duplicate.first } })]),
+      : [
+          incompleteNote('duplicate_rows', {
+            id: 'duplicate_rows',
+            of: { rows: duplicate.rows, first: duplicate.first },
+          }),
+        ]),
     ...(unexpected.first === undefined
       ? []
       : [
-          finding('unexpected_buckets', {
+          incompleteNote('unexpected_buckets', {
             id: 'unexpected_buckets',
             of: { rows: unexpected.rows, first: unexpected.first },
           }),
         ]),
     ...(excluded.first === undefined
       ? []
-      : [finding('filter_mismatch', { id: 'filter_mismatch', of: { rows: excluded.rows, ...excluded.first } })]),
+      : [incompleteNote('filter_mismatch', { id: 'filter_mismatch', of: { rows: excluded.rows, ...excluded.first } })]),
     ...limitFindings(answers, catalog),
   ];
 }
 
 const labelOf = (dimension: string, value: unknown, { dimensions }: Catalog): string => {
   const known = dimensions.find(({ id }) => id === dimension)?.values.find((candidate) => candidate.value === value);
-  return known?.label ?? (typeof value === 'string' ? clipName(value) : '–');
+  return known?.label ?? (typeof value === 'string' ? truncateId(value) : '–');
 };
 
-function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTallies, catalog: Catalog): void {
+function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: RowTallies, catalog: Catalog): void {
   const { request, response, buckets } = answer;
   const dimensions = request.dimensions ?? [];
-  const due = new Set(buckets);
+  const expectedBuckets = new Set(buckets);
   const valuesOf = (row: ReportRow) => dimensions.map((id) => row[id] ?? null);
   const labels = (values: readonly unknown[]) =>
     values.map((value, nth) => labelOf(dimensions[nth] ?? '', value, catalog));
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly seen: Set<string | null> }>();
-  // Without dimensions there is one group, and rows of it are due. Which groups there are is the service's to say.
+  // Without dimensions there is one group, whose rows are expected. With dimensions the service decides which groups exist.
   if (dimensions.length === 0) groups.set('[]', { values: [], seen: new Set() });
   for (const row of response.rows) {
     const values = valuesOf(row);
     const bucket = bucketOf(answer, row);
-    if (bucket === undefined || !due.has(bucket)) {
+    if (bucket === undefined || !expectedBuckets.has(bucket)) {
       add(unexpected, () => bucket ?? null);
       continue;
     }
@@ -87,7 +91,7 @@ function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTalli
     if (group.seen.has(bucket)) add(duplicate, () => ({ bucket, group: labels(values) }));
     group.seen.add(bucket);
   }
-  // A cut answer does not say which rows it would have had.
+  // Of a truncated response the missing rows are unknown.
   if (response.meta.truncated) return;
   for (const { values, seen } of groups.values()) {
     if (seen.size === buckets.length) continue;
@@ -95,7 +99,7 @@ function tallyRows(answer: Checked, { missing, duplicate, unexpected }: RowTalli
   }
 }
 
-function tallyExcluded({ request, response }: Checked, { excluded }: RowTallies, catalog: Catalog): void {
+function tallyExcluded({ request, response }: CheckedAnswer, { excluded }: RowTallies, catalog: Catalog): void {
   const excludes = excludingDimension(request);
   for (const row of response.rows) {
     const dimension = excludes(row);
@@ -107,9 +111,31 @@ function tallyExcluded({ request, response }: Checked, { excluded }: RowTallies,
   }
 }
 
-function limitFindings(answers: readonly Checked[], { limits }: Catalog): TableNote[] {
+function limitFindings(answers: readonly CheckedAnswer[], { limits }: Catalog): TableNote[] {
   const over = answers
     .map(({ request, response }) => ({ limit: request.limit ?? limits.max_rows, rows: response.rows.length }))
     .find(({ limit, rows }) => rows > limit);
-  return over === undefined ? [] : [finding('limit_exceeded', { id: 'limit_exceeded', of: over })];
+  return over === undefined ? [] : [incompleteNote('limit_exceeded', { id: 'limit_exceeded', of: over })];
+}
+
+/** The dimension by which a row fails the request's filters; undefined if it passes. */
+export function excludingDimension({
+  filters = [],
+  dimensions = [],
+}: ReportRequest): (row: ReportRow) => string | undefined {
+  const rules = filters
+    .filter(({ dimension }) => dimensions.includes(dimension))
+    .map(({ dimension, op, values }) => ({ dimension, values: new Set<unknown>(values), included: op !== 'not_in' }));
+  return (row) =>
+    rules.find(({ dimension, values, included }) => row[dimension] != null && values.has(row[dimension]) !== included)
+      ?.dimension;
+}
+
+/**
+ * The response without rows that its request excludes, which a join would add to the rows of another call.
+ */
+export function withoutExcluded(request: ReportRequest, response: ReportResponse): ReportResponse {
+  const excludes = excludingDimension(request);
+  const rows = response.rows.filter((row) => excludes(row) === undefined);
+  return rows.length === response.rows.length ? response : { ...response, rows };
 }

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { clientOf, isLoopbackHost, senderOf } from '../../../src/admin/auth/client.ts';
-import { NO_ADDRESSES, readAddressList } from '../../../src/base/address-list.ts';
-import { aToken, openDoor } from '../../support/open-door.ts';
-import { aPrefix } from '../../support/queue-bench.ts';
+import { addressBlock, identifyClient, isLoopbackHost } from '../../../src/admin/auth/client.ts';
+import { NO_ADDRESSES, parseAddressList } from '../../../src/base/net/address-list.ts';
+import { createToken, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
-const proxies = readAddressList('10.0.0.0/8, ::1');
+const proxies = parseAddressList('10.0.0.0/8, ::1');
 if (!('has' in proxies)) throw new Error('no list');
 
 const asked = (remote: string, headers: Readonly<Record<string, string>>, trusted = proxies) =>
-  clientOf({ remote, header: (name) => headers[name] }, trusted);
+  identifyClient({ remote, header: (name) => headers[name] }, trusted);
 
 describe('the client of a request', () => {
   it.each([
@@ -64,7 +64,7 @@ describe('the client of a request', () => {
     ['::1', '0:0:0:0'],
     ['unknown', 'unknown'],
   ])('%s is one sender with %s', (address, sender) => {
-    expect(senderOf(address)).toBe(sender);
+    expect(addressBlock(address)).toBe(sender);
   });
 
   it.each([
@@ -83,12 +83,12 @@ describe('the client of a request', () => {
 });
 
 describe('a host', () => {
-  const ann = aToken('ann');
+  const ann = createToken('ann');
   let redis: Redis;
   let door: ReturnType<typeof openDoor>;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor({ redis, prefix: aPrefix() }, { entries: () => [ann.entry], names: ['docket.example.com'] });
+    door = openDoor({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry], names: ['docket.example.com'] });
   });
   afterAll(() => redis.quit());
   const get = (path: string, headers: Readonly<Record<string, string>>) => door.app.request(path, { headers });

@@ -1,18 +1,18 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { aBrowser, aToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
-import { aPrefix } from '../../support/queue-bench.ts';
+import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('what changes something', () => {
-  const ann = aToken('ann');
+  const ann = createToken('ann');
   let redis: Redis;
   let door: OpenDoor;
-  let browser: ReturnType<typeof aBrowser>;
+  let browser: ReturnType<typeof cookieClient>;
   let csrf: string;
   beforeAll(async () => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor({ redis, prefix: aPrefix() }, { entries: () => [ann.entry] });
-    browser = aBrowser(door);
+    door = openDoor({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry] });
+    browser = cookieClient(door);
     csrf = (await browser.signIn(ann.token)).outcome.session.csrf;
   });
   afterAll(() => redis.quit());
@@ -37,7 +37,7 @@ describe('what changes something', () => {
     expect(await response.json()).toMatchObject({ principal: { name: 'ann' }, session: false, still: true });
   });
 
-  const other = async () => (await aBrowser(door).signIn(ann.token)).outcome.session.csrf;
+  const other = async () => (await cookieClient(door).signIn(ann.token)).outcome.session.csrf;
   it.each([
     ['without its token', async () => ({ body: { what: 'pause' } })],
     ['with the token of another session', async () => ({ body: { csrf: await other() } })],

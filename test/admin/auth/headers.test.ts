@@ -1,21 +1,21 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { DATA_POLICY, PAGE_POLICY, PREVIEW_POLICY } from '../../../src/admin/auth/headers.ts';
-import { aBrowser, aToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
-import { aPrefix } from '../../support/queue-bench.ts';
+import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('the headers of an answer', () => {
-  const ann = aToken('ann');
+  const ann = createToken('ann');
   let redis: Redis;
   let door: OpenDoor;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor({ redis, prefix: aPrefix() }, { entries: () => [ann.entry], proxies: '10.0.0.0/8' });
+    door = openDoor({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry], proxies: '10.0.0.0/8' });
   });
   afterAll(() => redis.quit());
 
   it('let a page load files of this site, and nothing else do anything', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
     const page = await browser.send('GET', '/page');
     expect(page.headers.get('content-security-policy')).toBe(PAGE_POLICY);
@@ -65,7 +65,7 @@ describe('the headers of an answer', () => {
   });
 
   it('come with a refusal of a form that is too large, before it is read', async () => {
-    const response = await aBrowser(door).send('POST', '/sign-in', { body: { token: 'x'.repeat(70_000) } });
+    const response = await cookieClient(door).send('POST', '/sign-in', { body: { token: 'x'.repeat(70_000) } });
     expect(response.status).toBe(413);
     expect(response.headers.get('content-security-policy')).toBe(DATA_POLICY);
   });

@@ -1,14 +1,14 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { hasExpired, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
-import { aBrowser, aToken, type OpenDoor, openDoor } from '../../support/open-door.ts';
-import { aPrefix } from '../../support/queue-bench.ts';
+import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
 
 const HOUR = 3_600_000;
 
 describe('a session of the page', () => {
-  const ann = aToken('ann', { orgs: ['acme'] });
-  const prefix = aPrefix();
+  const ann = createToken('ann', { orgs: ['acme'] });
+  const prefix = randomPrefix();
   let redis: Redis;
   let entries: readonly TokenEntry[];
   let door: OpenDoor;
@@ -23,7 +23,7 @@ describe('a session of the page', () => {
   const keys = () => redis.keys(`${prefix}:session:*`);
 
   it('begins with a token and lets in whoever has its cookie', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
     const { response, outcome } = await browser.signIn(ann.token);
     expect(outcome).toMatchObject({
@@ -43,7 +43,7 @@ describe('a session of the page', () => {
       { redis, prefix },
       { entries: () => entries, proxies: '10.0.0.0/8', names: ['docket.example.com'] },
     );
-    const browser = aBrowser(behind, { host: 'docket.example.com', remote: '10.0.0.1' });
+    const browser = cookieClient(behind, { host: 'docket.example.com', remote: '10.0.0.1' });
     const forwarded = { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
     const { response, outcome } = await browser.signIn(ann.token, forwarded);
     expect(outcome.session.principal.from).toBe('192.0.2.7');
@@ -64,7 +64,7 @@ describe('a session of the page', () => {
   it.each(['', 'null', '{"mark":1}', '{"mark":"a","began":1e300,"seen":1}', '[[[['])(
     'that stands in Redis as %j is none: its bearer signs in again',
     async (text) => {
-      const browser = aBrowser(door);
+      const browser = cookieClient(door);
       await browser.signIn(ann.token);
       for (const key of await keys()) await redis.set(key, text);
       expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
@@ -75,7 +75,7 @@ describe('a session of the page', () => {
   it('does not begin where its cookie would travel in clear', async () => {
     const open = openDoor({ redis, prefix }, { entries: () => entries, names: ['docket.example.com'] });
     for (const host of ['docket.example.com', '192.0.2.1:8787']) {
-      const browser = aBrowser(open, { host, remote: '192.0.2.7' });
+      const browser = cookieClient(open, { host, remote: '192.0.2.7' });
       const { outcome } = await browser.signIn(ann.token, { 'x-forwarded-proto': 'https' });
       expect(outcome).toEqual({ signedIn: false, why: 'insecure' });
       expect(browser.jar.size).toBe(0);
@@ -83,7 +83,7 @@ describe('a session of the page', () => {
   });
 
   it('is known to every process that shares the Redis, and nowhere in it as the browser has it', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
     const other = openDoor({ redis, prefix }, { entries: () => entries });
     const response = await other.app.request('/page', {
@@ -96,7 +96,7 @@ describe('a session of the page', () => {
   });
 
   it('begins under a new id each time, and ends the one before: nobody can prepare it', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     browser.jar.set('docket', 'A'.repeat(43));
     await browser.signIn(ann.token);
     const first = browser.jar.get('docket');
@@ -108,7 +108,7 @@ describe('a session of the page', () => {
   });
 
   it('ends when its user signs out, for whoever copied the cookie as well', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     const { outcome } = await browser.signIn(ann.token);
     const copied = browser.jar.get('docket');
     await browser.send('POST', '/page/sign-out', { body: { csrf: outcome.session.csrf } });
@@ -119,9 +119,9 @@ describe('a session of the page', () => {
   });
 
   it('ends when its token is revoked, and does not come back with another of its name', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
-    entries = [aToken('ann').entry];
+    entries = [createToken('ann').entry];
     expect((await browser.send('GET', '/page')).status).toBe(303);
     entries = [ann.entry];
     expect((await browser.send('GET', '/page')).status).toBe(303);
@@ -129,7 +129,7 @@ describe('a session of the page', () => {
 
   it('ends when its token expires', async () => {
     entries = [{ ...ann.entry, expires: '2026-11-18' }];
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
     door.clock.advance(1.5 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(200);
@@ -142,7 +142,7 @@ describe('a session of the page', () => {
   });
 
   it('takes over what has changed of its token', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
     entries = [{ ...ann.entry, role: 'viewer' }];
     const response = await browser.send('GET', '/api/thing');
@@ -150,7 +150,7 @@ describe('a session of the page', () => {
   });
 
   it('ends after two hours without a request of a person', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
     door.clock.advance(1.9 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(200);
@@ -164,7 +164,7 @@ describe('a session of the page', () => {
   });
 
   it('ends after twelve hours, however busy', async () => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     await browser.signIn(ann.token);
     for (let n = 0; n < 11; n += 1) {
       door.clock.advance(HOUR);
@@ -176,7 +176,7 @@ describe('a session of the page', () => {
 
   it('is kept in Redis no longer than it may last', async () => {
     const before = new Set(await keys());
-    await aBrowser(door).signIn(ann.token);
+    await cookieClient(door).signIn(ann.token);
     const [key = ''] = (await keys()).filter((one) => !before.has(one));
     const ms = await redis.pttl(key);
     expect(ms).toBeGreaterThan(0);
@@ -184,20 +184,20 @@ describe('a session of the page', () => {
   });
 
   it.each([
-    ['nobody’s', () => aToken('ann').token, {}, 'unknown'],
+    ['nobody’s', () => createToken('ann').token, {}, 'unknown'],
     ['its hash', () => ann.entry.sha256, {}, 'unknown'],
     ['nothing', () => '', {}, 'unknown'],
     ['a form of another site', () => ann.token, { 'sec-fetch-site': 'cross-site' }, 'cross_site'],
     ['a form of a neighbour', () => ann.token, { 'sec-fetch-site': 'same-site' }, 'cross_site'],
   ])('does not begin with %s', async (_, token, headers, why) => {
-    const browser = aBrowser(door);
+    const browser = cookieClient(door);
     const { outcome } = await browser.signIn(token(), headers);
     expect(outcome).toMatchObject({ signedIn: false, why });
     expect(browser.jar.size).toBe(0);
   });
 
   it('makes an address that guesses wait, and says so in the log without what was guessed', async () => {
-    const browser = aBrowser(door, { remote: '192.0.2.9' });
+    const browser = cookieClient(door, { remote: '192.0.2.9' });
     const guesses = Array.from({ length: 10 }, (_, n) => `docket_guess${n}`);
     for (const guess of guesses.slice(0, 9)) {
       expect((await browser.signIn(guess)).outcome).toEqual({ signedIn: false, why: 'unknown' });
@@ -207,7 +207,7 @@ describe('a session of the page', () => {
       why: 'throttled',
       retryAfterS: 60,
     });
-    expect((await aBrowser(door).signIn('other')).outcome).toMatchObject({ why: 'unknown' });
+    expect((await cookieClient(door).signIn('other')).outcome).toMatchObject({ why: 'unknown' });
     expect((await browser.signIn(ann.token)).outcome).toMatchObject({ signedIn: true });
     expect(door.log.lines).toContainEqual(
       expect.objectContaining({ level: 'warn', event: 'token.refused', from: '192.0.2.9', path: '/sign-in' }),

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addToken, noTokens, readTokens, tokenFile } from '../../../src/admin/auth/token-file.ts';
+import { addToken, noTokens, readTokens, watchTokenFile } from '../../../src/admin/auth/token-file.ts';
 import { hashToken, newToken } from '../../../src/admin/auth/tokens.ts';
 import { manualClock } from '../../support/manual-clock.ts';
-import { linesLog } from '../../support/queue-bench.ts';
+import { recordingLog } from '../../support/queue-harness.ts';
 
 describe('the file of tokens', () => {
   let folder: string;
@@ -100,9 +100,9 @@ describe('the file of tokens', () => {
     };
 
     it('lets in who was added and refuses who was removed', async () => {
-      const [clock, log, path] = [manualClock(0), linesLog(), aPath()];
+      const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
       const first = await addToken(path, { name: 'first', role: 'viewer', orgs: '*' });
-      const tokens = await tokenFile(path, { clock, log });
+      const tokens = await watchTokenFile(path, { clock, log });
       const second = await addToken(path, { name: 'second', role: 'viewer', orgs: '*' });
       expect(await tokens.verify(second)).toEqual({ accepted: false, why: 'unknown' });
       clock.advance(2_000);
@@ -113,9 +113,9 @@ describe('the file of tokens', () => {
     });
 
     it('keeps the last good version when it breaks, and nobody when it goes', async () => {
-      const [clock, log, path] = [manualClock(0), linesLog(), aPath()];
+      const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
       const token = await addToken(path, { name: 'first', role: 'viewer', orgs: '*' });
-      const tokens = await tokenFile(path, { clock, log });
+      const tokens = await watchTokenFile(path, { clock, log });
       await change(path, '- [');
       clock.advance(2_000);
       expect(await tokens.verify(token)).toMatchObject({ accepted: true });
@@ -127,8 +127,8 @@ describe('the file of tokens', () => {
   });
 
   it('may come later: until then nobody is let in, and the log says how to let somebody', async () => {
-    const [clock, log, path] = [manualClock(0), linesLog(), aPath()];
-    const tokens = await tokenFile(path, { clock, log });
+    const [clock, log, path] = [manualClock(0), recordingLog(), aPath()];
+    const tokens = await watchTokenFile(path, { clock, log });
     expect(log.lines).toMatchObject([
       { level: 'warn', path, message: expect.stringContaining('docket tokens create') },
     ]);
@@ -138,16 +138,16 @@ describe('the file of tokens', () => {
   });
 
   it('may be empty: the log says that nobody is let in', async () => {
-    const [log, path] = [linesLog(), aPath()];
+    const [log, path] = [recordingLog(), aPath()];
     await writeFile(path, '[]\n', { mode: 0o600 });
-    await tokenFile(path, { clock: manualClock(0), log });
+    await watchTokenFile(path, { clock: manualClock(0), log });
     expect(log.lines).toMatchObject([
       { level: 'warn', path, message: expect.stringContaining('docket tokens create') },
     ]);
   });
 
   it('is not needed: then nobody is let in, and the log says how to let somebody', async () => {
-    const log = linesLog();
+    const log = recordingLog();
     expect(await noTokens(log).verify(newToken().token)).toEqual({ accepted: false, why: 'unknown' });
     expect(log.lines).toMatchObject([{ level: 'warn', message: expect.stringContaining('docket tokens create') }]);
   });

@@ -6,26 +6,26 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answers,
-  addressesFault,
-  FIRST_REPORTS,
-  idOf,
-  keyEnvFault,
-  keyFileFault,
-  ownerFault,
+  idFromName,
   quoteForShell,
-  smtpFault,
-  urlFault,
+  STARTER_REPORTS,
+  validateAddresses,
+  validateKeyEnv,
+  validateKeyFile,
+  validateOwner,
+  validateSmtpUrl,
+  validateUrl,
 } from '../../../src/cli/init/answers.ts';
-import { complete } from '../../../src/cli/init/draft.ts';
-import { filesFor } from '../../../src/cli/init/files.ts';
-import { sectionsFor } from '../../../src/cli/init/sections.ts';
-import { refuseExisting, writeAll } from '../../../src/cli/init/write.ts';
+import { completeAnswers } from '../../../src/cli/init/draft.ts';
+import { createFiles } from '../../../src/cli/init/files.ts';
+import { starterSections } from '../../../src/cli/init/starter-sections.ts';
+import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
-import { loadJobs } from '../../../src/define/load.ts';
-import { periodOf } from '../../../src/define/period.ts';
-import { canonicalAddress } from '../../../src/define/recipients.ts';
-import { isZone } from '../../../src/define/zone.ts';
+import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
+import { periodOf } from '../../../src/definitions/periods/period.ts';
+import { isZone } from '../../../src/definitions/schema/primitives.ts';
 import { checkPlan } from '../../../src/plan/check-plan.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -92,13 +92,13 @@ const answers: fc.Arbitrary<Answers> = fc
     timezone: zones,
     to: fc.uniqueArray(addresses, { minLength: 1, maxLength: 5, selector: (address) => address.toLowerCase() }),
     allow: fc.constantFrom('address' as const, 'domain' as const),
-    owner: addresses.filter((address) => ownerFault(address) === undefined),
-    report: fc.constantFrom(...FIRST_REPORTS),
+    owner: addresses.filter((address) => validateOwner(address) === undefined),
+    report: fc.constantFrom(...STARTER_REPORTS),
     url: fc.constantFrom('http://127.0.0.1:8600', 'https://api.example.com/v1/a&b;c', "https://api.example.com/it's"),
   })
   .map(({ name, ...rest }) => {
     // As `complete` leaves it out: the service may name an organization in any way.
-    const known = complete({ ...rest, ...(name === undefined ? {} : { name }) }, { faults: [] });
+    const known = completeAnswers({ ...rest, ...(name === undefined ? {} : { name }) }, { errors: [] });
     return known;
   });
 
@@ -135,10 +135,10 @@ describe('the files of a first organization', () => {
       fc.asyncProperty(answers, fc.option(variants, { nil: undefined }), async (given, variant) => {
         const catalog = variant?.();
         const places = place();
-        const files = filesFor(given, catalog, places);
-        await writeAll(files);
-        const jobs = await loadJobs(places.jobs);
-        expect(jobs.faults).toEqual([]);
+        const files = createFiles(given, catalog, places);
+        await writeFiles(files);
+        const jobs = await loadDefinitions(places.jobs);
+        expect(jobs.diagnostics).toEqual([]);
         const settings = jobs.orgs.get(given.org);
         expect(settings).toMatchObject({
           id: given.org,
@@ -149,7 +149,7 @@ describe('the files of a first organization', () => {
         expect(settings?.name).toBe(given.name);
         expect(jobs.reports.size).toBe(given.report === 'both' ? 2 : 1);
         for (const definition of jobs.reports.values()) {
-          expect(definition.deliveries.map(({ email }) => email?.to)).toEqual([given.to]);
+          expect(definition.deliveries).toMatchObject([{ email: { to: given.to } }]);
           expect(definition.owner).toBe(given.owner);
           if (settings === undefined || catalog === undefined || catalog.metrics.length === 0) continue;
           const period = periodOf(definition, settings, NOW);
@@ -168,13 +168,13 @@ describe('the files of a first organization', () => {
     const answer = fc.sample(answers, 1)[0];
     if (answer === undefined) throw new Error('no answers');
     const places = place();
-    await writeAll(filesFor({ ...answer, key }, undefined, places));
-    expect((await loadJobs(places.jobs)).orgs.get(answer.org)?.api_key).toEqual(key);
+    await writeFiles(createFiles({ ...answer, key }, undefined, places));
+    expect((await loadDefinitions(places.jobs)).orgs.get(answer.org)?.api_key).toEqual(key);
     await rm(places.folder, { recursive: true });
   });
 
   test('take what the key has: without a feature there is no section of it', () => {
-    const ids = (catalog: Catalog | undefined) => sectionsFor('monthly', catalog).map(({ id }) => id);
+    const ids = (catalog: Catalog | undefined) => starterSections('monthly', catalog).map(({ id }) => id);
     expect(ids(catalogs[0])).toContain('transactions');
     // Lakeside Trust uses no transactions.
     expect(ids(catalogs[2])).not.toContain('transactions');
@@ -182,7 +182,7 @@ describe('the files of a first organization', () => {
     const known = catalogs[0];
     if (known === undefined) throw new Error('no catalog');
     const own = known.metrics.filter(({ id }) => id.startsWith('intake.'));
-    expect(sectionsFor('weekly', { ...known, metrics: own })).toMatchObject([
+    expect(starterSections('weekly', { ...known, metrics: own })).toMatchObject([
       { id: 'figures', metrics: own.map(({ id }) => id) },
     ]);
   });
@@ -193,8 +193,8 @@ describe('writing', () => {
 
   test('replaces nothing, and lists what is there', async () => {
     const { folder: own } = place();
-    await writeAll([file(join(own, 'acme/org.yaml')), file(join(own, 'acme/old.yml'))]);
-    await expect(refuseExisting([file(join(own, 'acme/new.yaml'))], join(own, 'acme'))).rejects.toMatchObject({
+    await writeFiles([file(join(own, 'acme/org.yaml')), file(join(own, 'acme/old.yml'))]);
+    await expect(assertNoExistingFiles([file(join(own, 'acme/new.yaml'))], join(own, 'acme'))).rejects.toMatchObject({
       code: 'usage.invalid',
       message: expect.stringMatching(/acme\/old\.yml\n.*acme\/org\.yaml/),
     });
@@ -202,14 +202,14 @@ describe('writing', () => {
 
   test('leaves nothing behind when one of them cannot be written: neither files nor folders', async () => {
     const { folder: own } = place();
-    await writeAll([file(join(own, 'jobs/a/org.yaml'))]);
+    await writeFiles([file(join(own, 'jobs/a/org.yaml'))]);
     const before = (await readdir(own, { recursive: true })).sort();
     // Somebody else was faster with the last one.
     const wanted = [file(join(own, 'jobs/b/org.yaml')), file(join(own, 'env/x')), file(join(own, 'jobs/a/org.yaml'))];
-    await expect(writeAll(wanted)).rejects.toMatchObject({ code: 'usage.invalid' });
+    await expect(writeFiles(wanted)).rejects.toMatchObject({ code: 'usage.invalid' });
     expect((await readdir(own, { recursive: true })).sort()).toEqual(before);
     await writeFile(join(own, 'plain'), '');
-    await expect(writeAll([file(join(own, 'c/x')), file(join(own, 'plain/x'))])).rejects.toMatchObject({
+    await expect(writeFiles([file(join(own, 'c/x')), file(join(own, 'plain/x'))])).rejects.toMatchObject({
       code: 'usage.invalid',
     });
     expect((await readdir(own, { recursive: true })).sort()).toEqual([...before, 'plain'].sort());
@@ -217,9 +217,9 @@ describe('writing', () => {
 
   test('keeps what belongs to all organizations as it is', async () => {
     const { folder: own } = place();
-    await writeAll([file(join(own, 'docket.env'), true)]);
+    await writeFiles([file(join(own, 'docket.env'), true)]);
     await writeFile(join(own, 'docket.env'), 'mine\n');
-    const again = await writeAll([file(join(own, 'docket.env'), true), file(join(own, 'b/org.yaml'))]);
+    const again = await writeFiles([file(join(own, 'docket.env'), true), file(join(own, 'b/org.yaml'))]);
     expect(again).toEqual({ written: [join(own, 'b/org.yaml')], kept: [join(own, 'docket.env')] });
     expect(await readFile(join(own, 'docket.env'), 'utf8')).toBe('mine\n');
   });
@@ -232,33 +232,33 @@ describe('answers', () => {
       'ab12.Zk9XqLw82hT5mN3vRc7D',
       'ghp_abcdefghijkl1234',
     ]) {
-      for (const fault of [keyEnvFault(key), keyFileFault(key)]) {
+      for (const fault of [validateKeyEnv(key), validateKeyFile(key)]) {
         expect(fault).toContain('looks like a key itself');
         expect(fault).not.toContain(key);
       }
     }
-    expect(keyEnvFault('ACME_API_KEY')).toBeUndefined();
-    expect(keyFileFault('/run/secrets/acme')).toBeUndefined();
+    expect(validateKeyEnv('ACME_API_KEY')).toBeUndefined();
+    expect(validateKeyFile('/run/secrets/acme')).toBeUndefined();
   });
 
   test('no password gets into a file by a URL', () => {
-    expect(urlFault('https://me:hunter2@api.example.com')).toBeDefined();
-    expect(smtpFault('smtp://me:hunter2@mail.example.com')).toBeDefined();
-    expect(smtpFault('smtp://mail.example.com:587')).toBeUndefined();
+    expect(validateUrl('https://me:hunter2@api.example.com')).toBeDefined();
+    expect(validateSmtpUrl('smtp://me:hunter2@mail.example.com')).toBeDefined();
+    expect(validateSmtpUrl('smtp://mail.example.com:587')).toBeUndefined();
   });
 
   test('several addresses, and names as folders', () => {
-    expect(addressesFault('a@acme.example, b@acme.example')).toBeUndefined();
-    expect(addressesFault('a@acme.example, b')).toBeDefined();
-    expect(addressesFault(' ')).toBeDefined();
+    expect(validateAddresses('a@acme.example, b@acme.example')).toBeUndefined();
+    expect(validateAddresses('a@acme.example, b')).toBeDefined();
+    expect(validateAddresses(' ')).toBeDefined();
     const given = { url: 'https://api.example.com', key: { env: 'K' }, org: 'acme' };
-    expect(complete({ ...given, to: ['}a@acme.example', 'b@acme.example'] }, { faults: [] }).owner).toBe(
+    expect(completeAnswers({ ...given, to: ['}a@acme.example', 'b@acme.example'] }, { errors: [] }).owner).toBe(
       'b@acme.example',
     );
-    expect(() => complete({ ...given, to: ['}a@acme.example'] }, { faults: [] })).toThrow(
+    expect(() => completeAnswers({ ...given, to: ['}a@acme.example'] }, { errors: [] })).toThrow(
       expect.objectContaining({ expected: expect.stringContaining('--owner') }),
     );
-    expect(['Acme Payments', 'Zürcher & Söhne AG', '株式会社', '--'].map(idOf)).toEqual([
+    expect(['Acme Payments', 'Zürcher & Söhne AG', '株式会社', '--'].map(idFromName)).toEqual([
       'acme-payments',
       'zurcher-sohne-ag',
       undefined,
@@ -268,7 +268,7 @@ describe('answers', () => {
   });
 
   test('all that is missing is said at once', () => {
-    expect(() => complete({}, { faults: [] })).toThrow(
+    expect(() => completeAnswers({}, { errors: [] })).toThrow(
       expect.objectContaining({ expected: expect.stringMatching(/--url.*--key-env.*--org.*--to/) }),
     );
   });

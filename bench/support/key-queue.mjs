@@ -1,0 +1,61 @@
+import { setMaxListeners } from 'node:events';
+import { Redis } from 'ioredis';
+import { systemClock } from '../../dist/base/clock.js';
+import { Secret } from '../../dist/base/secrets/secret.js';
+import { createClient } from '../../dist/fetch/client/compliance-client.js';
+import { rateLimitedCall } from '../../dist/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../dist/fetch/rate-limit/redis-budget.js';
+import { REQUEST } from './service.mjs';
+
+/**
+ * The line of one key with as many calls in it as one likes, all of this process and all really made. `answers` has
+ * what the budget said to each asking (`tokens`: left after it), in the order in which Redis said it: one connection answers in that order.
+ */
+export function lineOf({ redisUrl, service, limit, windowMs }) {
+  const redis = new Redis(redisUrl);
+  const prefix = `bench:${process.pid}:${Math.random()}:`;
+  const real = redisBudget(redis, { prefix, calls: limit, windowMs });
+  const api = createClient({ baseUrl: service.url, key: new Secret(service.key) });
+  const key = new Secret(service.key).fingerprint();
+  const closing = new AbortController();
+  // All calls here share one signal, and each listens to it; in a worker four calls of a run do.
+  setMaxListeners(0, closing.signal);
+  const answers = [];
+  const budget = {
+    ...real,
+    ask: async (ask) => {
+      const answer = await real.acquire(ask);
+      const { granted, tokens } = answer;
+      answers.push({ id: ask.id, org: ask.org, granted, tokens, at: Date.now() });
+      return answer;
+    },
+  };
+  const under = new Set();
+  return {
+    answers,
+    /** Resolves when the call has been answered; with undefined when the line was closed before. */
+    call: ({ id, org, priority }) => {
+      const line = { budget, clock: systemClock, key, org, priority, deadlineMs: api.requestTimeoutMs };
+      const made = rateLimitedCall(
+        { ...line, maxWaitMs: Number.POSITIVE_INFINITY },
+        {
+          id,
+          attempt: () => api.report('current', REQUEST, closing.signal),
+          onWait: () => {},
+          signal: closing.signal,
+        },
+      ).catch((error) => {
+        if (!closing.signal.aborted) throw error;
+      });
+      under.add(made);
+      return made;
+    },
+    waiting: async () => (await real.inspect(key)).waiting,
+    close: async () => {
+      closing.abort(new Error('the bench is over'));
+      await Promise.allSettled(under);
+      await api.close();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+// Which folder of src/ may import which. `npm run lint` fails on any other import, type-only ones included.
+// A name is a whole folder; a path is this file alone. src/demo/ and src/cli/ may import all of them, and only these two import compose/.
+const LAYERS = {
+  base: [],
+  redis: ['base'],
+  contract: ['base'],
+  i18n: ['contract', 'base'],
+  definitions: ['i18n', 'contract', 'base'],
+  plan: ['definitions', 'contract', 'base'],
+  fetch: ['plan', 'definitions', 'i18n', 'contract', 'redis', 'base'],
+  render: ['fetch/dataset.ts', 'fetch/rows.ts', 'plan', 'definitions', 'i18n', 'contract', 'base'],
+  deliver: ['render/artifact.ts', 'fetch/dataset.ts', 'plan', 'definitions', 'redis', 'base'],
+  run: ['deliver', 'render', 'fetch', 'plan', 'definitions', 'contract', 'base'],
+  queue: ['run', 'deliver/ledger/ledger.ts', 'fetch/rate-limit/budget.ts', 'definitions', 'redis', 'base'],
+  services: ['queue', 'run', 'deliver', 'render', 'fetch', 'plan', 'definitions', 'i18n', 'contract', 'redis', 'base'],
+  admin: ['services', 'queue', 'run', 'fetch/rate-limit/budget.ts', 'definitions', 'redis', 'base'],
+  sandbox: ['contract', 'base'],
+  compose: [
+    'sandbox',
+    'admin',
+    'services',
+    'queue',
+    'run',
+    'deliver',
+    'render',
+    'fetch',
+    'plan',
+    'definitions',
+    'i18n',
+    'contract',
+    'redis',
+    'base',
+  ],
+};
+/** Packages that one folder alone may import. */
+const OWNED = { bullmq: 'queue' };
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { parseSync } from 'vite';
+
+const lineOf = (text, at) => text.slice(0, at).split('\n').length;
+
+/** Every module that a file names: imports, exports from elsewhere, `import()` of a text. */
+function importsOf(file, text) {
+  const { module } = parseSync(file, text);
+  return [
+    ...module.staticImports.map(({ moduleRequest: { value, start } }) => ({ value, start })),
+    ...module.staticExports.flatMap(({ entries }) =>
+      entries.flatMap(({ moduleRequest: request }) =>
+        request ? [{ value: request.value, start: request.start }] : [],
+      ),
+    ),
+    ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => ({
+      value: text.slice(start + 1, end - 1),
+      start,
+    })),
+  ];
+}
+
+const findings = new Set();
+for (const entry of readdirSync('src', { recursive: true, withFileTypes: true })) {
+  const file = join(entry.parentPath, entry.name);
+  const [folder] = relative('src', file).split('/');
+  if (!entry.isFile() || !/\.tsx?$/.test(file)) continue;
+  const text = readFileSync(file, 'utf8');
+  for (const { value, start } of importsOf(file, text)) {
+    const where = `${file}:${lineOf(text, start)}`;
+    const owner = OWNED[value.split('/')[0]];
+    if (owner !== undefined && owner !== folder) findings.add(`${where}: only src/${owner}/ may import ${value}.`);
+    if (!value.startsWith('.') || !(folder in LAYERS)) continue;
+    const target = relative('src', join(dirname(file), value));
+    const allowed = [folder, ...LAYERS[folder]];
+    if (target.startsWith('..') || allowed.some((name) => target === name || target.startsWith(`${name}/`))) continue;
+    const others = LAYERS[folder].length === 0 ? 'no other folder' : `only ${LAYERS[folder].join(', ')}`;
+    findings.add(`${where}: imports ${target}, but src/${folder}/ may import ${others} (layers.mjs).`);
+  }
+}
+for (const finding of findings) console.error(finding);
+process.exitCode = findings.size === 0 ? 0 : 1;

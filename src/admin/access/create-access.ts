@@ -1,0 +1,75 @@
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
+import { type Access, assertVisible } from './access.ts';
+import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
+import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
+import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
+import { type PausesPorts, pausesAccess } from './pauses.ts';
+import { type ReportsPorts, reportsAccess } from './reports.ts';
+import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
+import { type SlotsPorts, slotsAccess } from './slots.ts';
+
+/** All ports behind `Access`. */
+export type AccessPorts = ReportsPorts &
+  RunsPorts &
+  FilesPorts &
+  HeldRunPorts &
+  DeliveriesPorts &
+  PausesPorts &
+  AuditPorts &
+  SlotsPorts &
+  BudgetsPorts &
+  DefinitionsPorts &
+  WatchPorts;
+
+/** Creates the access of a principal. Calls no port yet. */
+export const createAccess = (ports: AccessPorts, principal: Principal): Access => ({
+  principal,
+  ...reportsAccess(ports, principal),
+  ...runsAccess(ports, principal),
+  ...filesAccess(ports, principal),
+  ...heldRunAccess(ports, principal),
+  ...deliveriesAccess(ports, principal),
+  ...pausesAccess(ports, principal),
+  ...slotsAccess(ports, principal),
+  ...budgetsAccess(ports, principal),
+  ...definitionsAccess(ports, principal),
+  ...watchAccess(ports, principal),
+  ...auditAccess(ports, principal),
+});
+
+export interface AuditPorts {
+  readonly audit: Pick<AuditLog, 'list'>;
+}
+
+/** Entries of the visible organizations; entries without an organization only for an operator of all organizations. */
+export const auditAccess = ({ audit }: AuditPorts, principal: Principal): Pick<Access, 'audit'> => ({
+  audit: async ({ org, ...filter }) => {
+    if (org !== undefined) assertVisible(principal, org);
+    return audit.list({
+      ...filter,
+      orgs: org === undefined ? principal.orgs : [org],
+      includeGlobal: org === undefined && principal.orgs === '*' && principal.role === 'operator',
+    });
+  },
+});
+
+export interface BudgetsPorts extends Pick<ReportsPorts, 'jobs'> {
+  /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
+  readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
+}
+
+const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
+
+export function budgetsAccess({ jobs, budgetsOf }: BudgetsPorts, principal: Principal): Pick<Access, 'budgets'> {
+  return {
+    budgets: async () => {
+      const found = await budgetsOf([...jobs().orgs.values()].filter(({ id }) => canSee(principal, id)));
+      if (principal.role === 'operator') return found;
+      // The reason names a variable or a path of this machine: only for operators.
+      return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: KEY_UNKNOWN_MESSAGE })) };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import type { AdminApp } from '../hono-env.ts';
+import { jsonResponse, PROBLEM_RESPONSES } from './openapi-helpers.ts';
+
+const INFO = {
+  title: 'Docket',
+  description: [
+    'The admin route of Docket: run reports, look at runs, files and deliveries, decide, pause.',
+    'Every request wants `Authorization: Bearer <token>` (`docket tokens create`). A token sees its organizations alone: whatever belongs to another answers 404, whether it exists or not. A viewer looks; an operator acts as well.',
+    'Problems come as `application/problem+json` (RFC 9457) with a stable `code`. A method that a path does not have answers 405 with `Allow`.',
+  ].join('\n\n'),
+} as const;
+
+const route = createRoute({
+  method: 'get',
+  path: '/openapi.json',
+  tags: ['Health'],
+  summary: 'This document',
+  responses: {
+    200: jsonResponse(z.looseObject({ openapi: z.literal('3.1.0') }), 'OpenAPI 3.1.'),
+    421: PROBLEM_RESPONSES[421],
+  },
+});
+
+/**
+ * `GET /openapi.json`: OpenAPI 3.1, generated from the schemas that validate, including routes added later. It needs no
+ * token, because it describes the version and not the installation: add it before authentication.
+ */
+export function addOpenApiDocument(app: AdminApp, version: string): void {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
+  app.openAPIRegistry.registerPath(route);
+  let text: string | undefined;
+  app.get(route.getRoutingPath(), (context) => {
+    text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } }));
+    return context.body(text, 200, { 'Content-Type': 'application/json' });
+  });
+  // The address of the reference page of 0.1.
+  app.get('/api/docs', (context) => context.redirect('/openapi.json', 301));
+}

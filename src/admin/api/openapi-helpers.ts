@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { toDocketError } from '../../base/error.ts';
+import { parsePeriod } from '../../definitions/periods/period.ts';
+import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import { problemSchema } from '../problem.ts';
+import { idOrPrefixSchema } from './schemas.ts';
+
+const problemResponse = (description: string) => ({
+  description,
+  content: { 'application/problem+json': { schema: problemSchema } },
+});
+
+/** Problems as a route declares them, by status. */
+export const PROBLEM_RESPONSES = {
+  400: problemResponse('The request cannot be read.'),
+  401: problemResponse('No token, or one that is not accepted.'),
+  403: problemResponse('The token may look and not act, or the action did not come from a page of this site.'),
+  404: problemResponse('There is nothing here, or it belongs to another organization.'),
+  409: problemResponse('What is asked for does not fit what is there, or its short id names several.'),
+  413: problemResponse('The body is larger than 64 KiB.'),
+  415: problemResponse('The body is not JSON.'),
+  421: problemResponse('The host is none of ours (`DOCKET_ADMIN_NAMES`).'),
+  422: problemResponse('The request is not valid; `errors` says where.'),
+  429: problemResponse('Too many requests, or refused tokens; `Retry-After` says for how long.'),
+  500: problemResponse('A defect; the log of the server has the reason.'),
+  503: problemResponse(
+    'Redis or the archive does not answer, or too many definitions are being checked; `Retry-After` says when to come back.',
+  ),
+} as const;
+
+/** Problems of every route that wants a token. */
+export const queryProblems = {
+  401: PROBLEM_RESPONSES[401],
+  421: PROBLEM_RESPONSES[421],
+  429: PROBLEM_RESPONSES[429],
+  500: PROBLEM_RESPONSES[500],
+  503: PROBLEM_RESPONSES[503],
+} as const;
+
+/** Problems of a route with filters. */
+export const filterProblems = {
+  ...queryProblems,
+  404: PROBLEM_RESPONSES[404],
+  422: PROBLEM_RESPONSES[422],
+} as const;
+
+/** Problems of a route that is asked for one thing by its id. */
+export const lookupProblems = {
+  ...filterProblems,
+  404: PROBLEM_RESPONSES[404],
+  409: PROBLEM_RESPONSES[409],
+} as const;
+
+/** Problems of a route that acts. */
+export const mutationProblems = {
+  ...filterProblems,
+  400: PROBLEM_RESPONSES[400],
+  403: PROBLEM_RESPONSES[403],
+  413: PROBLEM_RESPONSES[413],
+  415: PROBLEM_RESPONSES[415],
+} as const;
+
+/** The schema, or null: as a union, so that the document refers to a named schema rather than changing it. */
+export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+
+/** A JSON answer. */
+export const jsonResponse = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
+  description,
+  content: { 'application/json': { schema } },
+});
+
+/** A JSON body. An empty one is an empty object. */
+export const jsonRequestBody = <Schema extends z.ZodType>(schema: Schema) => ({
+  required: true as const,
+  content: { 'application/json': { schema } },
+});
+
+/** Every route but the probes and the document wants a token. */
+export const security = [{ bearer: [] }];
+
+export const orgSchema = z
+  .string()
+  .regex(ID_PATTERN, 'an organization’s id')
+  .meta({ description: 'The organization’s folder.', example: 'acme' });
+export const reportSchema = z
+  .string()
+  .regex(ID_PATTERN, 'a report’s id')
+  .meta({ description: 'The report’s file, without its ending.', example: 'weekly' });
+
+export const reportParams = z.object({ org: orgSchema, report: reportSchema });
+export const orgParams = z.object({ org: orgSchema });
+export const idParams = z.object({ id: idOrPrefixSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
+
+/** Reads a period that is written as text. */
+export function parsePeriodParameter(text: string, context: z.core.$RefinementCtx): PeriodSpec {
+  try {
+    return parsePeriod(text);
+  } catch (thrown) {
+    context.addIssue({ code: 'custom', message: `expected ${toDocketError(thrown).expected ?? 'a period'}` });
+    return z.NEVER;
+  }
+}
+
+/** Rows of a page. */
+export const limitSchema = (most: number, normal: number) =>
+  z.coerce
+    .number({ error: `a number from 1 to ${most}` })
+    .int()
+    .min(1)
+    .max(most)
+    .default(normal);
+
+/** `next` of the page before. */
+export const cursorSchema = z
+  .string()
+  .regex(/^\d{1,16}-[0-9a-f]{32}$/, 'the `next` of the page before')
+  .meta({ description: '`next` of the page before.' });
+
+/** Of an answer in pages. */
+const nextSchema = z
+  .string()
+  .nullable()
+  .describe('Given back as `after`, it continues the listing; null: these are the last.');
+
+const pageHeaders = z.object({
+  Link: z.string().optional().describe('`rel="next"`: the next page, if there is one.'),
+});
+
+/** A page of rows as JSON, with its `next`. */
+export const pageResponse = <Rows extends z.ZodRawShape>(rows: Rows, description = 'A page of them.') => ({
+  ...jsonResponse(z.object({ ...rows, next: nextSchema }), description),
+  headers: pageHeaders,
+});
+
+/** The `Link` of a page that another one follows (RFC 8288), as headers. @param url of the request */
+export function nextLink(url: string, next: string | null): Record<string, string> {
+  if (next === null) return {};
+  const { pathname, searchParams } = new URL(url);
+  searchParams.set('after', next);
+  return { Link: `<${pathname}?${searchParams}>; rel="next"` };
+}
+
+/** Why somebody decides so. */
+export const reasonSchema = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .regex(/^\P{Cc}*$/u, 'one line')
+  .meta({ description: 'Why; kept with the decision.', example: 'She has it, asked by phone.' });
+export const reasonBody = z.strictObject({ reason: reasonSchema }).meta({ id: 'Reason' });

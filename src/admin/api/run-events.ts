@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto';
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
+import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
+import { TERMINAL_STATES } from '../../run/run-record.ts';
+import type { AdminApp } from '../hono-env.ts';
+import { problem } from '../problem.ts';
+import { idParams, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
+import { runView } from './schemas.ts';
+import type { StreamLimiter } from './stream-limiter.ts';
+
+/** Ms of silence after which a comment keeps proxies from ending the stream. */
+const KEEP_ALIVE_INTERVAL_MS = 15_000;
+/** After so long, ms, a stream ends; its client comes back with the id of what it knows. */
+const STREAM_LIFETIME_MS = 3_600_000;
+/** What clients wait before they come back, ms. */
+const RECONNECT_DELAY_MS = 3_000;
+
+/** The data of an event `progress`; null when no worker has the run in hand. */
+export const progressSchema = z
+  .object({
+    stage: z.enum(PROGRESS_STAGES),
+    calls: z.object({ done: z.int(), of: z.int().describe('0 before there is a plan.') }),
+    tokens: z.int().nullable().describe('Left on the key after the last call.'),
+    ahead: z.int().nullable().describe('Calls ahead of it while it waits for a token.'),
+    expected_finish: z.iso.datetime().nullable().describe('When the last call is expected to be answered.'),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'Progress' });
+
+export const progressView = ({
+  stage,
+  done,
+  of,
+  tokens,
+  ahead,
+  finish,
+  at,
+}: LiveProgress): z.infer<typeof progressSchema> => ({
+  stage,
+  calls: { done, of },
+  tokens,
+  ahead,
+  expected_finish: finish === null ? null : new Date(finish).toISOString(),
+  at: new Date(at).toISOString(),
+});
+
+const route = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/events',
+  tags: ['Runs'],
+  summary: 'Stream the progress of a run',
+  description: [
+    'Server-sent events. `run`: the run (`Run`), at once and whenever it changed. `progress`: what its worker is at (`Progress`, or null), at once and at most once a second. `end`: `{ "state": … }`, when it has ended; the stream closes then.',
+    'A comment every 15 s of silence. Come back with `Last-Event-ID` and you are told only what is new; after the end the answer is 204, which stops an `EventSource`. Each token may have ten streams.',
+  ].join('\n\n'),
+  security,
+  request: {
+    params: idParams,
+    headers: z.object({
+      'Last-Event-ID': z.string().max(200).optional().meta({ description: 'The id of the last event that came.' }),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'The stream.',
+      content: {
+        'text/event-stream': {
+          schema: z
+            .string()
+            .meta({ example: 'event: run\nid: 5d41402abc4b.\ndata: {"id":"2f6c…","state":"running"}\n\n' }),
+        },
+      },
+    },
+    204: { description: 'The run has ended, and `Last-Event-ID` says that this is known.' },
+    400: PROBLEM_RESPONSES[400],
+    ...lookupProblems,
+  },
+});
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  // nginx and those that heed it would collect events before they pass them on.
+  'X-Accel-Buffering': 'no',
+  // A stream that has ended must not leave a connection behind that a stop would wait for.
+  Connection: 'close',
+} as const;
+
+/** `GET /api/runs/{id}/events`. */
+export function addRunEventRoutes(
+  app: AdminApp,
+  { streams, clock }: { readonly streams: StreamLimiter; readonly clock: Clock },
+): void {
+  app.openapi(route, async (context) => {
+    const { id } = context.req.valid('param');
+    const known = context.req.valid('header')['Last-Event-ID'];
+    const access = context.get('access');
+    // Hono answers HEAD by the handler of GET, and nobody would read the stream.
+    if (context.req.method === 'HEAD') {
+      await access.run(id);
+      return context.body(null, 200, HEADERS);
+    }
+    const stream = streams.open(context.get('principal').name);
+    if (stream === undefined) {
+      return problem(
+        'request.too_many_streams',
+        { expected: 'at most ten streams of a token at the same time', next: 'Close one of them.' },
+        { 'Retry-After': '15' },
+      );
+    }
+    const { signal } = stream;
+    const news = access.watch(id, signal)[Symbol.asyncIterator]();
+    try {
+      const first = await news.next();
+      if (first.done || isEnd(first.value, known)) {
+        stream.end();
+        return context.body(null, 204);
+      }
+      const stillAccepted = context.get('stillAccepted');
+      const texts = eventTexts(first.value, news, { known, clock, signal, stillAccepted });
+      void clock.sleep(STREAM_LIFETIME_MS, signal).then(stream.end, () => {});
+      return context.body(streamBody(texts, stream), 200, HEADERS);
+    } catch (thrown) {
+      stream.end();
+      throw thrown;
+    }
+  });
+}
+
+/** What a client is told, and what it knows then: a mark of the run and one of its progress. */
+interface EventVersions {
+  readonly run: string;
+  readonly live: string;
+}
+
+const contentHash = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
+const eventVersions = ({ record, live }: RunSnapshot): EventVersions => ({
+  run: contentHash(record),
+  live: contentHash(live),
+});
+const parseEventId = (text: string | undefined): Partial<EventVersions> => {
+  const [, run, live] = /^([0-9a-f]{12})\.([0-9a-f]{12})?$/.exec(text ?? '') ?? [];
+  return { ...(run === undefined ? {} : { run }), ...(live === undefined ? {} : { live }) };
+};
+
+const isEnd = (news: RunSnapshot, known: string | undefined): boolean =>
+  TERMINAL_STATES.has(news.record.state) && parseEventId(known).run === eventVersions(news).run;
+
+async function* eventTexts(
+  first: RunSnapshot,
+  rest: AsyncIterator<RunSnapshot>,
+  {
+    known,
+    clock,
+    signal,
+    stillAccepted,
+  }: {
+    readonly known: string | undefined;
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    readonly stillAccepted: () => Promise<boolean>;
+  },
+): AsyncGenerator<string, void, void> {
+  yield `retry: ${RECONNECT_DELAY_MS}\n\n`;
+  let has = parseEventId(known);
+  let looked = clock.now();
+  let next: ReturnType<typeof rest.next> = Promise.resolve({ value: first });
+  while (!signal.aborted) {
+    const came = await orKeepAlive(next, clock, signal);
+    // A token that is revoked or expires ends what it has begun.
+    if (clock.now() - looked >= KEEP_ALIVE_INTERVAL_MS) {
+      if (!(await stillAccepted())) return;
+      looked = clock.now();
+    }
+    if (came === undefined) {
+      yield ': nothing new\n\n';
+      continue;
+    }
+    if (came.done) return;
+    const { record, live } = came.value;
+    const marks = eventVersions(came.value);
+    if (has.run !== marks.run) yield event('run', `${marks.run}.${has.live ?? ''}`, runView(record));
+    if (has.live !== marks.live) {
+      yield event('progress', `${marks.run}.${marks.live}`, live === null ? null : progressView(live));
+    }
+    has = marks;
+    if (TERMINAL_STATES.has(record.state))
+      return yield event('end', `${marks.run}.${marks.live}`, { state: record.state });
+    next = rest.next();
+  }
+}
+
+const event = (name: string, id: string, data: unknown): string =>
+  `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** What comes within the time of silence; undefined when nothing does. */
+async function orKeepAlive<Value>(
+  coming: Promise<Value>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Value | undefined> {
+  const over = new AbortController();
+  const quiet = clock.sleep(KEEP_ALIVE_INTERVAL_MS, AbortSignal.any([signal, over.signal])).then(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    return await Promise.race([coming, quiet]);
+  } finally {
+    over.abort(null);
+  }
+}
+
+/** A body that is made as fast as it is read: who does not read asks Redis nothing either. */
+function streamBody(
+  texts: AsyncGenerator<string, void, void>,
+  { signal, end }: { readonly signal: AbortSignal; end(): void },
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      signal.addEventListener(
+        'abort',
+        () => {
+          try {
+            controller.close();
+          } catch {
+            // It was closed by its end, or by its reader.
+          }
+        },
+        { once: true },
+      );
+    },
+    pull: async (controller) => {
+      // A fault in the middle ends the stream; the client comes back, and is told then.
+      const { done, value } = await texts.next().catch(() => ({ done: true, value: undefined }) as const);
+      if (!done && !signal.aborted) controller.enqueue(encoder.encode(value));
+      else end();
+    },
+    cancel: end,
+  });
+}

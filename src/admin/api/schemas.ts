@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
+import type { Pause } from '../../queue/schedules/pauses.ts';
+import { RUN_STATES, type RunRecord, STAGES, TRIGGERS } from '../../run/run-record.ts';
+import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/decisions.ts';
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
+
+/** As a request may say it: all of it, or its beginning. One that is too short is told so. */
+export const idOrPrefixSchema = z
+  .string()
+  .regex(/^[0-9a-f]{1,32}$/, 'an id, or its first 8 hex digits or more')
+  .meta({ description: 'The id, or its first 8 digits or more where they name one alone.' });
+
+/** 32 hex digits: a run, or a delivery. */
+export const idSchema = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits');
+
+const RUN_ID = '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e';
+const AT = '2026-11-16T07:00:00.000Z';
+const instantSchema = z.iso.datetime().meta({ example: AT });
+const count = z.int().min(0);
+
+export const errorSchema = z
+  .object({
+    code: z.string().describe('Stable; messages may change.'),
+    message: z.string().describe('One sentence for a person.'),
+    expected: z.string().optional(),
+    got: z.string().optional(),
+    where: z.string().optional(),
+    next: z.string().optional().describe('What to do.'),
+    correlation_id: z.string().optional().describe('The Compliance Service’s, for its support.'),
+  })
+  .meta({ id: 'RunError' });
+
+/** A run as the admin route shows it: the record with instants as ISO texts. */
+export const runSchema = z
+  .object({
+    id: idSchema.meta({ example: RUN_ID }),
+    org: z.string().meta({ example: 'acme' }),
+    report: z.string().meta({ example: 'weekly' }),
+    state: z.enum(RUN_STATES).describe('From queued, running and waiting a run moves by itself; from the others not.'),
+    slot: z.string().describe('The scheduled instant, or `trigger:<id>`.').meta({ example: AT }),
+    trigger: z.enum(TRIGGERS).describe('What asked for it.'),
+    by: z.string().nullable().describe('Name of the token or of the shell’s user; null for scheduled runs.'),
+    priority: z.enum(PRIORITIES).describe('Priority in the queue of its API key.'),
+    period: z
+      .object({
+        from: z.string().describe('First day, YYYY-MM-DD.'),
+        to: z.string().describe('Last day, included.'),
+        timezone: z.string(),
+        label: z.string(),
+      })
+      .meta({ example: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } }),
+    deliver: z.boolean().describe('false: the files are made and archived, nothing is sent.'),
+    digest: z.string().describe('The version of the definition that it uses.'),
+    created_at: instantSchema,
+    started_at: instantSchema.nullable(),
+    finished_at: instantSchema.nullable(),
+    sleeps_until: instantSchema.nullable().describe('While it waits: for tokens, or for its next try.'),
+    starts: count.describe('Times a worker took it up.'),
+    attempts: count.describe('Tries that were spent; a sleep spends none.'),
+    calls: z.object({
+      planned: count,
+      made: count,
+      saved: count.describe('Answered from what another run had asked.'),
+    }),
+    timings_ms: z.partialRecord(z.enum(STAGES), z.number()).describe('Ms in each stage that was reached.'),
+    token_wait_ms: z.number().describe('Ms in which it waited for tokens of its API key.'),
+    files: z.array(z.object({ name: z.string(), bytes: count, sha256: z.string() })).readonly(),
+    deliveries: z
+      .array(
+        z.object({
+          target: z.string(),
+          recipient: z.string(),
+          state: z.string(),
+          detail: z.string().nullable(),
+        }),
+      )
+      .readonly(),
+    error: z.union([errorSchema, z.null()]),
+    reopened: z
+      .array(
+        z.object({
+          what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel']),
+          by: z.string(),
+          reason: z.string(),
+          at: instantSchema,
+        }),
+      )
+      .readonly()
+      .describe('What people decided of it.'),
+    cancel: z
+      .object({ by: z.string(), reason: z.string(), at: instantSchema })
+      .nullable()
+      .describe('Who has requested its cancellation.'),
+  })
+  .meta({ id: 'Run' });
+export type RunView = z.infer<typeof runSchema>;
+
+const heldSchema = z
+  .object({
+    missing: z
+      .array(
+        z.object({
+          section: z.string(),
+          title: z.string().nullable(),
+          code: z.string(),
+          text: z.string().describe('One sentence, in the report’s language.'),
+        }),
+      )
+      .readonly()
+      .nullable()
+      .describe('What is missing in its files; null where the archive does not say.'),
+    recipients: z
+      .array(
+        z.object({
+          target: z.string(),
+          recipient: z.string(),
+          receives: z.boolean(),
+          why: z.string().nullable().describe('Why it would receive nothing.'),
+        }),
+      )
+      .readonly()
+      .nullable()
+      .describe('Who would receive it now; null where the archive or the run’s definition is not at hand.'),
+    error: z.union([errorSchema, z.null()]).describe('Why the archive could not be read.'),
+  })
+  .meta({ id: 'HeldPack' });
+
+/** One run that was asked for by its id. */
+export const runDetailSchema = runSchema
+  .extend({
+    held: z.union([heldSchema, z.null()]).describe('For a run in state held; otherwise null.'),
+  })
+  .meta({ id: 'RunDetail' });
+
+export const runView = (record: RunRecord): RunView => ({
+  id: record.id,
+  org: record.org,
+  report: record.report,
+  state: record.state,
+  slot: record.slot,
+  trigger: record.trigger,
+  by: record.by ?? null,
+  priority: record.priority,
+  period: record.period,
+  deliver: record.deliver,
+  digest: record.digest,
+  created_at: instant(record.createdAt),
+  started_at: instantOrNull(record.startedAt),
+  finished_at: instantOrNull(record.finishedAt),
+  sleeps_until: instantOrNull(record.until),
+  starts: record.starts,
+  attempts: record.attempts,
+  calls: record.calls,
+  timings_ms: record.timings,
+  token_wait_ms: record.tokenWaitMs,
+  files: record.files,
+  deliveries: record.deliveries,
+  error: record.error,
+  reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: instant(at) })),
+  cancel: record.cancel === null ? null : { ...record.cancel, at: instant(record.cancel.at) },
+});
+
+/** A delivery as the admin route shows it. */
+export const deliverySchema = z
+  .object({
+    id: idSchema,
+    run: idSchema.meta({ example: RUN_ID }),
+    org: z.string(),
+    report: z.string(),
+    target: z.string().describe('Position and kind in the definition.').meta({ example: '0-email' }),
+    recipient: z.string().describe('An address, or where the files go.').meta({ example: 'lead@acme.example' }),
+    state: z
+      .enum(DELIVERY_STATES)
+      .describe('unknown: it may have arrived and needs a decision; it is not sent again automatically.'),
+    epoch: count.describe('Grows with each attempt.'),
+    detail: z.string().nullable().describe('What the server said, or why it is unknown.'),
+    changed_at: instantSchema,
+    decisions: z
+      .array(z.object({ to: z.enum(['sent', 'pending']), by: z.string(), reason: z.string(), at: instantSchema }))
+      .readonly(),
+  })
+  .meta({ id: 'Delivery' });
+
+export const deliveryView = ({ at: changedAt, decisions, ...row }: DeliveryRow): z.infer<typeof deliverySchema> => ({
+  ...row,
+  changed_at: instant(changedAt),
+  decisions: decisions.map(({ at, ...decision }) => ({ ...decision, at: instant(at) })),
+});
+
+/** A pause as the admin route shows it. */
+export const pauseSchema = z
+  .object({
+    organization: z.string(),
+    report: z.string().nullable().describe('null: all reports of the organization.'),
+    who: z.string().describe('Name of a token or of a shell’s user; `docket` where it did so itself.'),
+    why: z.string(),
+    since: z.iso.datetime(),
+    key: z.string().nullable().describe('Fingerprint of the API key that was refused; null where a person paused it.'),
+    run: z.string().nullable().describe('The run that was refused.'),
+  })
+  .meta({ id: 'Pause' });
+
+export const pauseView = ({ org, report, who, why, since, key, run }: Pause): z.infer<typeof pauseSchema> => ({
+  organization: org,
+  report,
+  who,
+  why,
+  since: new Date(since).toISOString(),
+  key,
+  run,
+});

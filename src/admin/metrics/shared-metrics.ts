@@ -1,0 +1,124 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { BudgetSample, MetricsSnapshot } from '../../services/deployment/metrics-snapshot.ts';
+
+/** Roles that are 0 when nobody does them: that there is no worker must be a figure, not a gap. */
+const PROCESS_ROLES = ['worker', 'scheduler', 'admin'];
+
+const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sample: BudgetSample) => number])[] = [
+  ['tokens_free', 'Tokens free now.', ({ state }) => state.tokens],
+  [
+    'tokens_limit',
+    'Tokens there are in all now: fewer than configured for a while after a 429.',
+    ({ state }) => state.limit,
+  ],
+  ['tokens_configured', 'Tokens there are in all at the full rate.', ({ calls }) => calls],
+  ['calls_in_flight', 'Calls that were dispatched and not answered yet.', ({ state }) => state.inFlight],
+  ['calls_waiting', 'Calls that wait for a token.', ({ state }) => state.waiting],
+  [
+    'blocked_until_timestamp_seconds',
+    'When the block by a 429 ends, in seconds since 1970; 0 while there is none.',
+    ({ state }) => (state.blockedUntil ?? 0) / 1000,
+  ],
+  [
+    'slowed_until_timestamp_seconds',
+    'When all tokens are back after a 429, in seconds since 1970; 0 while they are.',
+    ({ state }) => (state.slowedUntil ?? 0) / 1000,
+  ],
+];
+
+/** Puts into the registry what was read. */
+export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+    new Gauge({ name, help, labelNames, registers });
+  registerBudgets(registry, snapshot);
+
+  const info = gauge('docket_api_key_info', 'Always 1: which organization uses which key.', ['key', 'org']);
+  const missing = gauge('docket_api_key_missing', 'Always 1: the key of the organization cannot be used here.', [
+    'org',
+  ]);
+  for (const [org, key] of snapshot.keys) {
+    if (key === null) missing.set({ org }, 1);
+    else info.set({ key, org }, 1);
+  }
+
+  const jobs = gauge('docket_queue_runs', 'Runs in the queue by the state of their job.', ['state']);
+  for (const [state, count] of Object.entries(snapshot.queue)) jobs.set({ state }, count);
+  const runs = gauge('docket_runs', 'Runs on record that have not ended, or that wait for somebody.', ['state']);
+  const oldest = gauge(
+    'docket_runs_oldest_timestamp_seconds',
+    'When the oldest run of the state was opened, in seconds since 1970; none while there is no such run.',
+    ['state'],
+  );
+  for (const { state, count, oldest: at } of snapshot.runs) {
+    runs.set({ state }, count);
+    if (at !== null) oldest.set({ state }, at / 1000);
+  }
+
+  const processes = gauge('docket_processes', 'Processes that said within 90 seconds that they do the role.', ['role']);
+  for (const role of PROCESS_ROLES) processes.set({ role }, snapshot.processes.get(role) ?? 0);
+  gauge(
+    'docket_scheduler_looked_timestamp_seconds',
+    'When a scheduler last looked at the due slots, in seconds since 1970; 0 before the first time.',
+  ).set((snapshot.heartbeat?.at ?? 0) / 1000);
+  gauge(
+    'docket_slot_stuck_timestamp_seconds',
+    'The oldest slot that is due and could not be opened, in seconds since 1970; 0 while there is none.',
+  ).set((snapshot.heartbeat?.stuck ?? 0) / 1000);
+
+  const { memory } = snapshot;
+  if (memory !== null) {
+    gauge('docket_redis_memory_used_bytes', 'What Redis holds, in bytes.').set(memory.usedBytes);
+    gauge(
+      'docket_redis_memory_limit_bytes',
+      'How many bytes Redis holds when it begins to refuse writes; 0 while no limit is set.',
+    ).set(memory.limitBytes);
+  }
+
+  new Counter({
+    name: 'docket_redis_clock_steps_total',
+    help: 'Steps of the wall clock of Redis that were seen. The budget does not go by it.',
+    registers,
+  }).inc(snapshot.clockSteps.steps);
+  gauge(
+    'docket_redis_clock_step_seconds',
+    'The last step of the wall clock of Redis in seconds, negative when it was set back; 0 while none was seen.',
+  ).set((snapshot.clockSteps.last?.ms ?? 0) / 1000);
+
+  const since = gauge(
+    'docket_organization_paused_timestamp_seconds',
+    'Since when the scheduled runs of the organization wait, because its key was refused or somebody paused them; in seconds since 1970.',
+    ['org'],
+  );
+  const reportSince = gauge(
+    'docket_report_paused_timestamp_seconds',
+    'Since when the scheduled runs of the report wait, because somebody paused them; in seconds since 1970.',
+    ['org', 'report'],
+  );
+  // Newest first: of two pauses of an organization the older one sets the time.
+  for (const { org, report, since: at } of [...snapshot.paused].sort((a, b) => b.since - a.since)) {
+    if (report === null) since.set({ org }, at / 1000);
+    else reportSince.set({ org, report }, at / 1000);
+  }
+  gauge(
+    'docket_deliveries_unknown',
+    'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',
+  ).set(snapshot.unknownDeliveries);
+  gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(snapshot.pendingNotices);
+  gauge('docket_reports', 'Reports that are defined.').set(snapshot.reports);
+  gauge(
+    'docket_definitions_kept',
+    'Reports and organizations on their last good version, since their file has faults.',
+  ).set(snapshot.kept);
+  gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(snapshot.faults);
+}
+
+function registerBudgets(registry: Registry, { budgets }: MetricsSnapshot): void {
+  const described = { labelNames: ['key', 'of'], registers: [registry] };
+  for (const [name, help, value] of BUDGET_GAUGES) {
+    const metric = new Gauge({ name: `docket_budget_${name}`, help, ...described });
+    for (const sample of budgets) metric.set({ key: sample.state.key, of: sample.of }, value(sample));
+  }
+  const throttled = new Counter({ name: 'docket_budget_throttled_total', help: '429s seen.', ...described });
+  for (const { of, state } of budgets) throttled.inc({ key: state.key, of }, state.throttled);
+}

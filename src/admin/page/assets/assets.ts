@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** The paths of the page's assets. Names contain a hash of the content, so that browsers can cache them forever. */
+export interface AssetUrls {
+  readonly style: string;
+  readonly script: string;
+  readonly icon: string;
+}
+
+interface Asset {
+  readonly type: string;
+  readonly body: string;
+}
+
+export interface PageAssets {
+  readonly urls: AssetUrls;
+  /** By path. */
+  readonly files: ReadonlyMap<string, Asset>;
+}
+
+/** Reads the assets from this folder. */
+export function readAssets(): PageAssets {
+  const files = new Map<string, Asset>();
+  const read = (name: string, extension: string, type: string): string => {
+    const body = readFileSync(new URL(`./${name}.${extension}`, import.meta.url), 'utf8');
+    const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
+    const path = `/assets/${name}.${hash}.${extension}`;
+    files.set(path, { type, body });
+    return path;
+  };
+  const urls: AssetUrls = {
+    style: read('docket', 'css', 'text/css; charset=utf-8'),
+    script: read('docket', 'js', 'text/javascript; charset=utf-8'),
+    icon: read('docket', 'svg', 'image/svg+xml'),
+  };
+  return { urls, files };
+}

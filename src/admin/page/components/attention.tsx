@@ -1,0 +1,78 @@
+import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { RunPage } from '../../../run/run-page.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { formatInteger } from './format-numbers.ts';
+import { ReportLink, RunLink } from './run-table.tsx';
+
+export interface AttentionData {
+  /** Deliveries in state `unknown`. */
+  readonly undecided: readonly DeliveryRow[];
+  /** Held runs of any age. */
+  readonly held: RunPage;
+  /** Runs of the last day that failed or were partly delivered. */
+  readonly failed: RunPage;
+  readonly pauses: readonly Pause[];
+}
+
+const MAX_NAMED_RUNS = 3;
+
+/** Everything that needs a decision, or the statement that nothing does. */
+export const AttentionList = ({ data: { undecided, held, failed, pauses } }: { readonly data: AttentionData }) => {
+  // Pauses that Docket created after a refused key.
+  const refused = pauses.filter(({ key }) => key !== null);
+  if ([undecided, held.runs, failed.runs, refused].every(({ length }) => length === 0)) {
+    return (
+      <p class="all-clear">
+        <span class="state good">Nothing needs attention</span>{' '}
+        <span class="muted">
+          No delivery to decide, no run to release, no refused key, and no failed run in the last 24 hours.
+        </span>
+      </p>
+    );
+  }
+  return (
+    <div class="attention">
+      {undecided.length === 0 ? null : (
+        <p>
+          <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
+          is sent again until you decide. <a href="/deliveries">Decide</a>
+        </p>
+      )}
+      {held.runs.length === 0 ? null : (
+        <p>
+          <strong>{countPhrase(held.runs.length, held.next !== null, 'run', 'runs')}</strong> held because figures are
+          missing. <NamedRuns page={held} /> <a href="/runs?state=held">All held runs</a>
+        </p>
+      )}
+      {failed.runs.length === 0 ? null : (
+        <p>
+          <strong>{countPhrase(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours
+          failed or were partly delivered. <NamedRuns page={failed} /> All: <a href="/runs?state=failed">failed</a>,{' '}
+          <a href="/runs?state=partly_delivered">partly delivered</a>
+        </p>
+      )}
+      {refused.map(({ org, report, key }) => (
+        <p>
+          <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> is paused
+          because the API key <code>{key}</code> was refused. Replace the key, then <a href="/pauses">resume it</a>.
+        </p>
+      ))}
+    </div>
+  );
+};
+
+/** E.g. `1 run`, `20+ runs`. */
+const countPhrase = (length: number, more: boolean, one: string, several: string): string =>
+  `${formatInteger(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
+
+const NamedRuns = ({ page: { runs, next } }: { readonly page: RunPage }) => (
+  <>
+    {runs.slice(0, MAX_NAMED_RUNS).map((run, index) => (
+      <>
+        {index === 0 ? '' : ', '}
+        <ReportLink {...run} /> <RunLink run={run} />
+      </>
+    ))}
+    {runs.length > MAX_NAMED_RUNS || next !== null ? ', …' : '.'}
+  </>
+);

@@ -1,0 +1,34 @@
+import type { ErrorJson } from '../../../base/error.ts';
+
+/** An error: its message, what was expected and got, and what to do next. */
+export const ErrorDetails = ({
+  error,
+  id,
+  heading,
+}: {
+  readonly error: ErrorJson;
+  readonly id?: string;
+  readonly heading?: string;
+}) => (
+  <div class="error" role={id === undefined ? undefined : 'alert'} id={id}>
+    {heading === undefined ? null : <strong>{heading}</strong>}
+    <p>
+      {error.message} <code>{error.code}</code>
+    </p>
+    <dl>
+      <DetailRow name="Where" value={error.where} />
+      <DetailRow name="Expected" value={error.expected} />
+      <DetailRow name="Got" value={error.got} />
+      <DetailRow name="Correlation id" value={error.correlation_id} />
+      <DetailRow name="Do next" value={error.next} />
+    </dl>
+  </div>
+);
+
+const DetailRow = ({ name, value }: { readonly name: string; readonly value: string | undefined }) =>
+  value === undefined ? null : (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );

@@ -1,0 +1,263 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { OrganizationEntry } from '../../access/access.ts';
+import type { Principal } from '../../auth/tokens.ts';
+import { BULL_BOARD_PATH } from '../../bull-board.ts';
+import type { AssetUrls } from '../assets/assets.ts';
+import { Timestamp } from './time.tsx';
+
+/** The data of the layout around every page. */
+export interface LayoutData {
+  readonly principal: Principal;
+  /** The token of every form against cross-site requests. */
+  readonly csrf: string;
+  readonly assets: AssetUrls;
+  /** Number of deliveries that need a decision. */
+  readonly undecided: number;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Whether the navigation links to Bull Board. */
+  readonly bullBoard?: boolean;
+}
+
+/** The props of a page with data. */
+export interface ViewProps<Data> {
+  readonly layout: LayoutData;
+  readonly data: Data;
+  /** The result of the action before. */
+  readonly notice?: string | undefined;
+}
+
+/** Whether to show the actions of a page. The server checks permissions itself. */
+export const canAct = ({ principal }: LayoutData): boolean => principal.role === 'operator';
+
+const NAVIGATION = [
+  ['/', 'Overview'],
+  ['/reports', 'Reports'],
+  ['/runs', 'Runs'],
+  ['/deliveries', 'Deliveries'],
+  ['/slots', 'Slots'],
+  ['/pauses', 'Pauses'],
+  ['/audit', 'Audit'],
+] as const;
+export type NavigationPath = (typeof NAVIGATION)[number][0];
+
+interface DocumentProps {
+  readonly title: string;
+  readonly assets: AssetUrls;
+}
+
+/** The HTML document, signed in or not. */
+export const Document = ({ title, assets, children }: PropsWithChildren<DocumentProps>) => (
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{title === '' ? 'Docket' : `${title} · Docket`}</title>
+      <link rel="icon" type="image/svg+xml" href={assets.icon} />
+      <link rel="stylesheet" href={assets.style} />
+      <script src={assets.script} defer></script>
+    </head>
+    <body>{children}</body>
+  </html>
+);
+
+export const BrandMark = () => (
+  <svg class="logo" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+    <path d="M4 2h12v16l-2-1.5-2 1.5-2-1.5-2 1.5-2-1.5-2 1.5z" fill="currentColor" />
+    <path d="M7 6.5h6M7 10h6" stroke="var(--paper)" stroke-width="1.5" />
+  </svg>
+);
+
+interface PageProps {
+  readonly layout: LayoutData;
+  /** Empty for the overview. */
+  readonly title: string;
+  readonly current: NavigationPath;
+  /** What an action that was just carried out has done; said to screen readers as well. */
+  readonly notice?: string | undefined;
+}
+
+/** The layout of a page for a signed-in user. */
+export const PageLayout = ({ layout, title, current, notice, children }: PropsWithChildren<PageProps>) => (
+  <Document title={title} assets={layout.assets}>
+    <a class="skip" href="#main">
+      Skip to the content
+    </a>
+    <header class="site-header">
+      <a class="brand" href="/">
+        <BrandMark /> Docket
+      </a>
+      <nav aria-label="Main">
+        {NAVIGATION.map(([href, word]) => (
+          <a href={href} {...(href === current ? { 'aria-current': 'page' } : {})}>
+            {word}
+            {href === '/deliveries' ? <UndecidedCount count={layout.undecided} /> : null}
+          </a>
+        ))}
+        {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
+      </nav>
+      <form class="account" method="post" action="/sign-out">
+        <Csrf layout={layout} />
+        <span>
+          {layout.principal.name} <span class="muted">{layout.principal.role}</span>
+        </span>
+        <button type="submit" class="link-button">
+          Sign out
+        </button>
+      </form>
+    </header>
+    <main id="main" tabindex={-1}>
+      <div id="stale" class="stale" role="status" aria-live="polite"></div>
+      {notice === undefined ? null : (
+        <p class="notice" role="status">
+          {notice}
+        </p>
+      )}
+      {children}
+    </main>
+  </Document>
+);
+
+// Rendered without a count too, as the element that the script updates.
+const UndecidedCount = ({ count }: { readonly count: number }) => (
+  <span id="undecided" data-live>
+    {count === 0 ? null : (
+      <span class="count">
+        {count > 99 ? '99+' : count}
+        <span class="visually-hidden"> need a decision</span>
+      </span>
+    )}
+  </span>
+);
+
+export const Csrf = ({ layout }: { readonly layout: Pick<LayoutData, 'csrf'> }) => (
+  <input type="hidden" name="csrf" value={layout.csrf} />
+);
+
+/** The text of an empty list: why it is empty, and what to do. */
+export const EmptyState = ({ children }: PropsWithChildren) => <p class="empty">{children}</p>;
+
+interface SectionProps {
+  readonly id: string;
+  readonly heading: Child;
+  /** The id of the content, if the script updates it. */
+  readonly live?: string;
+}
+
+/** A part of a page under a heading. */
+export const Section = ({ id, heading, live, children }: PropsWithChildren<SectionProps>) => (
+  <section aria-labelledby={id}>
+    <h2 id={id}>{heading}</h2>
+    {live === undefined ? (
+      children
+    ) : (
+      <div id={live} data-live>
+        {children}
+      </div>
+    )}
+  </section>
+);
+
+interface TableProps {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  /** The classes of columns, by heading. */
+  readonly classes?: Readonly<Record<string, string>>;
+  /** Of the table, beside `rows`. */
+  readonly class?: string;
+}
+
+/** A table; its rows are the children. */
+export const Table = ({ caption, columns, classes, class: kind, children }: PropsWithChildren<TableProps>) => (
+  <table class={kind === undefined ? 'rows' : `rows ${kind}`}>
+    <caption class="visually-hidden">{caption}</caption>
+    <thead>
+      <tr>
+        {columns.map((name) => (
+          <th scope="col" class={classes?.[name]}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>{children}</tbody>
+  </table>
+);
+
+interface PagerProps {
+  /** The path of the first page; absent on that page. */
+  readonly newest?: string | undefined;
+  /** The path of the next page; absent on the last. */
+  readonly older?: string | undefined;
+  readonly label: string;
+}
+
+/** The links of a list in pages, newest first. */
+export const Pager = ({ newest, older, label }: PagerProps) => (
+  <p class="more">
+    {newest === undefined ? null : <a href={newest}>Newest</a>}{' '}
+    {older === undefined ? null : (
+      <a href={older} rel="next">
+        {label}
+      </a>
+    )}
+  </p>
+);
+
+interface OrganizationSelectProps {
+  readonly organizations: readonly Pick<OrganizationEntry, 'org'>[];
+  readonly selected: string | undefined;
+}
+
+/** The filter by organization. */
+export const OrganizationSelect = ({ organizations, selected }: OrganizationSelectProps) => (
+  <label>
+    Organization
+    <select name="org">
+      <option value="">all</option>
+      {organizations.map(({ org }) => (
+        <option value={org} selected={org === selected}>
+          {org}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+interface DecisionListProps<Decision> {
+  readonly decisions: readonly Decision[];
+  readonly label: (decision: Decision) => string;
+  readonly zone: string;
+}
+
+/** The decisions about a run or a delivery. */
+export const DecisionList = <Decision extends { readonly by: string; readonly reason: string; readonly at: number }>({
+  decisions,
+  label,
+  zone,
+}: DecisionListProps<Decision>) => (
+  <ol class="entries">
+    {decisions.map((decision) => (
+      <li>
+        <p>
+          <strong>{label(decision)}</strong> by {decision.by}, <Timestamp at={decision.at} zone={zone} />
+        </p>
+        <p class="quote">{decision.reason}</p>
+      </li>
+    ))}
+  </ol>
+);
+
+interface FactProps {
+  readonly name: string;
+  readonly children?: Child;
+}
+
+/** A name and its value, in a `<dl class="facts">`. */
+export const Fact = ({ name, children }: FactProps) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);

@@ -1,0 +1,41 @@
+import type { RunState } from '../../../run/run-record.ts';
+import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
+
+type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
+
+interface StateLabel {
+  readonly label: string;
+  readonly tone: Tone;
+  readonly description: string;
+}
+
+export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
+  queued: { label: 'Queued', tone: 'idle', description: 'Queued for a worker.' },
+  running: { label: 'Running', tone: 'busy', description: 'Running on a worker.' },
+  waiting: { label: 'Waiting', tone: 'idle', description: 'Waiting to continue automatically.' },
+  done: { label: 'Done', tone: 'good', description: 'Created, archived and delivered as requested.' },
+  partly_delivered: { label: 'Partly delivered', tone: 'warn', description: 'Some deliveries failed.' },
+  held: { label: 'Held', tone: 'warn', description: 'Created, and held until it is released.' },
+  cancelled: { label: 'Cancelled', tone: 'idle', description: 'Cancelled by a user.' },
+  failed: { label: 'Failed', tone: 'bad', description: 'Ended without creating or delivering its files.' },
+  skipped: { label: 'Skipped', tone: 'idle', description: 'The slot was not opened.' },
+};
+
+export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> = {
+  pending: { label: 'Pending', tone: 'idle', description: 'Not sent yet.' },
+  sending: { label: 'Sending', tone: 'busy', description: 'Being sent.' },
+  sent: { label: 'Sent', tone: 'good', description: 'Accepted by the recipient.' },
+  refused: { label: 'Refused', tone: 'bad', description: 'Not accepted: it did not arrive.' },
+  unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
+};
+
+const Badge = ({ label, tone, description }: StateLabel) => (
+  <span class={`state ${tone}`} title={description}>
+    {label}
+  </span>
+);
+
+export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...RUN_STATE_LABELS[state]} />;
+export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
+  <Badge {...DELIVERY_STATE_LABELS[state]} />
+);

@@ -1,0 +1,121 @@
+import type { Context, Hono } from 'hono';
+import type { Clock } from '../../base/clock.ts';
+import type { Access } from '../access/access.ts';
+import { requireSession } from '../auth/authenticate.ts';
+import type { RateLimit } from '../auth/rate-limit.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { Principal } from '../auth/tokens.ts';
+import type { BullBoard } from '../bull-board.ts';
+import type { Env } from '../hono-env.ts';
+import { problemSchema } from '../problem.ts';
+import { type PageAssets, readAssets } from './assets/assets.ts';
+import { addActions } from './routes/actions.tsx';
+import { addBullBoard, canSeeBullBoard } from './routes/bull-board.ts';
+import { loadUndecided } from './routes/loaders.ts';
+import { type PageContext, renderDocument } from './routes/page-context.ts';
+import { addSignIn } from './routes/sign-in.tsx';
+import { addViews } from './routes/views.tsx';
+import { ProblemPage } from './views/problem.tsx';
+
+export interface PagePorts {
+  readonly sessions: Sessions;
+  readonly limit: RateLimit;
+  readonly access: (principal: Principal) => Access;
+  readonly clock: Clock;
+  /** Absent when Bull Board is disabled. */
+  readonly bullBoard?: BullBoard | undefined;
+}
+
+/** The paths that require a session. */
+const AUTHENTICATED_PATHS = [
+  '/',
+  '/reports/*',
+  '/runs/*',
+  '/deliveries/*',
+  '/slots',
+  '/pauses',
+  '/organizations/*',
+  '/audit',
+] as const;
+
+/** Adds the web page to the admin server. Requires `resolveClient` before it. */
+export function addPage(app: Hono<Env>, ports: PagePorts): void {
+  const { sessions, limit, clock, bullBoard } = ports;
+  const assets = readAssets();
+  addAssets(app, assets);
+  const page: PageContext = {
+    access: (context) => ports.access(context.get('principal')),
+    layout: async (context, access) => ({
+      principal: context.get('principal'),
+      csrf: context.get('session')?.csrf ?? '',
+      assets: assets.urls,
+      undecided: (await loadUndecided(access)).length,
+      now: clock.now(),
+      bullBoard: bullBoard !== undefined && canSeeBullBoard(context.get('principal')),
+    }),
+    now: () => clock.now(),
+  };
+  const toSignIn = (context: Context<Env>): Response => {
+    const { pathname, search } = new URL(context.req.url);
+    const query =
+      context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
+    // A new response: `context.redirect` would merge the headers of an earlier handler's response.
+    return new Response(null, { status: 303, headers: { Location: `/sign-in${query}` } });
+  };
+  // Browsers get pages for any address, existing or not.
+  app.use(async (context, next) => {
+    if (!isBrowserNavigation(context)) return next();
+    await renderProblemsAsPages(assets)(context, async () => {
+      await next();
+      if (context.res.status !== 401) return;
+      context.res = undefined;
+      context.res = toSignIn(context);
+    });
+    return undefined;
+  });
+  for (const path of [...AUTHENTICATED_PATHS, '/sign-in', '/sign-out']) app.use(path, renderProblemsAsPages(assets));
+  addSignIn(app, { sessions, limit, assets: assets.urls });
+  for (const path of AUTHENTICATED_PATHS) app.use(path, requireSession({ sessions, limit }, toSignIn));
+  addViews(app, page);
+  addActions(app, page);
+  if (bullBoard !== undefined) {
+    addBullBoard(app, { bullBoard, sessions, limit, toSignIn, problemsAsPages: renderProblemsAsPages(assets) });
+  }
+}
+
+/** Serves the page's assets, which need no session. They are immutable, because their names contain a hash. */
+function addAssets(app: Hono<Env>, { files }: PageAssets): void {
+  for (const [path, { type, body }] of files) {
+    app.get(path, (context) =>
+      context.body(body, 200, {
+        'Content-Type': type,
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        'X-Content-Type-Options': 'nosniff',
+      }),
+    );
+  }
+}
+
+/** Whether a browser navigates to a page, as opposed to a script or a client of the API. */
+const isBrowserNavigation = ({ req }: Context<Env>): boolean =>
+  req.method === 'GET' &&
+  !/^\/(api\/|assets\/|metrics$)/.test(req.path) &&
+  req.header('authorization') === undefined &&
+  (req.header('accept')?.includes('text/html') ?? false);
+
+/** Renders problem responses of later handlers as pages. */
+function renderProblemsAsPages({ urls }: PageAssets) {
+  return async (context: Context<Env>, next: () => Promise<void>): Promise<void> => {
+    await next();
+    const { status, headers } = context.res;
+    if (!headers.get('content-type')?.startsWith('application/problem+json')) return;
+    const problem = problemSchema.safeParse(await context.res.clone().json());
+    if (!problem.success) return;
+    const html = await renderDocument(<ProblemPage assets={urls} problem={problem.data} />);
+    const pageHeaders = new Headers(headers);
+    pageHeaders.set('Content-Type', 'text/html; charset=utf-8');
+    // Unset first: otherwise Hono merges the headers of both.
+    context.res = undefined;
+    context.res = new Response(html, { status, headers: pageHeaders });
+  };
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import type { Hono } from 'hono';
+import { DocketError } from '../../../base/error.ts';
+import { parsePeriod } from '../../../definitions/periods/period.ts';
+import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
+import type { Access } from '../../access/access.ts';
+import { reasonSchema } from '../../api/openapi-helpers.ts';
+import type { Env } from '../../hono-env.ts';
+import { problemOf } from '../../problem.ts';
+import { type PageContext, readFormFields, safeRedirectPath } from './page-context.ts';
+import { type ShowView, showDeliveries, showDelivery, showPauses, showReport, showRun } from './views.tsx';
+
+type FormFields = Readonly<Record<string, string>>;
+
+/**
+ * Adds the actions. Each redirects to a page with 303, so that reloading repeats nothing. A rejection is shown on the page
+ * of the form, with the values that were filled in.
+ */
+export function addActions(app: Hono<Env>, page: PageContext): void {
+  /** @param perform returns the path to redirect to */
+  const action = (
+    path: string,
+    show: (fields: FormFields) => ShowView,
+    perform: (access: Access, fields: FormFields, parameters: FormFields) => Promise<string>,
+  ) => {
+    app.post(path, async (context) => {
+      const fields = await readFormFields(context);
+      try {
+        return context.redirect(await perform(page.access(context), fields, context.req.param() as FormFields), 303);
+      } catch (thrown) {
+        const status =
+          thrown instanceof DocketError ? INLINE_STATUSES.find((each) => each === problemOf(thrown).status) : undefined;
+        if (!(thrown instanceof DocketError) || status === undefined) throw thrown;
+        const { csrf: _, ...values } = fields;
+        const refused = { action: context.req.path, values, error: thrown.toJSON() };
+        return show(fields)(page, context, { refused, status });
+      }
+    });
+  };
+
+  action(
+    '/reports/:org/:report/run',
+    () => showReport,
+    async (access, fields, { org = '', report = '' }) => {
+      const period = parsePeriodFields(fields);
+      const { deliver } = fields;
+      const again = fields.again === 'yes';
+      if (deliver !== 'yes' && deliver !== 'no')
+        throw incompleteForm('Choose whether the files are delivered.', 'one of the two choices');
+      const { opened, record } = await access.trigger(org, report, {
+        period,
+        deliver: deliver === 'yes',
+        priority: 'on_demand',
+        again,
+        idempotencyKey: idempotencyKeyOf(fields, { period, deliver, ...(again ? { again } : {}) }),
+      });
+      return `/runs/${record.id}?did=${opened ? 'opened' : 'repeated'}`;
+    },
+  );
+
+  for (const what of ['pause', 'resume'] as const) {
+    const show = ({ from }: FormFields): ShowView => (from === '/pauses' ? showPauses : showReport);
+    action(`/reports/:org/:report/${what}`, show, async (access, fields, { org = '', report = '' }) => {
+      await access[what](org, report, parseReason(fields));
+      return `${safeRedirectPath(fields.from)}?did=${what}d`;
+    });
+    action(
+      `/organizations/:org/${what}`,
+      () => showPauses,
+      async (access, fields, { org = '' }) => {
+        await access[what](org, null, parseReason(fields));
+        return `/pauses?did=${what}d`;
+      },
+    );
+  }
+
+  for (const what of ['cancel', 'retry', 'release'] as const) {
+    action(
+      `/runs/:id/${what}`,
+      () => showRun,
+      async (access, fields, { id = '' }) => {
+        await access.decide(id, what, parseReason(fields));
+        return `/runs/${id}?did=${what}`;
+      },
+    );
+  }
+
+  action(
+    '/deliveries/:id/resolve',
+    ({ from }) => (from === '/deliveries' ? showDeliveries : showDelivery),
+    async (access, fields, { id = '' }) => {
+      const reason = parseReason(fields);
+      const { as } = fields;
+      if (as !== 'sent' && as !== 'resend')
+        throw incompleteForm('Choose whether the delivery arrived.', 'one of the choices');
+      const row = await access.resolve(id, as, reason);
+      return `${safeRedirectPath(fields.from)}?did=${as}${as === 'resend' ? `&delivery=${row.id}` : ''}`;
+    },
+  );
+}
+
+/** Rejections that are shown beside the form; any other is shown as a problem page. */
+const INLINE_STATUSES = [400, 403, 404, 409, 422] as const;
+
+const incompleteForm = (message: string, expected: string) =>
+  new DocketError('usage.invalid', message, { expected, next: 'Fill it in and send the form again.' });
+
+function parseReason({ reason }: FormFields): string {
+  const parsed = reasonSchema.safeParse(reason);
+  if (parsed.success) return parsed.data;
+  throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
+}
+
+/** The period of the form: exact days before a named period; undefined for the definition's. */
+function parsePeriodFields({ period = '', from = '', to = '' }: FormFields): PeriodSpec | undefined {
+  if (from !== '' || to !== '') {
+    if (from === '' || to === '')
+      throw incompleteForm('One of the two days is missing.', 'the first and the last day, or neither');
+    return parsePeriod(`${from}..${to}`);
+  }
+  return period === '' ? undefined : parsePeriod(period);
+}
+
+/** The same form with the same choices gives the same key, with other choices another one. */
+const idempotencyKeyOf = ({ trigger = '' }: FormFields, request: unknown): string =>
+  `page-${createHash('sha256')
+    .update(JSON.stringify([trigger, request]))
+    .digest('hex')
+    .slice(0, 32)}`;

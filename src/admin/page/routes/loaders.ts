@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { toDocketError } from '../../../base/error.ts';
+import { DAY_MS } from '../../../base/time.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { Access } from '../../access/access.ts';
+import { AFTER_MS } from '../components/day-timeline.tsx';
+import type { RunFilesView } from '../components/file-list.tsx';
+import type { RejectedForm } from '../forms/reason-form.tsx';
+import { PERIOD_CHOICES } from '../forms/run-now-form.tsx';
+
+const WEEK_MS = 7 * DAY_MS;
+/** Maximum entries of each list on the overview. */
+const MAX_ACTIVE_RUNS = 8;
+const MAX_RECENT_RUNS = 40;
+const MAX_UPCOMING_SLOTS = 40;
+const MAX_ATTENTION_RUNS = 20;
+/** Maximum deliveries to decide on a page; the navigation shows `99+`. */
+export const MAX_UNDECIDED = 100;
+
+export async function loadOverview(access: Access, now: number) {
+  const [organizations, slots, active, recent, held, failed, undecided, pauses, budgets] = await Promise.all([
+    access.organizations(),
+    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
+    access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
+    access.runs({ limit: MAX_RECENT_RUNS }),
+    access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
+    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
+    loadUndecided(access),
+    access.pauses(),
+    access.budgets(),
+  ]);
+  return {
+    organizations,
+    slots,
+    active: await Promise.all(active.runs.map((record) => loadSnapshot(access, record))),
+    more: active.next !== null,
+    recent: recent.runs,
+    held,
+    failed,
+    undecided,
+    pauses,
+    budgets,
+  };
+}
+
+/** The data that a loader returns, with the form whose action was rejected. */
+export type Loaded<Load extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<Load>> & {
+  readonly refused?: RejectedForm | undefined;
+};
+
+export const loadUndecided = async (access: Access): Promise<readonly DeliveryRow[]> =>
+  (await access.deliveries({ state: 'unknown', limit: MAX_UNDECIDED })).deliveries;
+
+/** A run with its worker's last progress update, if it is running. */
+async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnapshot> {
+  if (record.state !== 'running') return { record, live: null };
+  const stop = new AbortController();
+  try {
+    for await (const snapshot of access.watch(record.id, stop.signal)) return snapshot;
+  } finally {
+    stop.abort();
+  }
+  return { record, live: null };
+}
+
+const REPORTS_PAGE_SIZE = 100;
+
+export async function loadReports(access: Access, after: string | undefined) {
+  const [organizations, page] = await Promise.all([
+    access.organizations(),
+    access.reports({ after, limit: REPORTS_PAGE_SIZE }),
+  ]);
+  // Organizations without reports are on the first page.
+  const shown = organizations.filter(
+    ({ org, reports }) => page.reports.some((report) => report.org === org) || (reports === 0 && after === undefined),
+  );
+  return { organizations: shown, ...page };
+}
+
+/** Runs of a report that are shown, and searched for its latest files. */
+const MAX_HISTORY_RUNS = 15;
+
+export async function loadReport(access: Access, org: string, name: string) {
+  const [report, periods, { runs }] = await Promise.all([
+    access.report(org, name),
+    access.periods(org, name, PERIOD_CHOICES),
+    access.runs({ org, report: name, limit: MAX_HISTORY_RUNS }),
+  ]);
+  const lastRun = runs.find(hasFiles) ?? null;
+  const files = lastRun === null ? null : await loadFiles(access, lastRun);
+  // It identifies the form: sending it twice triggers one run.
+  return { report, periods, runs, lastRun, files, trigger: randomUUID() };
+}
+
+/** Whether the record shows that files were created. The record of a run that failed during delivery does not list them. */
+const hasFiles = ({ files, timings }: RunRecord): boolean => files.length > 0 || timings.deliver !== undefined;
+
+/** An unavailable archive becomes part of the page instead of an error of the request. */
+async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> {
+  // A run that has ended may have files that its record does not show: its worker may have crashed.
+  if (!hasFiles(run) && (!TERMINAL_STATES.has(run.state) || run.state === 'skipped')) return { files: [] };
+  try {
+    return { files: await access.files(run.id) };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!error.code.startsWith('archive.')) throw thrown;
+    return { error: error.toJSON() };
+  }
+}
+
+export async function loadRun(access: Access, id: string) {
+  const record = await access.run(id);
+  const [snapshot, { deliveries }, files, held] = await Promise.all([
+    loadSnapshot(access, record),
+    access.deliveries({ run: record.id, limit: MAX_RECENT_RUNS }),
+    loadFiles(access, record),
+    record.state === 'held' ? access.heldRun(record.id) : null,
+  ]);
+  return { snapshot, deliveries, files, held };
+}
+
+/** Runs whose deliveries are shown. */
+const MAX_DELIVERY_ROWS = 30;
+
+export async function loadDeliveries(access: Access) {
+  const [organizations, undecided, recent] = await Promise.all([
+    access.organizations(),
+    loadUndecided(access),
+    access.deliveries({ limit: MAX_DELIVERY_ROWS }),
+  ]);
+  return { organizations, undecided, recent: recent.deliveries };
+}
+
+export async function loadPauses(access: Access) {
+  const [organizations, pauses] = await Promise.all([access.organizations(), access.pauses()]);
+  return { organizations, pauses };
+}

@@ -1,0 +1,48 @@
+import { isRedisOutage, toDocketError } from '../../../base/error.ts';
+import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
+import type { Access } from '../../access/access.ts';
+
+/** The results of actions, by the value of `did` in the address. */
+const NOTICES: Readonly<Record<string, string>> = {
+  opened: 'The run is queued.',
+  repeated: 'This form was sent before; this is the run that it triggered.',
+  paused: 'Paused: scheduled runs wait.',
+  resumed: 'Resumed: scheduled runs continue.',
+  cancel: 'Cancellation requested. The run stops before its next step.',
+  retry: 'The run is queued again.',
+  release: 'The run is released and queued for delivery.',
+  sent: 'The delivery is marked as sent.',
+  resend: 'The delivery is queued to be sent again.',
+};
+
+/** The current state of a delivery that was resent. */
+const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
+  pending: 'The delivery is queued to be sent again.',
+  sending: 'The delivery is being sent again.',
+  sent: 'The delivery was sent again and accepted.',
+  refused: 'The delivery was sent again and refused.',
+  unknown: 'The delivery was sent again, and its result is unknown again.',
+};
+
+/** Undefined for other values. @param row the delivery, if known */
+export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 'state'>): string | undefined =>
+  did === 'resend' && row !== undefined
+    ? RESEND_NOTICES[row.state]
+    : did !== undefined && Object.hasOwn(NOTICES, did)
+      ? NOTICES[did]
+      : undefined;
+
+/** The notice on a page of several deliveries. @param delivery the id in the address */
+export async function deliveryNotice(
+  access: Pick<Access, 'delivery'>,
+  did: string | undefined,
+  delivery: string | undefined,
+): Promise<string | undefined> {
+  if (did !== 'resend' || delivery === undefined) return actionNotice(did);
+  const row = await access.delivery(delivery).catch((thrown: unknown) => {
+    // The address may name any delivery: without a known one the notice is less specific.
+    if (isRedisOutage(toDocketError(thrown))) throw thrown;
+    return undefined;
+  });
+  return actionNotice(did, row);
+}

@@ -1,0 +1,33 @@
+import type { Context } from 'hono';
+import type { Access } from '../../access/access.ts';
+import type { Env } from '../../hono-env.ts';
+import type { LayoutData } from '../components/layout.tsx';
+
+/** What the handlers of the page share. */
+export interface PageContext {
+  readonly access: (context: Context<Env>) => Access;
+  /** @param access that of the same request */
+  readonly layout: (context: Context<Env>, access: Access) => Promise<LayoutData>;
+  /** Epoch ms. */
+  readonly now: () => number;
+}
+
+/** The HTML of a document. @param element of hono/jsx */
+export const renderDocument = async (element: unknown): Promise<string> => `<!DOCTYPE html>${String(await element)}`;
+
+/** The text fields of a form; files are ignored. */
+export async function readFormFields(context: Context<Env>): Promise<Readonly<Record<string, string>>> {
+  const body = await context.req.parseBody();
+  return Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.slice(0, 2_000)]] : [])),
+  );
+}
+
+/** A path on this server to redirect to; the overview for any other address. */
+export function safeRedirectPath(target: string | undefined): string {
+  const base = 'http://docket.invalid';
+  if (target === undefined || !/^\/(?![/\\])[\x21-\x7e]*$/.test(target) || !URL.canParse(target, base)) return '/';
+  const { origin, pathname, search } = new URL(target, base);
+  // A path such as `/.//elsewhere` is normalized to one that a browser reads as another host.
+  return origin === base && !pathname.startsWith('//') && !pathname.startsWith('/sign-') ? pathname + search : '/';
+}

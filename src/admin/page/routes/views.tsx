@@ -1,0 +1,176 @@
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { DAY_MS } from '../../../base/time.ts';
+import { RUN_STATES } from '../../../run/run-record.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { Access } from '../../access/access.ts';
+import type { Env } from '../../hono-env.ts';
+import type { LayoutData } from '../components/layout.tsx';
+import { zonesOf } from '../components/time.tsx';
+import type { RejectedForm } from '../forms/reason-form.tsx';
+import { AuditList } from '../views/audit-log.tsx';
+import { Deliveries } from '../views/deliveries.tsx';
+import { Delivery } from '../views/delivery.tsx';
+import { Overview } from '../views/overview.tsx';
+import { Pauses } from '../views/pauses.tsx';
+import { Report } from '../views/report.tsx';
+import { Reports } from '../views/reports.tsx';
+import { Run } from '../views/run.tsx';
+import { Runs } from '../views/runs.tsx';
+import { Slots } from '../views/slots.tsx';
+import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loaders.ts';
+import { actionNotice, deliveryNotice } from './notices.ts';
+import { type PageContext, renderDocument } from './page-context.ts';
+
+const PAGE_SIZE = 50;
+const MAX_SLOTS = 200;
+
+const dayParameter = z.iso.date().optional().catch(undefined);
+const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);
+/** The filters in the address. An invalid one is ignored; the form shows those in use. */
+const runsQuerySchema = z.object({
+  org: textParameter,
+  report: textParameter,
+  state: z.enum(RUN_STATES).optional().catch(undefined),
+  since: dayParameter,
+  until: dayParameter,
+  after: textParameter,
+});
+const slotsQuerySchema = z.object({
+  org: textParameter,
+  days: z.coerce
+    .number()
+    .pipe(z.union([z.literal(1), z.literal(7), z.literal(31)]))
+    .catch(7),
+});
+
+/** Shows a page again with the rejected form on it. */
+export interface ViewOptions {
+  readonly refused?: RejectedForm;
+  readonly status?: 400 | 403 | 404 | 409 | 422;
+}
+
+/** Adds the pages that can be viewed. */
+export function addViews(app: Hono<Env>, page: PageContext): void {
+  const { now } = page;
+  const show = async (context: Context<Env>, view: (access: Access, layout: LayoutData) => Promise<unknown>) => {
+    const access = page.access(context);
+    return context.html(await renderDocument(await view(access, await page.layout(context, access))));
+  };
+
+  app.get('/', (context) =>
+    show(context, async (access, layout) => (
+      <Overview
+        layout={layout}
+        data={await loadOverview(access, now())}
+        notice={actionNotice(context.req.query('did'))}
+      />
+    )),
+  );
+  app.get('/reports', (context) =>
+    show(context, async (access, layout) => (
+      <Reports layout={layout} data={await loadReports(access, context.req.query('after'))} />
+    )),
+  );
+  app.get('/reports/:org/:report', (context) => showReport(page, context));
+  app.get('/runs', async (context) => {
+    const run = textParameter.parse(context.req.query('run'));
+    if (run !== undefined) return context.redirect(`/runs/${encodeURIComponent(run.toLowerCase())}`);
+    return show(context, async (access, layout) => {
+      const query = runsQuerySchema.parse(context.req.query());
+      const { org, report, state, since, until, after } = query;
+      const [organizations, found] = await Promise.all([
+        access.organizations(),
+        access.runs({
+          org,
+          report,
+          states: state === undefined ? undefined : [state],
+          since: since === undefined ? undefined : Date.parse(since),
+          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
+          after,
+          limit: PAGE_SIZE,
+        }),
+      ]);
+      return <Runs layout={layout} data={{ organizations, query, ...found }} />;
+    });
+  });
+  app.get('/runs/:id', (context) => showRun(page, context));
+  app.get('/deliveries', (context) => showDeliveries(page, context));
+  app.get('/deliveries/:id', (context) => showDelivery(page, context));
+  app.get('/slots', (context) =>
+    show(context, async (access, layout) => {
+      const { org, days } = slotsQuerySchema.parse(context.req.query());
+      const from = now();
+      const [organizations, slots] = await Promise.all([
+        access.organizations(),
+        access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
+      ]);
+      return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
+    }),
+  );
+  app.get('/pauses', (context) => showPauses(page, context));
+  app.get('/audit', (context) =>
+    show(context, async (access, layout) => {
+      const after = textParameter.parse(context.req.query('after'));
+      const [organizations, entries] = await Promise.all([
+        access.organizations(),
+        access.audit({ after, limit: PAGE_SIZE }),
+      ]);
+      return <AuditList layout={layout} data={{ page: entries, organizations, after }} />;
+    }),
+  );
+}
+
+/** A page that can show the rejection of one of its forms. */
+export type ShowView = (page: PageContext, context: Context<Env>, options?: ViewOptions) => Promise<Response>;
+
+/** Answers with the page; with `status` when one of its forms was rejected. */
+const respond = async (context: Context<Env>, element: unknown, { refused, status = 422 }: ViewOptions) =>
+  context.html(await renderDocument(element), refused === undefined ? 200 : status);
+
+const noticeOf = (context: Context<Env>, row?: DeliveryRow) => actionNotice(context.req.query('did'), row);
+
+export const showReport: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const { org = '', report = '' } = context.req.param() as Record<string, string>;
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadReport(access, org, report)]);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
+
+export const showRun: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const loaded = await loadRun(access, context.req.param('id') ?? '');
+  const { id } = loaded.snapshot.record;
+  if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
+  const layout = await page.layout(context, access);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Run layout={layout} data={data} notice={noticeOf(context)} />, options);
+};
+
+export const showDeliveries: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadDeliveries(access)]);
+  const notice = await deliveryNotice(access, context.req.query('did'), context.req.query('delivery'));
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Deliveries layout={layout} data={data} notice={notice} />, options);
+};
+
+export const showDelivery: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const row = await access.delivery(context.req.param('id') ?? '');
+  if (isShortId(context, row.id)) return context.redirect(`/deliveries/${row.id}${new URL(context.req.url).search}`);
+  const [layout, organizations] = await Promise.all([page.layout(context, access), access.organizations()]);
+  const data = { row, zone: zonesOf(organizations).of(row.org), refused: options.refused };
+  return respond(context, <Delivery layout={layout} data={data} notice={noticeOf(context, row)} />, options);
+};
+
+/** Whether the address has a short id: it redirects to the full one. */
+const isShortId = ({ req }: Context<Env>, id: string): boolean => req.method === 'GET' && req.param('id') !== id;
+
+export const showPauses: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const [layout, loaded] = await Promise.all([page.layout(context, access), loadPauses(access)]);
+  const data = { ...loaded, refused: options.refused };
+  return respond(context, <Pauses layout={layout} data={data} notice={noticeOf(context)} />, options);
+};

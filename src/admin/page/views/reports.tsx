@@ -1,0 +1,91 @@
+import type { ReportEntry } from '../../access/access.ts';
+import { formatCounted } from '../components/format-numbers.ts';
+import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
+import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
+import { RunBadge } from '../components/status-badge.tsx';
+import { Timestamp } from '../components/time.tsx';
+import type { Loaded, loadReports } from '../routes/loaders.ts';
+
+export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<Loaded<typeof loadReports>>) => (
+  <PageLayout layout={layout} title="Reports" current="/reports">
+    <h1>Reports</h1>
+    {organizations.length === 0 ? (
+      <EmptyState>
+        No organizations yet. <code>docket init</code> creates the first one with a report.
+      </EmptyState>
+    ) : null}
+    {organizations.map(({ org, name, timezone, pause }) => (
+      <section aria-labelledby={`org-${org}`}>
+        <h2 id={`org-${org}`}>
+          {org}{' '}
+          <span class="muted">
+            {name === org ? '' : `${name} · `}
+            {timezone}
+          </span>{' '}
+          {timezone === null ? (
+            <span class="state bad">
+              <code>org.yaml</code> has errors
+            </span>
+          ) : null}{' '}
+          {pause === null ? null : (
+            <a class="state warn" href="/pauses">
+              Paused
+            </a>
+          )}
+        </h2>
+        <ReportTable reports={reports.filter((report) => report.org === org)} />
+      </section>
+    ))}
+    {next === null ? null : (
+      <p class="more">
+        <a href={`/reports?${new URLSearchParams({ after: next })}`} rel="next">
+          More reports
+        </a>
+      </p>
+    )}
+  </PageLayout>
+);
+
+const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) =>
+  reports.length === 0 ? (
+    <EmptyState>
+      No reports yet. Add a definition beside <code>org.yaml</code>; it is read within seconds.
+    </EmptyState>
+  ) : (
+    <Table
+      caption="Reports"
+      columns={['Report', 'Schedule', 'Last run', 'State']}
+      classes={{ Schedule: 'col-schedule', 'Last run': 'col-last', State: 'col-state' }}
+      class="reports"
+    >
+      {reports.map(({ org, report, title, schedules, pause, faults, last }) => (
+        <tr>
+          <td>
+            <a href={reportPath(org, report)}>{title}</a> <span class="muted">{report}</span>
+          </td>
+          <td data-name="Schedule">
+            {schedules.length === 0 ? (
+              <span class="muted">on demand</span>
+            ) : (
+              schedules.map((line) => <code class="line">{line}</code>)
+            )}
+          </td>
+          <td data-name="Last run">
+            {last === null ? (
+              <span class="muted">none yet</span>
+            ) : (
+              <>
+                <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
+                <RunLink run={last} />
+              </>
+            )}
+          </td>
+          <td data-name="State">
+            {pause === null ? null : <span class="state warn">Paused</span>}{' '}
+            {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'error')}</span>}
+            {pause === null && faults.length === 0 ? <span class="muted">active</span> : null}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );

@@ -1,0 +1,102 @@
+import { DateTime } from 'luxon';
+import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
+import { EmptyState, OrganizationSelect, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
+import { ReportLink } from '../components/run-table.tsx';
+import { RelativeTime, Timestamp } from '../components/time.tsx';
+
+/** Slots by the day on which they begin, in the time zone of each. */
+export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
+  slots.length === 0 ? (
+    <EmptyState>
+      No report has an upcoming slot. Add a <code>schedule</code> to a definition.
+    </EmptyState>
+  ) : (
+    <div>
+      {byDay(slots, now).map(([day, slotsOfDay]) => (
+        <>
+          <h3 class="day">{day}</h3>
+          <ul class="slots">
+            {slotsOfDay.map((slot) => (
+              <li class={slot.paused ? 'paused' : ''}>
+                <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} short />
+                <ReportLink {...slot} />
+                <span class="muted">
+                  {slot.paused ? 'paused' : <RelativeTime at={Date.parse(slot.begins)} now={now} />}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      ))}
+    </div>
+  );
+
+/** Groups slots by `Today`, `Tomorrow`, `Mon 23 Nov 2026`: the day in the slot's time zone. */
+function byDay(slots: readonly SlotEntry[], now: number): readonly (readonly [string, readonly SlotEntry[]])[] {
+  const days = new Map<string, SlotEntry[]>();
+  for (const slot of slots) {
+    const time = DateTime.fromISO(slot.begins, { zone: slot.timezone, locale: 'en-GB' });
+    const today = DateTime.fromMillis(now, { zone: slot.timezone }).startOf('day');
+    const ahead = Math.round(time.startOf('day').diff(today, 'days').days);
+    const day = ahead === 0 ? 'Today' : ahead === 1 ? 'Tomorrow' : time.toFormat('ccc d LLL yyyy');
+    days.set(day, [...(days.get(day) ?? []), slot]);
+  }
+  return [...days];
+}
+
+export interface SlotsData {
+  readonly organizations: readonly OrganizationEntry[];
+  readonly slots: readonly SlotEntry[];
+  readonly org: string | undefined;
+  /** The range of the list, in days from now. */
+  readonly days: number;
+}
+
+export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
+  <PageLayout layout={layout} title="Slots" current="/slots">
+    <h1>Slots</h1>
+    <p class="lead">Upcoming scheduled runs, each in the time zone of its schedule.</p>
+    <form class="filter" method="get" action="/slots">
+      <OrganizationSelect organizations={data.organizations} selected={data.org} />
+      <label>
+        Ahead
+        <select name="days">
+          {[1, 7, 31].map((days) => (
+            <option value={days} selected={days === data.days}>
+              {days === 1 ? '1 day' : `${days} days`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">Show</button>
+    </form>
+    <SlotTable slots={data.slots} now={layout.now} />
+  </PageLayout>
+);
+
+const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
+  slots.length === 0 ? (
+    <EmptyState>
+      No slots in this range. Choose a longer one, or add a <code>schedule</code> to a definition.
+    </EmptyState>
+  ) : (
+    <Table caption="Slots, soonest first" columns={['Begins', 'In', 'Report', 'Schedule', 'State']}>
+      {slots.map((slot) => (
+        <tr>
+          <td>
+            <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} weekday />
+          </td>
+          <td data-name="In">
+            <RelativeTime at={Date.parse(slot.begins)} now={now} />
+          </td>
+          <td data-name="Report">
+            <ReportLink {...slot} /> <span class="muted">{slot.title}</span>
+          </td>
+          <td data-name="Schedule">
+            <code>{slot.schedule}</code> <span class="muted">{slot.timezone}</span>
+          </td>
+          <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'Active'}</td>
+        </tr>
+      ))}
+    </Table>
+  );

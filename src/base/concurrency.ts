@@ -1,0 +1,42 @@
+/**
+ * Calls `fn` for each item, at most `concurrency` at a time, and returns its results in the items' order.
+ *
+ * After a failure no further call starts; the calls already running are awaited, then the first failure is thrown.
+ */
+export async function mapWithConcurrency<Item, Result>(
+  items: Iterable<Item>,
+  concurrency: number,
+  fn: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const all = [...items];
+  const results = new Array<Result>(all.length);
+  const pending = all.entries();
+  const failures: unknown[] = [];
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of pending) {
+      try {
+        results[index] = await fn(item, index);
+      } catch (error) {
+        failures.push(error);
+      }
+      if (failures.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, all.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
+
+/** As `mapWithConcurrency`, without results. */
+export async function forEachWithConcurrency<Item>(
+  items: Iterable<Item>,
+  concurrency: number,
+  fn: (item: Item, index: number) => Promise<unknown>,
+): Promise<void> {
+  await mapWithConcurrency(items, concurrency, fn);
+}
+
+/** The items in batches of at most `size`. */
+export function* batchesOf<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}

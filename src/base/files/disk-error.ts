@@ -1,0 +1,48 @@
+import { stat, statfs } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { findDiskFailure, isErrno } from '../errno.ts';
+import { DocketError } from '../error.ts';
+
+/**
+ * Bytes on the disk of a folder, or of its nearest existing ancestor. Undefined where the system does not report it, as on
+ * some network shares.
+ */
+export async function diskSpace(folder: string): Promise<{ free: number; total: number } | undefined> {
+  try {
+    let at = resolve(folder);
+    while (at !== dirname(at) && (await stat(at).catch(() => undefined)) === undefined) at = dirname(at);
+    const { bavail, blocks, bsize } = await statfs(at);
+    return blocks === 0 ? undefined : { free: bavail * bsize, total: blocks * bsize };
+  } catch {
+    return undefined;
+  }
+}
+
+/** For `got` of an error: `ENOSPC, 0 bytes free`. */
+export async function describeDiskFailure(code: string, folder: string): Promise<string> {
+  const space = await diskSpace(folder);
+  return space === undefined ? code : `${code}, ${space.free} bytes free`;
+}
+
+/**
+ * A disk failure while writing to a folder, as `disk.unavailable`; so is a missing folder, whose disk was unmounted. Anything
+ * else is returned as it is.
+ */
+export async function toDiskError(thrown: unknown, folder: string): Promise<unknown> {
+  if (thrown instanceof DocketError && thrown.code !== 'disk.unavailable') return thrown;
+  if (thrown instanceof DocketError && thrown.where !== undefined) return thrown;
+  const failure = findDiskFailure(thrown) ?? (await findMissingFolder(thrown, folder));
+  if (failure === undefined) return thrown;
+  return new DocketError('disk.unavailable', `Files cannot be written: ${failure.description}.`, {
+    where: folder,
+    expected: 'a writable folder with enough free space',
+    got: await describeDiskFailure(failure.code, folder),
+    next: 'Free space on the disk of the folder, or remount it for writing.',
+    cause: thrown,
+  });
+}
+
+async function findMissingFolder(thrown: unknown, folder: string) {
+  if (!isErrno(thrown, 'ENOENT') || (await stat(folder).catch(() => undefined)) !== undefined) return undefined;
+  return { code: 'ENOENT', description: 'the folder does not exist' };
+}

@@ -1,0 +1,97 @@
+import { DocketError } from '../error.ts';
+import { stripInvisible } from '../text/bidi.ts';
+import { renderTemplate, type TemplateVariables } from '../text/template.ts';
+
+const MAX_CHARACTERS = 120;
+/** File systems allow 255 bytes; a temporary name and a second extension need some. */
+const MAX_NAME_BYTES = 200;
+/** Object stores allow keys of 1,024 bytes; a prefix of the bucket or server may be added. */
+const MAX_PATH_BYTES = 900;
+
+/** Device names of Windows, with any extension. */
+const RESERVED_NAMES = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
+
+/** Control characters, lone surrogates, and direction controls, which can disguise an extension. */
+const INVISIBLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matched on purpose
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]|[\ud800-\udfff]/gu;
+
+/** Removes what a name must not contain: separators, characters that Windows forbids, invisible characters. */
+const sanitizeSegment = (text: string): string =>
+  stripInvisible(text)
+    .normalize('NFC')
+    .replace(INVISIBLE, '')
+    .replace(/[/\\:*?"<>|]+/g, '-')
+    .replace(/\s+/g, ' ');
+
+const truncateStem = (stem: string, extension: string): string => {
+  const maxCharacters = MAX_CHARACTERS - extension.length;
+  const maxBytes = MAX_NAME_BYTES - Buffer.byteLength(extension);
+  let result = '';
+  let length = 0;
+  for (const { segment } of new Intl.Segmenter().segment(stem)) {
+    if (length + [...segment].length > maxCharacters || Buffer.byteLength(result + segment) > maxBytes) break;
+    length += [...segment].length;
+    result += segment;
+  }
+  return result;
+};
+
+/** A file name from any text that is valid on Windows, macOS and Linux, in mail clients and archives. */
+export function safeFileName(stem: string, extension: string): string {
+  const plain = sanitizeSegment(stem).replace(/^[. ]+/, '');
+  const short = truncateStem(plain, extension).replace(/[. ]+$/, '');
+  const name = short === '' ? 'report' : short;
+  return `${RESERVED_NAMES.test(name) ? `_${name}` : name}${extension}`;
+}
+
+/** Values for a path: none can add or leave a folder, or contain invisible characters. */
+function sanitizeVariables(variables: TemplateVariables): TemplateVariables {
+  const safe = (value: unknown): unknown => {
+    if (typeof value === 'string') return sanitizeSegment(value);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, safe(inner)]));
+  };
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, safe(value)]));
+}
+
+export const PATH_RULES =
+  'folders and names between "/", none of them empty, "..", ".", reserved or too long, without "\\" and control characters';
+
+/** The part of a path that is invalid or ambiguous on some system; undefined for a valid path. */
+export function findPathError(path: string): string | undefined {
+  if (path.trim() === '') return 'nothing';
+  if (path.match(INVISIBLE) !== null) return 'a character that cannot be seen';
+  if (path.includes('\\')) return 'a "\\"';
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `more than ${MAX_PATH_BYTES} bytes`;
+  const steps = path.replace(/^\//, '').replace(/\/$/, '').split('/');
+  for (const step of path === '/' ? [] : steps) {
+    if (step.trim() === '') return 'a folder without a name';
+    if (step === '..' || step === '.') return `"${step}"`;
+    if (/[. ]$/.test(step)) return 'a name that ends in a dot or a space';
+    if (RESERVED_NAMES.test(step)) return `the reserved name "${step}"`;
+    if (Buffer.byteLength(step) > MAX_NAME_BYTES) return `a name of more than ${MAX_NAME_BYTES} bytes`;
+  }
+  return undefined;
+}
+
+/**
+ * Returns a valid path; throws `deliver.target_refused` for an invalid one, which could leave its folder.
+ * @param where the field of the definition, e.g. `deliveries[].s3.key`
+ */
+export function assertSafePath(path: string, where: string): string {
+  const error = findPathError(path);
+  if (error === undefined) return path;
+  throw new DocketError('deliver.target_refused', `The path of ${where} is invalid: it contains ${error}.`, {
+    expected: PATH_RULES,
+    got: JSON.stringify(path),
+    next: `Correct ${where} in the report definition.`,
+  });
+}
+
+/**
+ * Renders the template of a folder or key. Values are sanitized, then the result is validated. Throws
+ * `deliver.target_refused`, `template.invalid`.
+ */
+export const renderPath = (template: string, variables: TemplateVariables, where: string): string =>
+  assertSafePath(renderTemplate(template, sanitizeVariables(variables), where), where);

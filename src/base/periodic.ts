@@ -1,0 +1,51 @@
+import type { Clock } from './clock.ts';
+import { toDocketError } from './error.ts';
+import type { Log } from './log.ts';
+import { MINUTE_MS } from './time.ts';
+
+/**
+ * Calls each task at once and then every minute, one after the other, until it is closed. A failed task is logged and
+ * repeated in the next round; the others continue.
+ */
+export function startPeriodicTasks(options: {
+  readonly steps: readonly (() => Promise<unknown>)[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly everyMs?: number;
+}): { wake(): void; close(): Promise<void> } {
+  const { steps, clock, log, everyMs = MINUTE_MS } = options;
+  const closing = new AbortController();
+  let woken = false;
+  let wake: () => void = () => {};
+  const sleep = async (): Promise<void> => {
+    const waking = new AbortController();
+    wake = () => waking.abort();
+    if (!woken) await clock.sleep(everyMs, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
+    woken = false;
+  };
+  const loop = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      for (const step of steps) {
+        if (closing.signal.aborted) return;
+        try {
+          await step();
+        } catch (thrown) {
+          log.error('Periodic task failed; will retry', { error: toDocketError(thrown).toJSON() });
+        }
+      }
+      await sleep();
+    }
+  };
+  const running = loop();
+  return {
+    /** Starts the next round at once, or right after the current one. */
+    wake: () => {
+      woken = true;
+      wake();
+    },
+    close: async () => {
+      closing.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** A text to redact. */
+export interface SecretForm {
+  readonly text: string;
+  /** Whether its first characters alone reveal part of the secret; the scheme and host of a URL do not. */
+  readonly partial: boolean;
+  /** In base64, maybe within an encoded login: adjacent base64 digits are redacted as well. */
+  readonly base64: boolean;
+}
+
+type Part = Pick<SecretForm, 'text' | 'partial'>;
+
+/** Redacting shorter secrets would damage words, and reveal the secret by that. */
+export const MIN_SECRET_LENGTH = 6;
+/** Long forms are split, so that comparing takes bounded time and parts are found as well. */
+const PIECE_LENGTH = 48;
+/** The half of an API key (`prefix.secret`) that is secret by itself. */
+const MIN_KEY_SECRET_LENGTH = 16;
+
+/**
+ * The forms of a secret to search for: the secret and its secret parts, each as text, in hexadecimal, and in base64 at any
+ * offset of a longer text, as in `AUTH PLAIN`, `AUTH LOGIN`, `Basic` and XOAUTH2. Without base64 of UTF-16, which no
+ * protocol of Docket uses.
+ */
+export function secretForms(secret: string): SecretForm[] {
+  return partsOf(secret)
+    .filter(({ text }) => text.length >= MIN_SECRET_LENGTH)
+    .flatMap(({ text, partial }) => encodings(text).map((form) => ({ ...form, partial })))
+    .flatMap((form) => pieces(form.text).map((text) => ({ ...form, text })))
+    .filter(({ text }) => text.length >= MIN_SECRET_LENGTH);
+}
+
+function partsOf(secret: string): Part[] {
+  const lines = secret.split(/\s*[\r\n]\s*/);
+  const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(secret);
+  const half = /^[^.\s]+\.([\w-]+)$/.exec(secret)?.[1] ?? '';
+  const partial = [
+    ...extractPasswords(secret),
+    ...(url === null && lines.length === 1 ? [secret] : [url?.[1] ?? '']),
+    // The body of a PEM key, for any line length.
+    ...(lines.length === 1 ? [] : [lines.filter((line) => !line.startsWith('-----')).join('')]),
+    ...(half.length >= MIN_KEY_SECRET_LENGTH ? [half] : []),
+    ...(secret.startsWith('whsec_') ? [secret.slice('whsec_'.length)] : []),
+  ];
+  return [
+    ...[secret, ...lines].map((text) => ({ text, partial: false })),
+    ...partial.flatMap(spellings).map((text) => ({ text, partial: true })),
+  ];
+}
+
+/** As it is, form-encoded, and as UTF-8 read as Latin-1, e.g. in a header. */
+const spellings = (text: string): string[] => [
+  ...new Set([text, text.replaceAll(' ', '+'), Buffer.from(text, 'utf8').toString('latin1')]),
+];
+
+function encodings(text: string): Omit<SecretForm, 'partial'>[] {
+  const bytes = Buffer.from(text, 'utf8');
+  const hex = bytes.toString('hex');
+  const base64 = [0, 1, 2].map((before) => {
+    const all = Buffer.concat([Buffer.alloc(before), bytes]);
+    // Only digits that depend on the secret alone; those at both ends depend on the adjacent text.
+    return all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
+  });
+  const urlSafe = base64.map((digits) => digits.replaceAll('+', '-').replaceAll('/', '_'));
+  return [
+    ...[text, hex, hex.toUpperCase()].map((form) => ({ text: form, base64: false })),
+    ...[...new Set([...base64, ...urlSafe])].map((form) => ({ text: form, base64: true })),
+  ];
+}
+
+function pieces(text: string): string[] {
+  const count = Math.max(1, Math.floor(text.length / PIECE_LENGTH));
+  return Array.from({ length: count }, (_, index) =>
+    text.slice(index * PIECE_LENGTH, index === count - 1 ? undefined : (index + 1) * PIECE_LENGTH),
+  );
+}
+
+/** The passwords in a URL, raw and decoded: of the authority, and of Redis Sentinel. */
+export function extractPasswords(url: string): string[] {
+  const login = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@:]*:([^\s/?#]*)@/i.exec(url)?.[1];
+  const option = /[?&]sentinel_password=([^\s&#]*)/.exec(url)?.[1];
+  return [login, option].flatMap((text) => (text ? [text, ...decodeAll(text)] : []));
+}
+
+function decodeAll(text: string): string[] {
+  try {
+    return [decodeURIComponent(text)];
+  } catch {
+    return [];
+  }
+}

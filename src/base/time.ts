@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** The latest instant that `Date` represents, epoch ms. */
+const MAX_EPOCH_MS = 8.64e15;
+
+/** Epoch ms read from storage. Values outside the range of `Date` fail here rather than where they are formatted. */
+export const epochMsSchema = z.number().min(-MAX_EPOCH_MS).max(MAX_EPOCH_MS);

@@ -1,0 +1,102 @@
+import { deliveryView } from '../../admin/api/schemas.ts';
+import { DocketError } from '../../base/error.ts';
+import { withDecisions } from '../../compose/decisions.ts';
+import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
+import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
+import { openAuditLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
+import type { CommandIo } from '../io.ts';
+import { type ActorFlags, readActor } from '../options/actor.ts';
+import { assertOrgWithReport, parseNumber } from '../options/option-parsers.ts';
+import { requireRunId } from '../options/run-id.ts';
+import { type Column, createPrinter, formatInstant } from '../terminal/print.ts';
+
+interface ListFlags {
+  readonly org?: string;
+  readonly report?: string;
+  readonly run?: string;
+  readonly unknown?: boolean;
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+interface ResolveFlags extends ActorFlags {
+  readonly sent?: boolean;
+  readonly resend?: boolean;
+  readonly json?: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'CHANGED', whenNarrow: 'keep' },
+  { name: 'STATE' },
+  { name: 'REPORT' },
+  { name: 'TARGET', whenNarrow: 'drop' },
+  { name: 'RECIPIENT' },
+  { name: 'DELIVERY', whenNarrow: 'keep' },
+  { name: 'DETAIL', whenNarrow: 'drop' },
+];
+
+export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const limit = parseNumber('--limit', flags.limit, { min: 1, max: 1000 });
+  assertOrgWithReport(flags);
+  const rows = await withDecisions(createContext(io), async ({ decisions, runs }) =>
+    decisions.list({
+      orgs: flags.org === undefined ? '*' : [flags.org],
+      ...(flags.report === undefined ? {} : { report: flags.report }),
+      ...(flags.run === undefined ? {} : { run: await requireRunId(flags.run, runs) }),
+      ...(flags.unknown ? { state: 'unknown' as const } : {}),
+      limit,
+    }),
+  );
+  if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
+  if (rows.length === 0) return print.printLine(flags.unknown ? 'No delivery needs a decision.' : 'No deliveries.');
+  print.printTable(
+    COLUMNS,
+    rows.map(({ at, state, org, report, target, recipient, id, detail }) => [
+      formatInstant(at),
+      state,
+      `${org}/${report}`,
+      target,
+      recipient,
+      id,
+      detail ?? '',
+    ]),
+  );
+}
+
+export async function resolve(text: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  if (Boolean(flags.sent) === Boolean(flags.resend)) {
+    throw new DocketError('usage.invalid', 'Give exactly one of --sent and --resend.', {
+      expected: 'either --sent or --resend',
+      got: flags.sent ? 'both' : 'neither',
+      next: 'See `docket deliveries resolve --help`.',
+    });
+  }
+  const actor = readActor(flags);
+  const context = createContext(io);
+  await withDecisions(
+    context,
+    async ({ decisions, runs, redis }) => {
+      const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, '*');
+      if (id === undefined) {
+        throw new DocketError('delivery.not_found', `There is no delivery ${JSON.stringify(text.slice(0, 80))}.`, {
+          expected: 'the id of a delivery, or enough of its first digits',
+          next: '`docket deliveries` lists the deliveries of recent runs.',
+        });
+      }
+      const audit = openAuditLog(redis, context);
+      const row = await resolveDelivery(id, flags.sent ? 'sent' : 'resend', actor, { decisions, audit });
+      const { run, org, report } = row;
+      if (flags.json) return print.printJson(deliveryView(row));
+      const subject = `The delivery to ${row.recipient} (${org}/${report})`;
+      print.printLine(
+        row.state === 'sent'
+          ? `${subject} is recorded as sent; nothing is sent.`
+          : `${subject} is queued to be sent again by the next free worker. \`docket deliveries --run ${run}\` shows the result.`,
+      );
+    },
+    { decides: true },
+  );
+}

@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import type { AppContext } from '../../base/context.ts';
+import { toDocketError } from '../../base/error.ts';
+import { createContext } from '../context.ts';
+import { formatFinding } from '../doctor/finding.ts';
+import { type Answers, isSecretSet } from '../init/answers.ts';
+import { completeAnswers, type Draft, draftFromEnvironment, draftFromFlags, type InitFlags } from '../init/draft.ts';
+import { createFiles, type InitPaths, reportNames } from '../init/files.ts';
+import { queryService, type ServiceInfo } from '../init/query-service.ts';
+import { verifySetup } from '../init/verify.ts';
+import { assertNoExistingFiles, writeFiles } from '../init/write-files.ts';
+import { type CommandIo, resolvePath } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
+
+export async function init(
+  folder: string | undefined,
+  flags: InitFlags & { readonly signingKey?: string },
+  io: CommandIo,
+): Promise<void> {
+  if (flags.signingKey !== undefined) {
+    const { initSigningKey } = await import('../init/signing-key.ts');
+    return initSigningKey(resolvePath(flags.signingKey, io), flags, io);
+  }
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const draft = draftFromFlags(flags);
+  const paths: InitPaths = {
+    folder: resolvePath(folder ?? '.', io),
+    jobs: folder === undefined ? context.config.DOCKET_JOBS : resolvePath(join(folder, 'jobs'), io),
+  };
+  // Before the first prompt; checked again before writing.
+  if (draft.org !== undefined) await assertNoExistingFiles([], join(paths.jobs, draft.org));
+  const interactive = !flags.yes && !flags.json && io.stdin.isTTY === true && io.stdout.isTTY === true;
+  const signal = io.signals.stop();
+  const { answers, service } = await prepare(draft, flags, { context, interactive, signal }, io).catch(
+    (thrown: unknown) => {
+      // During a prompt, Ctrl-C is a key, not a signal.
+      if (toDocketError(thrown).code === 'run.cancelled') io.exitCode = 130;
+      throw thrown;
+    },
+  );
+  const created = createFiles(answers, service.catalog, paths);
+  await assertNoExistingFiles(created, join(paths.jobs, answers.org));
+  const { written, kept } = await writeFiles(created);
+  if (!flags.json) {
+    // Before the checks, which may be interrupted.
+    for (const path of written) print.printLine(`written  ${path}`);
+    for (const path of kept) print.printLine(`kept     ${path} (exists)`);
+    for (const { message } of interactive ? [] : service.errors) print.printLine(`could not query: ${message}`);
+    print.printLine();
+  }
+  const setup = await verifySetup(answers, service, { paths, context, offline: flags.offline ?? false, signal });
+  if (flags.json) {
+    print.printJson({ written, kept, reports: reportNames(answers), ...setup });
+  } else {
+    for (const finding of setup.findings) print.printLine(formatFinding(finding));
+    print.printLine(`\nNext:\n${setup.next.map((command) => `  ${command}`).join('\n')}`);
+  }
+  io.exitCode = setup.findings.some(({ state }) => state === 'fail') ? 1 : 0;
+}
+
+/** Completes the flags: by prompts, or by the environment and defaults. Throws `usage.invalid`, `run.cancelled`. */
+async function prepare(
+  flagsDraft: Draft,
+  { offline }: InitFlags,
+  { context, interactive, signal }: { context: AppContext; interactive: boolean; signal: AbortSignal },
+  io: CommandIo,
+): Promise<{ readonly answers: Answers; readonly service: ServiceInfo }> {
+  const defaults = draftFromEnvironment(context.env);
+  const query = async ({ url, key, serviceOrg = 'current' }: Draft): Promise<ServiceInfo> => {
+    if (offline || url === undefined || key === undefined || !(await isSecretSet(key, context.env)))
+      return { errors: [] };
+    if (interactive) createPrinter(io).printStatus(`Querying ${url}`);
+    const service = await queryService({ url, key, serviceOrg }, context, signal);
+    // Files are written without the service's data, but not after a signal.
+    signal.throwIfAborted();
+    return service;
+  };
+  if (!interactive) {
+    const draft = withDefaults(flagsDraft, defaults);
+    const service = await query(draft);
+    return { answers: completeAnswers(draft, service), service };
+  }
+  const prompts = await import('../init/prompts.ts');
+  const streams = { input: io.stdin, output: io.stdout };
+  const known = await prompts.promptService(flagsDraft, defaults, context.env, streams);
+  const first = await query(known);
+  const chosen = await prompts.promptOrganization(known, first, streams);
+  const { organizations } = first;
+  const service =
+    chosen.serviceOrg === known.serviceOrg
+      ? first
+      : { ...(await query(chosen)), ...(organizations && { organizations }) };
+  const complete = await prompts.promptRemaining(chosen, service, defaults, streams);
+  return { answers: completeAnswers({ ...complete, redisUrl: defaults.redisUrl }, service), service };
+}
+
+/** Flags take precedence over the environment. */
+const withDefaults = (draft: Draft, defaults: Draft): Draft => ({
+  ...draft,
+  url: draft.url ?? defaults.url,
+  key: draft.key ?? defaults.key,
+  smtpUrl: draft.smtpUrl ?? defaults.smtpUrl,
+  mailFrom: draft.mailFrom ?? defaults.mailFrom,
+  redisUrl: defaults.redisUrl,
+});

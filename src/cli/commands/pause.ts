@@ -1,0 +1,181 @@
+import type { AppContext } from '../../base/context.ts';
+import { DocketError } from '../../base/error.ts';
+import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
+import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Pause, type Pauses, type PauseTarget, redisPauses } from '../../queue/schedules/pauses.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { loadDefinitions, reportDiagnostics, requireReport } from '../../services/definitions/built-in-kinds.ts';
+import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
+import { openAuditLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
+import type { CommandIo } from '../io.ts';
+import { type ActorFlags, readActor } from '../options/actor.ts';
+import { withRedis } from '../redis.ts';
+import { createPrinter } from '../terminal/print.ts';
+
+interface PauseFlags {
+  readonly reason?: string;
+  readonly by?: string;
+  readonly history?: boolean;
+  readonly json?: boolean;
+}
+
+type PauseRequest = Pick<Pause, 'org' | 'report' | 'who' | 'why'>;
+
+export async function pause(target: string | undefined, flags: PauseFlags, io: CommandIo): Promise<void> {
+  const context = createContext(io);
+  const request = target === undefined ? undefined : await readPauseRequest(target, flags, context);
+  if (request === undefined && (flags.reason !== undefined || flags.by !== undefined)) {
+    throw new DocketError('usage.invalid', 'No target given.', {
+      expected: 'docket pause <org>[/<report>] --reason "…"',
+      next: 'See docket pause --help.',
+    });
+  }
+  await withRedis(context, async (redis) => {
+    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
+    if (request === undefined) return list(pauses, flags, io);
+    const ports = { pauses, audit: openAuditLog(redis, context), clock: context.clock };
+    const actor = { by: request.who, reason: request.why };
+    const active = await pauseSchedules(request, actor, ports, { recordUnchanged: true });
+    printPause(active, request, flags, io);
+  });
+}
+
+async function readPauseRequest(
+  target: string,
+  { reason, by, history }: PauseFlags,
+  { config }: AppContext,
+): Promise<PauseRequest> {
+  if (reason === undefined || history) {
+    throw new DocketError('usage.invalid', history ? '--history takes no target.' : 'A pause needs a reason.', {
+      where: history ? '--history' : '--reason',
+      expected: 'docket pause <org>[/<report>] --reason "…"',
+      next: 'See docket pause --help.',
+    });
+  }
+  const named = parsePauseTarget(target);
+  assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), named);
+  const actor = readActor({ reason, ...(by === undefined ? {} : { by }) });
+  return { ...named, who: actor.by, why: actor.reason };
+}
+
+function printPause(active: Pause, { who, why }: PauseRequest, { json }: PauseFlags, io: CommandIo): void {
+  const print = createPrinter(io);
+  if (json) {
+    print.printJson({ pause: pauseToJson(active) });
+    return;
+  }
+  for (const line of formatPause(active)) print.printLine(line);
+  if (active.who !== who || active.why !== why) {
+    print.printStatus('It was paused before, and that pause stays unchanged: resume it first to give another reason.');
+  }
+}
+
+async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  if (history) {
+    const entries = (await pauses.history(1_000)).map(({ org, at, ...entry }) => ({
+      at: new Date(at).toISOString(),
+      organization: org,
+      ...entry,
+    }));
+    if (json) return print.printJson({ history: entries });
+    if (entries.length === 0) return print.printLine('No pauses.');
+    const row = ({ at, what, organization, report, who, why }: (typeof entries)[number]) =>
+      [at, what, report === null ? organization : `${organization}/${report}`, who, why] as const;
+    return print.printTable(['UTC', 'WHAT', 'OF', 'WHO', 'WHY'], entries.map(row));
+  }
+  const all = await pauses.list();
+  if (json) return print.printJson({ paused: all.map(pauseToJson) });
+  if (all.length === 0) return print.printLine('Nothing is paused.');
+  print.printLine(all.map((active) => formatPause(active).join('\n')).join('\n\n'));
+}
+
+export async function resume(
+  target: string,
+  flags: ActorFlags & { readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { by, reason } = readActor(flags);
+  const named = parsePauseTarget(target);
+  const { ended, others } = await withRedis(context, async (redis) => {
+    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
+    const audit = openAuditLog(redis, context);
+    const ended = await resumeSchedules(named, { by, reason }, { pauses, audit });
+    // A report without a definition may still be paused: the name is checked only when nothing was.
+    if (ended.length === 0) assertPauseTargetExists(await loadDefinitions(context.config.DOCKET_JOBS), named);
+    const others = (await pauses.list()).filter(
+      ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
+    );
+    return { ended, others };
+  });
+  if (flags.json) {
+    return print.printJson({
+      organization: named.org,
+      report: named.report,
+      lifted: ended.map(pauseToJson),
+      paused: others.map(pauseToJson),
+    });
+  }
+  if (ended.length === 0) print.printLine(`${target} is not paused.`);
+  for (const { since, who, why } of ended) {
+    print.printLine(
+      `${target} resumes within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    );
+  }
+  for (const { org, report, who, why } of others) {
+    print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
+  }
+}
+
+/** `<org>` or `<org>/<report>`. */
+function parsePauseTarget(text: string): PauseTarget {
+  const [org = '', ...rest] = text.split('/');
+  return { org, report: rest.length === 0 ? null : rest.join('/') };
+}
+
+/**
+ * Throws `definition.not_found` with similar names. An invalid definition exists: its last good version is still scheduled,
+ * and an operator may have to pause it.
+ */
+function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): void {
+  if (report !== null) {
+    const name = `${org}/${report}`;
+    if (reportDiagnostics(jobs, name).length === 0) requireReport(jobs, name);
+    return;
+  }
+  if (jobs.orgs.has(org) || isInvalidOrg(jobs.folder, org, jobs.diagnostics)) return;
+  const known = [...jobs.orgs.keys()];
+  const similar = closestMatches(org, known, 3);
+  throw new DocketError('definition.not_found', `There is no organization ${JSON.stringify(org)}.`, {
+    expected:
+      known.length === 0
+        ? `an organization in ${jobs.folder}`
+        : `one of ${(similar.length > 0 ? similar : known.slice(0, 20)).join(', ')}`,
+    next: '`docket pause` lists what is paused.',
+  });
+}
+
+/** The JSON document. Snake case, as the API. */
+export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) => ({
+  organization: org,
+  report,
+  who,
+  why,
+  since: new Date(since).toISOString(),
+  key,
+  run,
+});
+
+/** Two lines: target, start, author and reason; and how the pause ends. */
+export function formatPause({ org, report, who, why, since, key }: Pause): readonly [string, string] {
+  const name = report === null ? org : `${org}/${report}`;
+  const resume = `\`docket resume ${name}\``;
+  return [
+    `${name} is paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    `Its slots wait until ${key === null ? resume : `the API key changes, or ${resume}`}.`,
+  ];
+}

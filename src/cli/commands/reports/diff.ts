@@ -1,0 +1,166 @@
+import type { AppContext } from '../../../base/context.ts';
+import { toDocketError } from '../../../base/error.ts';
+import { composeCatalogs } from '../../../compose/run-ports.ts';
+import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { resolvePeriod } from '../../../definitions/periods/period.ts';
+import { diffReports, type ReportDiff, type ReportVersion, type SetChange } from '../../../definitions/report-diff.ts';
+import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
+import { compilePlan } from '../../../plan/compile.ts';
+import { freezeReports } from '../../../queue/definitions/active-reports.ts';
+import { type ActiveVersion, redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
+import { definitionStore } from '../../../queue/definitions/definition-store.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
+import {
+  BUILT_IN_KINDS,
+  loadDefinitions,
+  reportDiagnostics,
+  reportFileSchema,
+} from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
+import type { CommandIo } from '../../io.ts';
+import { withRedis } from '../../redis.ts';
+import { createPrinter } from '../../terminal/print.ts';
+
+/** A changed report. */
+interface ReportChange extends ReportDiff {
+  readonly report: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** When the active version became active, ISO; null for a new report. */
+  readonly in_force_since: string | null;
+  /** Metrics calls of a run that starts now; 0 without the report, null if unknown. */
+  readonly calls: { readonly before: number | null; readonly after: number | null };
+}
+
+export async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  const { pairs, unreadable } = await findChangedVersions(jobs, context);
+  // An invalid local definition is no removal: its active version stays.
+  const kept = pairs.filter(({ after, name }) => after === undefined && reportDiagnostics(jobs, name).length > 0);
+  const changing = pairs.filter((pair) => !kept.includes(pair));
+  const { changes, unknown } = await describeChanges(changing, context, jobs);
+  const { diagnostics } = jobs;
+  if (flags.json) {
+    print.printJson({ changes, kept: kept.map(({ name }) => name), faults: diagnostics, calls_unknown: unknown });
+  } else {
+    print.printLine(changes.length === 0 ? 'Nothing changes.' : changes.map(formatReportChange).join('\n\n'));
+    for (const { name } of kept) print.printLine(`\n= ${name}: is invalid here; the active version stays`);
+    for (const diagnostic of diagnostics) print.printStatus(formatDiagnostic(diagnostic));
+  }
+  for (const name of unreadable)
+    print.printStatus(`${name}: the active version cannot be read; its differences are not shown`);
+  for (const why of unknown) print.printStatus(`calls are unknown: ${why}`);
+  io.exitCode = diagnostics.length === 0 ? 0 : 1;
+}
+
+interface VersionPair {
+  readonly name: string;
+  readonly version: ActiveVersion | undefined;
+  readonly before: ReportVersion | undefined;
+  readonly after: ReportVersion | undefined;
+}
+
+/** The reports whose active and local versions differ, sorted by name. */
+function findChangedVersions(jobs: Definitions, context: AppContext) {
+  return withRedis(context, async (redis) => {
+    const prefix = DEFAULT_KEY_PREFIX;
+    const versions = await redisActiveVersions(redis, { prefix }).read();
+    const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS, reportSchema: reportFileSchema });
+    const local = new Map(
+      freezeReports(jobs).map((report) => [`${report.definition.org}/${report.definition.report}`, report]),
+    );
+    const pairs: VersionPair[] = [];
+    const unreadable: string[] = [];
+    for (const name of [...new Set([...versions.keys(), ...local.keys()])].sort()) {
+      const version = versions.get(name);
+      const after = local.get(name);
+      if (version !== undefined && version.digest === after?.definition.digest) continue;
+      const before = version === undefined ? undefined : await definitions.get(version.digest).catch(() => undefined);
+      if (version !== undefined && before === undefined) unreadable.push(name);
+      pairs.push({ name, version, before, after });
+    }
+    return { pairs, unreadable };
+  });
+}
+
+async function describeChanges(
+  pairs: readonly VersionPair[],
+  context: AppContext,
+  { orgs }: Pick<Definitions, 'orgs'>,
+): Promise<{ changes: ReportChange[]; unknown: string[] }> {
+  if (pairs.length === 0) return { changes: [], unknown: [] };
+  const { tokensOf, unknown, close } = await openCallCounter(context, orgs);
+  try {
+    const changes: ReportChange[] = [];
+    for (const { name, version, before, after } of pairs) {
+      changes.push({
+        report: name,
+        change: version === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
+        in_force_since: version === undefined ? null : new Date(version.since).toISOString(),
+        ...diffReports(before, after, context.clock.now(), BUILT_IN_KINDS),
+        calls: {
+          before: version === undefined ? 0 : await tokensOf(before),
+          after: after === undefined ? 0 : await tokensOf(after),
+        },
+      });
+    }
+    return { changes, unknown: [...unknown] };
+  } finally {
+    await close();
+  }
+}
+
+/** Counts metrics calls by planning versions against their organization's catalog. Errors make the calls unknown. */
+async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
+  const unknown = new Set<string>();
+  const composed = await composeCatalogs(context, { orgs }).catch((thrown: unknown) => {
+    unknown.add(toDocketError(thrown).message);
+  });
+  return {
+    unknown,
+    close: async () => composed?.scope.close(),
+    tokensOf: async (version: ReportVersion | undefined): Promise<number | null> => {
+      if (version === undefined || composed === undefined) return null;
+      const { definition, settings } = version;
+      try {
+        const period = resolvePeriod(
+          definition.period,
+          context.clock.now(),
+          definition.timezone ?? settings.timezone,
+          definition.locale ?? settings.locale,
+        );
+        const { calls } = await withCatalog(
+          (maxAgeMs) => composed.catalogOf(settings, maxAgeMs),
+          (catalog) => compilePlan({ definition, settings, period, catalog }),
+        );
+        return calls.filter(({ kind }) => kind === 'report').length;
+      } catch (thrown) {
+        unknown.add(`${definition.org}/${definition.report}: ${toDocketError(thrown).message}`);
+        return null;
+      }
+    },
+  };
+}
+
+const CHANGE_SIGNS = { added: '+', removed: '-', changed: '~' } as const;
+
+function formatReportChange({ report, change, org_fields, slots, calls, ...changed }: ReportChange): string {
+  const { fields, recipients, targets } = changed;
+  const lines = [`${CHANGE_SIGNS[change]} ${report} ${change}`];
+  const line = (name: string, text: string) => lines.push(`    ${name.padEnd(11)}${text}`);
+  if (fields.length > 0) line('report', fields.join(', '));
+  if (org_fields.length > 0) line('org.yaml', org_fields.join(', '));
+  if (slots !== null) line('next slots', `${formatSlots(slots.before)} → ${formatSlots(slots.after)}`);
+  if (hasChanges(recipients)) line('recipients', formatChanges(recipients));
+  if (hasChanges(targets)) line('targets', formatChanges(targets));
+  if (calls.before !== calls.after) line('calls', `${calls.before ?? '?'} → ${calls.after ?? '?'}`);
+  return lines.join('\n');
+}
+
+const formatSlots = (slots: readonly string[]): string =>
+  slots.length === 0 ? 'none' : slots.map((slot) => slot.replace(':00.000Z', 'Z')).join(', ');
+const hasChanges = ({ added, removed }: SetChange): boolean => added.length + removed.length > 0;
+const formatChanges = ({ added, removed }: SetChange): string =>
+  [...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)].join(' ');

@@ -1,0 +1,41 @@
+import { secretSource } from '../../../base/secrets/secret.ts';
+import { composeCatalogs } from '../../../compose/run-ports.ts';
+import { parsePeriod, periodOf } from '../../../definitions/periods/period.ts';
+import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
+import { formatExplain } from '../../../plan/explain.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { explainReport } from '../../../services/definitions/explain-report.ts';
+import { createContext } from '../../context.ts';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
+
+export async function explain(
+  report: string,
+  flags: { period?: string; json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { config, env, clock } = context;
+  const jobs = await loadDefinitions(config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(jobs, report);
+  const spec = flags.period === undefined ? definition.period : parsePeriod(flags.period);
+  const period = periodOf(definition, settings, clock.now(), spec);
+  const { catalogOf, sharedBudgets, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
+  try {
+    const ports = {
+      secrets: secretSource(env, context),
+      budgetOf: sharedBudgets,
+      activeOrgs: jobs.orgs.values(),
+      clock,
+    };
+    const document = await withCatalog(
+      (maxAgeMs) => catalogOf(settings, maxAgeMs),
+      (catalog) => explainReport({ definition, settings }, period, { ...ports, catalog }),
+    );
+    if (flags.json) print.printJson(document);
+    else print.printLine(formatExplain(document));
+  } finally {
+    await scope.close();
+  }
+}

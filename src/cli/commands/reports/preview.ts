@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { AppContext } from '../../../base/context.ts';
+import { DocketError } from '../../../base/error.ts';
+import { replaceFile } from '../../../base/files/durable-file.ts';
+import { parsePeriod } from '../../../definitions/periods/period.ts';
+import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { inlineImages } from '../../../render/artifact.ts';
+import { type Format, formatOf } from '../../../render/formats/format.ts';
+import { FORMATS } from '../../../render/formats/registry.ts';
+import type { RunOrder } from '../../../run/run-record.ts';
+import type { RunResult } from '../../../run/run-result.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
+import { type CommandIo, resolvePath } from '../../io.ts';
+import { runInline } from '../../run-inline.ts';
+import { createPrinter } from '../../terminal/print.ts';
+
+interface PreviewFlags {
+  readonly period?: string;
+  readonly out?: string;
+  readonly open?: boolean;
+  readonly sample?: boolean;
+  readonly json?: boolean;
+}
+
+export async function preview(report: string, flags: PreviewFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(jobs, report);
+  const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
+  const source = flags.sample
+    ? await useSandbox(context, settings)
+    : { context, settings, orgs: jobs.orgs, close: async () => {} };
+  try {
+    const { order, result, published } = await runInline(
+      {
+        definition: flags.sample ? withoutOutputSecrets(definition, FORMATS) : definition,
+        settings: source.settings,
+        ...('orgs' in source ? { orgs: source.orgs } : {}),
+        period,
+        out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
+        deliver: false,
+      },
+      source.context,
+      io,
+    );
+    const page = join(result.folder, 'preview.html');
+    await replaceFile(page, inlineImages(published.mail));
+    if (flags.json) print.printJson(documentOf(order, result, page));
+    else print.printLine(summaryOf(order, result, page));
+    if (flags.open) await openInBrowser(page, print.printStatus);
+  } finally {
+    await source.close();
+  }
+}
+
+/** Sample data needs no password, and the password may not be available. */
+const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]): Definition => ({
+  ...definition,
+  outputs: definition.outputs.map((output) => {
+    const { format, spec } = formatOf(output, formats);
+    const secrets = Object.keys(format.secrets?.(spec) ?? {});
+    const options = Object.entries(output).filter(([field]) => !secrets.includes(field));
+    return { ...Object.fromEntries(options), format: output.format };
+  }),
+});
+
+/** Of the sandbox's rate limit and of the budget, seconds. Short, because the sandbox is not shared. */
+const SAMPLE_WINDOW_S = 1;
+
+/** Starts a sandbox, and points the report to it. E-mail and files are marked as samples. */
+async function useSandbox(context: AppContext, settings: OrgSettings) {
+  const { startSandbox } = await import('../../../sandbox/sandbox.ts');
+  const sandbox = await startSandbox({ windowMs: SAMPLE_WINDOW_S * 1000 });
+  const key = sandbox.keys.find(({ organizations }) => organizations.length === 1)?.key;
+  if (key === undefined) throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
+  const { REDIS_URL: _, ...env } = context.env;
+  return {
+    // Without REDIS_URL: the workers' budgets are not for sandbox keys.
+    context: {
+      ...context,
+      config: { ...context.config, COMPLIANCE_API_URL: sandbox.url },
+      env: { ...env, DOCKET_SAMPLE_KEY: key },
+    },
+    settings: {
+      ...settings,
+      name: `${settings.name ?? settings.id} (sample figures)`,
+      org: 'current' as const,
+      api_key: { env: 'DOCKET_SAMPLE_KEY' },
+      budget: { window: SAMPLE_WINDOW_S },
+    },
+    close: () => sandbox.close(),
+  };
+}
+
+const OPENERS = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] } as const;
+
+/** With the desktop's own program. Without one, prints that. */
+async function openInBrowser(page: string, printStatus: (line: string) => void): Promise<void> {
+  const [command, ...args] =
+    process.platform === 'darwin' || process.platform === 'win32' ? OPENERS[process.platform] : ['xdg-open'];
+  await new Promise<void>((resolve) => {
+    const opener = spawn(command, [...args, page], { detached: true, stdio: 'ignore' });
+    opener.once('error', () => {
+      printStatus(`No browser could be opened (${command}); open the file yourself.`);
+      resolve();
+    });
+    opener.once('spawn', () => {
+      opener.unref();
+      resolve();
+    });
+  });
+}
+
+const mailFilesOf = ({ folder }: RunResult, page: string) => ({
+  preview: page,
+  html: `${folder}/mail.html`,
+  text: `${folder}/mail.txt`,
+});
+
+/** The JSON document. Snake case, as the API and the manifest. */
+const documentOf = (order: RunOrder, result: RunResult, page: string) => ({
+  run: order.id,
+  org: order.org,
+  report: order.report,
+  state: result.state,
+  period: order.period,
+  folder: result.folder,
+  mail: mailFilesOf(result, page),
+  files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),
+  incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
+});
+
+const summaryOf = (order: RunOrder, result: RunResult, page: string): string =>
+  [
+    `${order.org}/${order.report} ${order.period.label}: nothing was sent${result.state === 'held' ? '; a run would be held' : ''}`,
+    ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
+    ...Object.values(mailFilesOf(result, page)).map((path) => `  ${path}`),
+    ...result.files.map(({ path }) => `  ${path}`),
+  ].join('\n');

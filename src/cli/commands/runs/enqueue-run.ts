@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { withScope } from '../../../base/scope.ts';
+import { openVerifiedStore } from '../../../compose/store.ts';
+import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
+import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { requestRun } from '../../../services/runs/trigger-run.ts';
+import { openAuditLog } from '../../audit-log.ts';
+import { createContext } from '../../context.ts';
+import type { CommandIo } from '../../io.ts';
+import { readActorName } from '../../options/actor.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { withRepeatConfirmation } from './confirm-repeat.ts';
+import { followRun, printRunResult } from './watch.ts';
+
+export interface EnqueueRequest {
+  readonly period: PeriodSpec | undefined;
+  readonly deliver: boolean;
+  /** Also if it was delivered for this period before. */
+  readonly again: boolean;
+  /** Follows the run to its end. */
+  readonly wait: boolean;
+  readonly json: boolean;
+}
+
+/** Enqueues one run for the workers, as the HTTP API does. */
+export async function enqueueRun(
+  report: string,
+  { period, deliver, again, wait, json }: EnqueueRequest,
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
+  if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
+  const by = readActorName();
+  await withScope(async (scope) => {
+    const { trigger, redis } = await openVerifiedStore(context, scope);
+    const audit = openAuditLog(redis, context);
+    const { record } = await withRepeatConfirmation({ again, json }, io, (force) =>
+      requestRun(
+        {
+          definition,
+          settings,
+          slot: { trigger: randomUUID() },
+          trigger: 'on_demand',
+          priority: 'on_demand',
+          ...(period === undefined ? {} : { period }),
+          deliver,
+          again: force,
+          by,
+        },
+        { trigger, audit },
+      ),
+    );
+    const { id } = record;
+    if (wait) {
+      print.printStatus(`${report} ${record.period.label} is queued as run ${id}`);
+      return printRunResult(await followRun(id, context, undefined, io), json, io);
+    }
+    if (json) return print.printJson(record);
+    print.printLine(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
+  });
+}

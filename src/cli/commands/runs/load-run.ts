@@ -1,0 +1,118 @@
+import type { HeldRun } from '../../../admin/access/access.ts';
+import type { AppContext } from '../../../base/context.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.ts';
+import { secretSource } from '../../../base/secrets/secret.ts';
+import { withArchive } from '../../../compose/archive.ts';
+import { type DecisionContext, withDecisions } from '../../../compose/decisions.ts';
+import type { Manifest } from '../../../deliver/archive/archive.ts';
+import { archiveCorrupt } from '../../../deliver/archive/archive-errors.ts';
+import {
+  type AttemptRecord,
+  type Release,
+  readAttempts,
+  readReceipts,
+  readRelease,
+} from '../../../deliver/archive/attempt-log.ts';
+import { readManifest } from '../../../deliver/archive/run-metadata.ts';
+import type { Receipt } from '../../../deliver/ledger/ledger.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
+import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
+import type { CommandIo } from '../../io.ts';
+import { findRunId } from '../../options/run-id.ts';
+import { createPrinter } from '../../terminal/print.ts';
+
+/** A run from Redis and the archive. */
+export interface LoadedRun {
+  readonly id: string;
+  /** Undefined if Redis has lost it or cannot be reached. */
+  readonly record: RunRecord | undefined;
+  /** The ledger's rows; empty if Redis has lost them or cannot be reached. */
+  readonly rows: readonly DeliveryRow[];
+  /** Of a held run: missing figures, and who would receive it. */
+  readonly held: Omit<HeldRun, 'error'> | undefined;
+  /** Undefined if the run created no files, or they were removed from the archive. */
+  readonly archived: ArchivedRunDetails | undefined;
+}
+
+export interface ArchivedRunDetails {
+  /** A folder, or an `s3:` URL. */
+  readonly location: string;
+  readonly manifest: Manifest;
+  readonly receipts: readonly Receipt[];
+  readonly attempts: readonly AttemptRecord[];
+  readonly release: Release | undefined;
+}
+
+/**
+ * Loads a run's record, its archived metadata, or both. Throws `run.not_found` if neither exists, `archive.corrupt` if the
+ * archived metadata cannot be read.
+ */
+export async function loadRunWithArchive(context: AppContext, text: string, io: CommandIo): Promise<LoadedRun> {
+  const id = await findRunId(context, text);
+  const recorded = id === undefined ? undefined : await loadRecordedRun(context, id, io);
+  const archived = id === undefined ? undefined : await loadArchivedRun(context, id);
+  if (id === undefined || (recorded?.record === undefined && archived === undefined)) {
+    throw new DocketError(
+      'run.not_found',
+      `There is neither a record of run ${JSON.stringify(text)} nor archived files.`,
+      {
+        expected: 'the id of a run, or its first 8 digits or more',
+        next: '`docket runs` lists the recorded runs.',
+      },
+    );
+  }
+  return { id, record: recorded?.record, rows: recorded?.rows ?? [], held: recorded?.held, archived };
+}
+
+const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
+  withDecisions(context, async (opened) => {
+    const record = await opened.runs.get(id);
+    const rows = await opened.decisions.list({ orgs: '*', run: id, limit: 1 });
+    return { record, rows, held: await loadHeldRun(record, opened, context) };
+  }).catch((thrown: unknown) => {
+    const error = toDocketError(thrown);
+    if (!isRedisOutage(error)) throw error;
+    createPrinter(io).printStatus(`${error.message} (${error.got ?? error.code}) Only the archive is shown.`);
+    return undefined;
+  });
+
+/** Undefined if the run is not held, or has no archived files. */
+async function loadHeldRun(
+  run: RunRecord | undefined,
+  { archive, definitions, ledger }: DecisionContext,
+  context: AppContext,
+): Promise<Omit<HeldRun, 'error'> | undefined> {
+  if (run?.state !== 'held') return undefined;
+  // Without definitions on this machine, the settings stored with the run apply.
+  const settings = await loadDefinitions(context.config.DOCKET_JOBS).then(
+    (local) => local.orgs.get(run.org),
+    () => undefined,
+  );
+  return loadReleasePreview(run, {
+    definitions,
+    archive,
+    ledger,
+    secrets: secretSource(context.env, context),
+    clock: context.clock,
+    settingsNow: () => settings,
+    workingDirectory: context.workingDirectory,
+  });
+}
+
+const loadArchivedRun = (context: AppContext, id: string): Promise<ArchivedRunDetails | undefined> =>
+  withArchive(context, async ({ storage, signing }) => {
+    const found = await storage.find(id);
+    if (found === undefined) return undefined;
+    const { files } = found;
+    const manifest = await readManifest(files);
+    if (manifest === undefined) throw archiveCorrupt(files.location, 'manifest.json is missing', {});
+    await signing?.verifyManifest(found);
+    const [receipts, attempts, release] = await Promise.all([
+      readReceipts(files),
+      readAttempts(files),
+      readRelease(files),
+    ]);
+    return { location: files.location, manifest, receipts, attempts, release };
+  });

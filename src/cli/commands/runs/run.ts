@@ -1,0 +1,90 @@
+import { DocketError } from '../../../base/error.ts';
+import { parsePeriod } from '../../../definitions/periods/period.ts';
+import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
+import type { RunOrder } from '../../../run/run-record.ts';
+import type { RunResult } from '../../../run/run-result.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
+import { type CommandIo, resolvePath } from '../../io.ts';
+import { readActorName } from '../../options/actor.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { formatDelivery } from '../../terminal/run-snapshot-lines.ts';
+import { withRepeatConfirmation } from './confirm-repeat.ts';
+
+interface RunFlags {
+  readonly period?: string;
+  readonly out?: string;
+  readonly deliver: boolean;
+  readonly again?: boolean;
+  readonly fresh?: boolean;
+  readonly queue?: boolean;
+  readonly wait?: boolean;
+  readonly json?: boolean;
+}
+
+export async function runReport(report: string, flags: RunFlags, io: CommandIo): Promise<void> {
+  const { deliver, again = false, wait = false, json = false } = flags;
+  if (wait && !flags.queue) {
+    throw new DocketError('usage.invalid', 'The option requires --queue.', {
+      where: '--wait',
+      expected: '--queue as well',
+      next: 'Add --queue, or leave --wait out.',
+    });
+  }
+  if (flags.queue) {
+    const { enqueueRun } = await import('./enqueue-run.ts');
+    const period = flags.period === undefined ? undefined : parsePeriod(flags.period);
+    return enqueueRun(report, { period, deliver, again, wait, json }, io);
+  }
+  const { runInline } = await import('../../run-inline.ts');
+  const context = createContext(io);
+  const definitions = await loadDefinitions(context.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(definitions, report);
+  if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
+  const by = readActorName();
+  const request = {
+    definition,
+    settings,
+    orgs: definitions.orgs,
+    fresh: flags.fresh,
+    period: flags.period === undefined ? undefined : parsePeriod(flags.period),
+    out: ({ period }: RunOrder) => resolvePath(flags.out ?? `out/${report}/${period.label}`, io),
+  };
+  const { order, result } = await withRepeatConfirmation({ again, json }, io, (force) =>
+    runInline({ ...request, deliver: deliver && { by, again: force } }, context, io),
+  );
+  const print = createPrinter(io);
+  if (json) print.printJson(runDocument(order, result));
+  else print.printLine(formatResult(order, result));
+  io.exitCode = result.state === 'done' ? 0 : 3;
+}
+
+/** The JSON document. Snake case, as the API and the manifest. */
+const runDocument = (order: RunOrder, result: RunResult) => ({
+  run: order.id,
+  org: order.org,
+  report: order.report,
+  state: result.state,
+  period: order.period,
+  folder: result.folder,
+  files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),
+  calls: result.calls.map(({ asOf, correlationId, ...call }) => ({
+    ...call,
+    as_of: asOf,
+    correlation_id: correlationId,
+  })),
+  incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
+  deliveries: result.receipts.map(({ delivery, messageId, ...receipt }) => ({
+    id: delivery,
+    ...receipt,
+    message_id: messageId,
+  })),
+});
+
+const formatResult = (order: RunOrder, result: RunResult): string =>
+  [
+    `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
+    ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
+    ...result.files.map(({ path }) => `  ${path}`),
+    ...result.receipts.map(formatDelivery),
+  ].join('\n');

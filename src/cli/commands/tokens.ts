@@ -1,0 +1,93 @@
+import { addToken, readTokens, revokeToken } from '../../admin/auth/token-file.ts';
+import { hasExpired } from '../../admin/auth/tokens.ts';
+import { requireVariable } from '../../base/config/config.ts';
+import type { AppContext } from '../../base/context.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { recordOrLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
+import type { CommandIo } from '../io.ts';
+import { readActorName } from '../options/actor.ts';
+import { invalidOption } from '../options/option-parsers.ts';
+import { createPrinter } from '../terminal/print.ts';
+
+interface CreateFlags {
+  readonly name: string;
+  readonly role: 'viewer' | 'operator';
+  readonly org?: string[];
+  readonly expires?: string;
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+interface RevokeFlags {
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+export async function create({ name, role, org, expires, by, json }: CreateFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const file = requireTokenFile(context);
+  const who = readActorName(by);
+  const lastDay = expires === undefined ? undefined : parseExpiryDay(expires, context.clock.now());
+  const token = await addToken(file, { name, role, orgs: org ?? '*', expires: lastDay });
+  const scope = org === undefined ? 'all organizations' : org.join(', ');
+  const why = `${name}: ${role} of ${scope}${lastDay === undefined ? '' : `, until ${lastDay}`}`;
+  await recordOrLog({ event: 'token.created', who, why }, context);
+  print.printStatus(`Added to ${file}. The token is shown only once; the file contains its hash:`);
+  if (json) print.printJson({ name, role, organizations: org ?? '*', expires: lastDay ?? null, token });
+  else print.printLine(token);
+}
+
+export async function list({ json }: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const entries = await readTokens(requireTokenFile(context));
+  const now = context.clock.now();
+  const tokens = entries.map((entry) => ({
+    name: entry.name,
+    role: entry.role,
+    organizations: entry.orgs,
+    expires: entry.expires ?? null,
+    expired: hasExpired(entry, now),
+  }));
+  if (json) return print.printJson({ tokens });
+  if (tokens.length === 0) return print.printLine('There are no tokens: no token is accepted.');
+  const row = ({ name, role, organizations, expires, expired }: (typeof tokens)[number]) => [
+    name,
+    role,
+    organizations === '*' ? 'all' : organizations.join(', '),
+    expires === null ? 'never' : expired ? `${expires} (expired)` : expires,
+  ];
+  print.printTable(['NAME', 'ROLE', 'ORGANIZATIONS', 'LAST DAY'], tokens.map(row));
+}
+
+export async function revoke(name: string, { by, json }: RevokeFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const file = requireTokenFile(context);
+  const who = readActorName(by);
+  const { role } = await revokeToken(file, name);
+  await recordOrLog({ event: 'token.revoked', who, why: `${name}: ${role}` }, context);
+  if (json) return print.printJson({ name, role, revoked: true });
+  print.printLine(`Revoked "${name}": running processes reject it within seconds.`);
+}
+
+function requireTokenFile({ config }: AppContext): string {
+  return requireVariable(
+    config,
+    'DOCKET_ADMIN_TOKENS',
+    'it names the file with the hashes of the tokens',
+    'Set the same file for `docket start` and this command. The first token creates it, e.g. `DOCKET_ADMIN_TOKENS=tokens.yaml docket tokens create --name admin --role operator`.',
+  );
+}
+
+/** A day from today on, as `YYYY-MM-DD` or as days from today. Throws `usage.invalid`. */
+function parseExpiryDay(text: string, now: number): string {
+  const days = /^([1-9]\d{0,4})d$/.exec(text.trim())?.[1];
+  const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const day = days === undefined ? text.trim() : dayOf(now + Number(days) * DAY_MS);
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) && dayOf(Date.parse(day)) === day;
+  if (isDay && day >= dayOf(now)) return day;
+  throw invalidOption('--expires', text, 'today or a later day as YYYY-MM-DD, or days from today such as 90d');
+}

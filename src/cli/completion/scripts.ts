@@ -1,0 +1,55 @@
+/**
+ * Completion scripts by shell. `docket __complete` gets the words so far, the last one to be completed, never through `eval`.
+ * It prints one candidate per line, a tab, and a description. `:files` and `:folders` ask for the shell's own completion.
+ */
+export const COMPLETION_SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
+  bash: `
+_docket() {
+  local value what
+  COMPREPLY=()
+  while IFS=$'\\t' read -r value what; do
+    case $value in
+      :files) compopt -o default ;;
+      :folders) compopt -o dirnames ;;
+      *) COMPREPLY+=("$value") ;;
+    esac
+  done < <(docket __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -F _docket docket
+`,
+  zsh: `
+#compdef docket
+_docket() {
+  local -a candidates
+  local line
+  for line in "\${(@f)$(docket __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    case $line in
+      '') ;;
+      :files*) _files ;;
+      :folders*) _files -/ ;;
+      *) candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
+    esac
+  done
+  (( $#candidates )) && _describe docket candidates
+}
+if [[ $funcstack[1] == _docket ]]; then _docket; else compdef _docket docket; fi
+`,
+  fish: `
+function __docket_complete
+    set -l words (commandline -opc)[2..-1]
+    set -l current (commandline -ct)
+    for line in (docket __complete -- $words "$current" 2>/dev/null)
+        switch $line
+            case ':files*'
+                __fish_complete_path "$current"
+            case ':folders*'
+                __fish_complete_directories "$current"
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c docket -e
+complete -c docket -f -a '(__docket_complete)'
+`,
+};

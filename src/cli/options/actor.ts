@@ -1,0 +1,36 @@
+import { userInfo } from 'node:os';
+import type { DecisionAuthor } from '../../run/run-record.ts';
+import { invalidOption } from './option-parsers.ts';
+
+/** Flags of every command that decides: author and reason are stored with the decision. */
+export interface ActorFlags {
+  readonly by?: string;
+  readonly reason: string;
+}
+
+const MAX_REASON_LENGTH = 500;
+const MAX_NAME_LENGTH = 100;
+
+/** Throws `usage.invalid` for a text that is empty, too long or has several lines. */
+export const readActor = ({ by, reason }: ActorFlags): DecisionAuthor => ({
+  by: readActorName(by),
+  reason: parseSingleLine('--reason', reason, MAX_REASON_LENGTH),
+});
+
+/** The author alone. Throws `usage.invalid` as above. */
+export const readActorName = (by: string = shellUser()): string => parseSingleLine('--by', by, MAX_NAME_LENGTH);
+
+function parseSingleLine(option: string, text: string, maxLength: number): string {
+  const trimmed = text.trim();
+  if (trimmed !== '' && trimmed.length <= maxLength && !/\p{Cc}/u.test(trimmed)) return trimmed;
+  throw invalidOption(option, text, `one line of 1 to ${maxLength} characters`);
+}
+
+/** In a container the user id may have no name. */
+function shellUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

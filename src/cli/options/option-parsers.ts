@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { DocketError } from '../../base/error.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { RUN_STATES, type RunState } from '../../run/run-record.ts';
+
+/** @param expected the values that the option takes */
+export const invalidOption = (option: string, text: string, expected: string): DocketError =>
+  new DocketError('usage.invalid', 'Invalid value.', {
+    where: option,
+    expected,
+    got: JSON.stringify(text.slice(0, 80)),
+    next: 'See --help.',
+  });
+
+/** Throws `usage.invalid`, as all parsers here. */
+export function parseNumber(
+  option: string,
+  text: string,
+  { min, max, fraction = false }: { readonly min: number; readonly max: number; readonly fraction?: boolean },
+): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (value >= min && value <= max && (fraction || Number.isInteger(value))) return value;
+  throw invalidOption(option, text, `a ${fraction ? 'number' : 'whole number'} from ${min} to ${max}`);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
+
+/** A duration such as `0s`, `90s`, `5m`, `1h`; ms. */
+export function parseDurationOption(option: string, text: string, { maxMs }: { readonly maxMs: number }): number {
+  const match = /^(\d{1,6})([smh])$/.exec(text.trim());
+  const value = Number(match?.[1]) * (UNIT_MS[match?.[2] ?? ''] ?? Number.NaN);
+  if (value <= maxMs) return value;
+  throw invalidOption(option, text, `a number with its unit such as 45s or 5m, at most ${maxMs / MINUTE_MS}m`);
+}
+
+const INSTANT_PATTERN = /^[\d-]{10}T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/;
+
+/** An ISO 8601 instant as epoch ms. The zone is required: without it the instant would depend on the machine. */
+export function parseInstant(option: string, text: string): number {
+  // `Date.parse` alone would accept "5 Z", and 30 February as a day of March.
+  const trimmed = text.trim();
+  const isDay = z.iso.date().safeParse(trimmed.slice(0, 10)).success;
+  const value = isDay && INSTANT_PATTERN.test(trimmed) ? Date.parse(trimmed) : Number.NaN;
+  if (Number.isFinite(value)) return value;
+  throw invalidOption(option, text, 'an ISO 8601 instant with its zone, e.g. 2026-11-21T08:00:00Z');
+}
+
+/** Report ids are unique within an organization only. Throws `usage.invalid` for a report without one. */
+export function assertOrgWithReport({ org, report }: { readonly org?: string; readonly report?: string }): void {
+  if (report === undefined || org !== undefined) return;
+  throw new DocketError('usage.invalid', 'The option requires --org.', {
+    where: '--report',
+    expected: '--org as well',
+    next: `Add --org, e.g. --org acme --report ${report}.`,
+  });
+}
+
+/** Each text is one state, or several separated by commas. */
+export function parseRunStates(option: string, texts: readonly string[]): readonly RunState[] {
+  return texts
+    .flatMap((text) => text.split(','))
+    .map((text) => {
+      const state = RUN_STATES.find((known) => known === text.trim());
+      if (state !== undefined) return state;
+      throw invalidOption(option, text, `one or more of ${RUN_STATES.join(', ')}`);
+    });
+}

@@ -1,0 +1,54 @@
+import type { AppContext } from '../../base/context.ts';
+import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
+import { withArchive } from '../../compose/archive.ts';
+import { withDecisions } from '../../compose/decisions.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
+import {
+  type IdCandidate,
+  isFullId,
+  isIdPrefix,
+  MAX_CANDIDATES,
+  requireUnique,
+  resolveRunId,
+} from '../../services/runs/resolve-id.ts';
+
+/** The full id of a run, from its id or its first digits. Throws `run.not_found`, and as `resolveRunId` does. */
+export async function requireRunId(text: string, runs: RunIdLookup): Promise<string> {
+  const id = await resolveRunId(text, runs, '*');
+  if (id !== undefined) return id;
+  throw new DocketError('run.not_found', `There is no record of a run ${JSON.stringify(text.slice(0, 80))}.`, {
+    expected: 'the id of a run, or its first 8 digits or more',
+    next: '`docket runs` lists the recorded runs.',
+  });
+}
+
+/** The same without a look-up for a full id. Throws `redis.unreachable` only for a short one. */
+export const expandRunId = async (context: AppContext, text: string): Promise<string> =>
+  isFullId(text) ? text : withDecisions(context, ({ runs }) => requireRunId(text, runs));
+
+/**
+ * The same for commands that show archived runs: searches the archive for runs that Redis does not have, and while Redis
+ * cannot be reached. Undefined if there is none. A full id is not looked up.
+ */
+export async function findRunId(context: AppContext, text: string): Promise<string | undefined> {
+  if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
+  return (await findRecordedRunId(context, text)) ?? (await findArchivedRunId(context, text));
+}
+
+/** Undefined also while Redis cannot be reached. */
+const findRecordedRunId = (context: AppContext, text: string): Promise<string | undefined> =>
+  withDecisions(context, ({ runs }) => resolveRunId(text, runs, '*')).catch((thrown: unknown) => {
+    if (isRedisOutage(toDocketError(thrown))) return undefined;
+    throw thrown;
+  });
+
+const findArchivedRunId = (context: AppContext, text: string): Promise<string | undefined> =>
+  withArchive(context, async ({ storage }) => {
+    const found: IdCandidate[] = [];
+    for await (const { id, org, report } of storage.listRuns()) {
+      if (!isFullId(id) || !id.startsWith(text)) continue;
+      found.push({ id, text: `${id} (${org}/${report})` });
+      if (found.length > MAX_CANDIDATES) break;
+    }
+    return requireUnique('run', text, found);
+  });

@@ -1,0 +1,91 @@
+import { constants } from 'node:os';
+import { DocketError, toDocketError } from '../base/error.ts';
+import type { CommandIo, FatalError, Signals } from './io.ts';
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** The io of this process. Installs listeners on its streams; those for signals only once a command asks for them. */
+export function createProcessIo(): CommandIo {
+  const { stdin, stdout, stderr, env } = process;
+  for (const stream of [stdout, stderr]) {
+    // `docket run … 2>&1 | head -1`: a reader that closes the pipe must not end a run between two deliveries.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+  const io: CommandIo = {
+    env,
+    stdin,
+    stdout,
+    stderr,
+    onFatalError,
+    exitCode: undefined,
+    signals: processSignals((code) => {
+      io.exitCode = code;
+    }),
+  };
+  return io;
+}
+
+/** @param setExitCode called with 128 and the number of the signal, as shells expect of a command that a signal ended */
+function processSignals(setExitCode: (code: number) => void): Signals {
+  return {
+    stop: () => {
+      const controller = new AbortController();
+      for (const name of STOP_SIGNALS) {
+        process.once(name, () => {
+          setExitCode(128 + constants.signals[name]);
+          controller.abort(new DocketError('run.cancelled', `Stopped by ${name}.`));
+        });
+      }
+      return controller.signal;
+    },
+    beforeStop: (listener) => {
+      const listeners = STOP_SIGNALS.map((name) => {
+        const onSignal = () => {
+          remove();
+          listener();
+          // Without another listener the process would survive the signal.
+          if (process.listenerCount(name) === 0) process.kill(process.pid, name);
+        };
+        // Before those of `stop`: a listener of `once` is removed when it is called, and would not be counted.
+        process.prependListener(name, onSignal);
+        return [name, onSignal] as const;
+      });
+      const remove = () => {
+        for (const [name, onSignal] of listeners) process.off(name, onSignal);
+      };
+      return remove;
+    },
+    onReload: (listener) => {
+      process.on('SIGHUP', listener);
+      return () => process.off('SIGHUP', listener);
+    },
+  };
+}
+
+const FATAL_EXIT_CODE = 1;
+
+/**
+ * Reports an error that no code caught, and ends the process at once with 1: its state can no longer be trusted. Its runs
+ * continue in another process, as after a kill. The reporter added last wins. Returns how to remove this one.
+ */
+function onFatalError(report: (fatal: FatalError) => void): () => void {
+  const end =
+    (origin: FatalError['origin']) =>
+    (thrown: unknown): void => {
+      try {
+        report({ error: toDocketError(thrown), origin, stack: thrown instanceof Error ? thrown.stack : undefined });
+      } finally {
+        process.exit(FATAL_EXIT_CODE);
+      }
+    };
+  const rejected = end('unhandledRejection');
+  const uncaught = end('uncaughtException');
+  process.prependListener('unhandledRejection', rejected);
+  process.prependListener('uncaughtException', uncaught);
+  return () => {
+    process.off('unhandledRejection', rejected);
+    process.off('uncaughtException', uncaught);
+  };
+}

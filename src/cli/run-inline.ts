@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import type { AppContext } from '../base/context.ts';
+import { DocketError } from '../base/error.ts';
+import type { Outcome } from '../base/outcome.ts';
+import { composeInline, type InlineContext } from '../compose/run-ports.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
+import type { Archive, PublishedRun } from '../deliver/archive/archive.ts';
+import { inlineArchive } from '../deliver/archive/inline-archive.ts';
+import type { InlineWork } from '../queue/runs/inline-run.ts';
+import { run } from '../run/run.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { createRunOrder } from '../run/run-order.ts';
+import type { RunOrder } from '../run/run-record.ts';
+import type { RunResult } from '../run/run-result.ts';
+import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import type { CommandIo } from './io.ts';
+import { openProgressBars } from './terminal/progress-bar.ts';
+import { showRunProgress } from './terminal/run-progress.ts';
+
+export interface InlineRunRequest {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  /** All organizations: those that share a key determine its limits. Default: none. */
+  readonly orgs?: ActiveOrgs;
+  /** Ignores cached answers, whatever `max_age` allows. */
+  readonly fresh?: boolean | undefined;
+  /** Default: the definition's. */
+  readonly period?: PeriodSpec | undefined;
+  /** The output folder. */
+  readonly out: (order: RunOrder) => string;
+  /** `by`: who requested it. `again`: also if it was delivered for this period before. */
+  readonly deliver: false | { readonly by: string; readonly again: boolean };
+}
+
+export interface InlineResult {
+  readonly order: RunOrder;
+  readonly result: RunResult;
+  readonly published: PublishedRun;
+}
+
+type Execute = (context: Pick<RunContext, 'signal' | 'observe'>, work: InlineWork) => Promise<Outcome<RunResult>>;
+
+interface PreparedRun extends InlineContext {
+  readonly execute: Execute;
+  readonly unrecorded: boolean;
+}
+
+/**
+ * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `already_delivered`
+ * before the first call.
+ */
+export async function runInline(request: InlineRunRequest, context: AppContext, io: CommandIo): Promise<InlineResult> {
+  const { settings } = request;
+  // The recorded definition is the loaded one.
+  const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
+  const report = `${definition.org}/${definition.report}`;
+  const order = createOrder(request, context);
+  const out = inlineArchive(request.out(order));
+  await probeArchive(out, order);
+  const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
+  try {
+    const bars = scope.add(openProgressBars(io));
+    const ports = await portsOf(settings);
+    const observe = showRunProgress(report, bars, context.clock.now);
+    const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
+      run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),
+    );
+    if (outcome.kind === 'fail') throw outcome.error;
+    const published = outcome.kind === 'done' ? await out.find(order) : undefined;
+    if (outcome.kind === 'done' && published !== undefined) {
+      // The run may be published elsewhere; the result names the copies in the output folder.
+      const result = { ...outcome.value, folder: published.folder, files: published.artifacts };
+      return { order, result, published };
+    }
+    throw new DocketError(
+      'run.cancelled',
+      outcome.kind === 'done' ? 'The files of the run are gone.' : `The run was stopped. ${outcome.why}`,
+      { next: 'Run it again; no incomplete files were left.' },
+    );
+  } finally {
+    await scope.close();
+  }
+}
+
+function createOrder({ definition, settings, period, deliver }: InlineRunRequest, { clock }: AppContext): RunOrder {
+  const now = clock.now();
+  return createRunOrder({
+    definition,
+    settings,
+    trigger: 'cli',
+    priority: 'on_demand',
+    slot: `trigger:${randomUUID()}`,
+    at: now,
+    ...(period === undefined ? {} : { period }),
+    deliver: deliver !== false,
+    ...(deliver === false ? {} : { by: deliver.by }),
+    now,
+  });
+}
+
+/** Before the first call: an unwritable folder would waste all calls. */
+async function probeArchive(archive: Archive, order: RunOrder): Promise<void> {
+  await archive.find(order);
+  await archive.discard(await archive.stage(order.id));
+}
+
+async function prepareRun(
+  { definition, settings, orgs, deliver }: InlineRunRequest,
+  order: RunOrder,
+  out: Archive,
+  context: AppContext,
+): Promise<PreparedRun> {
+  if (deliver === false) {
+    const inline = await composeInline(context, out, { orgs });
+    return { ...inline, execute: (context, work) => work(context), unrecorded: true };
+  }
+  // Imported late: they load BullMQ.
+  const [{ composeDeliveringRun }, { assertNotDelivered }, { openAuditLog }] = await Promise.all([
+    import('../compose/inline-run.ts'),
+    import('../services/runs/already-delivered.ts'),
+    import('./audit-log.ts'),
+  ]);
+  const composed = await composeDeliveringRun(context, order, { out, orgs });
+  const { redis, findDelivered, archive, assertLedgerWritable, scope } = composed;
+  try {
+    const { again, by } = deliver;
+    await assertNotDelivered(order, definition, { again, find: findDelivered, now: context.clock.now() });
+    if (definition.deliveries.length > 0) await assertLedgerWritable();
+    if (redis !== undefined) {
+      await probeArchive(archive, order);
+      const { id, org, report } = order;
+      await openAuditLog(redis, context).record({ event: 'run.triggered', who: by, org, report, run: id });
+    }
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+  const execute: Execute = (context, work) => composed.execute({ definition, settings }, context, work);
+  return { ...composed, execute, unrecorded: redis === undefined };
+}

@@ -1,0 +1,83 @@
+import { type Command, CommanderError } from 'commander';
+import { DocketError, formatError, toDocketError } from '../base/error.ts';
+import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
+import { closestMatches } from '../definitions/diagnostics/suggest.ts';
+import type { CommandIo } from './io.ts';
+import { applyStyle } from './terminal/style.ts';
+
+/**
+ * Runs a command and returns the exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly
+ * delivered, 130 and 143 stopped by Ctrl-C and SIGTERM. Errors are printed on stderr as text, and with `--json` also on
+ * stdout as the only document; so are errors that no code caught, which end the process with 1.
+ *
+ * @param args without the program's name
+ */
+export async function runProgram(program: Command, args: readonly string[], io: CommandIo): Promise<number> {
+  const json = args.includes('--json');
+  io.onFatalError(({ error, stack }) => printFatalError(error, stack, json, io));
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return io.exitCode ?? 0;
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) return handleError(toDocketError(thrown), json, io);
+    // Help and version that were requested are printed already; so is the help of a command without its subcommand.
+    if (thrown.exitCode === 0) return 0;
+    if (thrown.code === 'commander.help') return 2;
+    return handleError(toUsageError(thrown, program, args), json, io);
+  }
+}
+
+/** The error may quote a URL with a password: it is redacted. */
+function printFatalError(error: DocketError, stack: string | undefined, json: boolean, io: CommandIo): void {
+  const { registerSecret, redact } = createRedactor();
+  for (const password of [io.env.REDIS_URL, io.env.SMTP_URL].flatMap((url) => passwordsIn(url ?? '')))
+    registerSecret(password);
+  printError(error, json, io, redact);
+  if (stack !== undefined) io.stderr.write(`${redact(stack)}\n`);
+}
+
+function printError(error: DocketError, json: boolean, io: CommandIo, redact = (text: string) => text): void {
+  const { stdout, stderr, env } = io;
+  if (json) stdout.write(`${redact(JSON.stringify({ error: error.toJSON() }, null, 2))}\n`);
+  stderr.write(`${applyStyle('red', 'docket:', stderr, env)} ${redact(formatError(error))}\n`);
+}
+
+function handleError(error: DocketError, json: boolean, io: CommandIo): number {
+  printError(error, json, io);
+  if (error.code === 'internal.defect' && error.cause instanceof Error) io.stderr.write(`${error.cause.stack ?? ''}\n`);
+  // A signal stopped the command: its exit code says so already.
+  const stopped = error.code === 'run.cancelled' || error.code === 'run.unfinished';
+  return stopped && io.exitCode !== undefined ? io.exitCode : error.exitCode;
+}
+
+/** Commander's message about wrong arguments, in the form of all other errors. */
+function toUsageError({ code, message }: CommanderError, program: Command, args: readonly string[]): DocketError {
+  const { command, name, rest } = findCommand(program, args);
+  const next = `See \`${name} --help\`.`;
+  const [wrong] = rest;
+  // A group with a default command takes a misspelt subcommand for an argument of the default.
+  if (code === 'commander.excessArguments' && command.commands.length > 0 && wrong !== undefined) {
+    const names = command.commands.map((child) => child.name());
+    const [suggestion] = closestMatches(wrong, names, 1);
+    const expected = suggestion === undefined ? `one of ${names.join(', ')}` : `perhaps ${suggestion}`;
+    return new DocketError('usage.invalid', `Unknown command '${wrong}' of ${name}.`, { expected, next });
+  }
+  const [sentence = '', ...more] = message.replace(/^error: /, '').split('\n');
+  const suggestion = /\(Did you mean (?:one of )?(.+)\?\)/s.exec(more.join(' '))?.[1];
+  const text = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1).replace(/\.$/, '')}.`;
+  return new DocketError('usage.invalid', text, {
+    ...(suggestion === undefined ? {} : { expected: `perhaps ${suggestion}` }),
+    next,
+  });
+}
+
+/** The command that the arguments name, its full name, and the arguments after it. */
+function findCommand(program: Command, args: readonly string[]) {
+  let [command, name, rest] = [program, program.name(), args];
+  for (;;) {
+    const [word, ...others] = rest;
+    const next = command.commands.find((child) => child.name() === word);
+    if (next === undefined) return { command, name, rest };
+    [command, name, rest] = [next, `${name} ${word}`, others];
+  }
+}

@@ -1,0 +1,28 @@
+import { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+import type { Environment, OutputStream } from '../io.ts';
+
+/** A terminal that can move its cursor: no pipe, no file, not `TERM=dumb`. */
+export const isTerminal = (stream: OutputStream, env: Environment): boolean =>
+  stream.isTTY === true && env.TERM !== 'dumb';
+
+/** Characters per line; undefined when the output is not a terminal. */
+export const terminalWidth = (stream: OutputStream, env: Environment): number | undefined =>
+  isTerminal(stream, env) ? stream.columns || undefined : undefined;
+
+/** Node's own rule (`util.styleText`), with this environment instead of the process's: terminals, `NO_COLOR` and `FORCE_COLOR`. */
+export function hasColors(stream: OutputStream, env: Environment): boolean {
+  if (env.FORCE_COLOR !== undefined) return WriteStream.prototype.getColorDepth({ ...env }) > 2;
+  return stream.isTTY === true && (stream.getColorDepth === undefined || stream.getColorDepth({ ...env }) > 2);
+}
+
+export type Style = Parameters<typeof styleText>[0];
+
+export const applyStyle = (style: Style, text: string, stream: OutputStream, env: Environment): string =>
+  hasColors(stream, env) ? styleText(style, text, { validateStream: false }) : text;
+
+/** At most so many characters; what is cut off becomes `…`. */
+export function truncateToWidth(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { AppContext } from '../base/context.ts';
+import { DocketError, errorMessage } from '../base/error.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import { type PublicKeys, parsePublicKeys, parseSigningKey } from '../deliver/archive/chain/signing-key.ts';
+import type { VerifyInput } from '../deliver/archive/verify/verify-archive.ts';
+
+const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }) });
+
+/**
+ * The input of `docket archive verify`: public keys of a file or of the signing key, and checkpoints of a file. Throws
+ * `usage.invalid`, `config.invalid`, `config.secret_missing`.
+ */
+export async function readVerifyInput(
+  context: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact' | 'clock'>,
+  flags: { readonly org?: string; readonly publicKey?: string; readonly checkpoint?: string },
+): Promise<VerifyInput> {
+  const { config, env, clock } = context;
+  const ref = config.DOCKET_SIGNING_KEY;
+  const ownKeys = async (): Promise<PublicKeys | undefined> =>
+    ref && parseSigningKey(await secretSource(env, context)(ref), 'DOCKET_SIGNING_KEY').trusted;
+  const keys =
+    flags.publicKey === undefined
+      ? await ownKeys()
+      : parsePublicKeys(await readTextFlag(flags.publicKey, '--public-key'), flags.publicKey);
+  const checkpoints =
+    flags.checkpoint === undefined ? [] : parseCheckpoints(await readTextFlag(flags.checkpoint, '--checkpoint'));
+  return {
+    org: flags.org,
+    ...(keys === undefined ? {} : { keys }),
+    checkpoints: checkpoints.map(({ text }) => text),
+    checkpointOrgs: [...new Set(checkpoints.map(({ org }) => org))],
+    now: clock.now(),
+  };
+}
+
+async function readTextFlag(path: string, flag: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DocketError('usage.invalid', `The file of ${flag} cannot be read.`, {
+      where: path,
+      got: errorMessage(cause),
+      next: 'Correct the path or its permissions.',
+    });
+  }
+}
+
+/** The output of `docket archive checkpoint`: lines, or the document of `--json`. */
+function parseCheckpoints(text: string): readonly { readonly org: string; readonly text: string }[] {
+  const parse = (part: string): unknown => JSON.parse(part);
+  const asLines = (): unknown[] =>
+    text
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map(parse);
+  const asDocument = (): unknown[] =>
+    z.looseObject({ checkpoints: z.array(z.unknown()) }).parse(parse(text)).checkpoints;
+  for (const read of [asLines, asDocument]) {
+    try {
+      // As they were given: the order of their fields is signed, too.
+      return read().map((each) => ({ org: checkpointSchema.parse(each).body.org, text: `${JSON.stringify(each)}\n` }));
+    } catch {
+      // The other form, then.
+    }
+  }
+  throw new DocketError('usage.invalid', 'The file of --checkpoint holds no checkpoints.', {
+    expected: 'what `docket archive checkpoint` prints',
+    next: 'Give a file of such lines, or of its --json.',
+  });
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'undici';
+import { requireVariable } from '../base/config/config.ts';
+import type { AppContext } from '../base/context.ts';
+import { DocketError } from '../base/error.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import { secretSource } from '../base/secrets/secret.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import { RATE_LIMITS } from '../contract/limits.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Archive } from '../deliver/archive/archive.ts';
+import { inlineArchive } from '../deliver/archive/inline-archive.ts';
+import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
+import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
+import type { Ledger } from '../deliver/ledger/ledger.ts';
+import { memoryLedger } from '../deliver/ledger/memory-ledger.ts';
+import { createMailRoutes, type GetMailRoute } from '../deliver/targets/email/mail-routes.ts';
+import { type CatalogCache, memoryCatalogCache, redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
+import { memoryResponseCache } from '../fetch/cache/memory-response-cache.ts';
+import { redisResponseCache } from '../fetch/cache/redis-response-cache.ts';
+import type { ResponseCache } from '../fetch/cache/response-cache.ts';
+import { memoryResponseStore, type ResponseStore } from '../fetch/cache/response-store.ts';
+import { type ApiRequestResult, createClient } from '../fetch/client/compliance-client.ts';
+import type { Budget } from '../fetch/rate-limit/budget.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
+import { renderPool } from '../render/render-pool.ts';
+import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
+import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
+import { createReportScope, type ReportScope } from '../services/definitions/report-scope.ts';
+import type { RunPortsFactory } from '../services/runs/execute-run.ts';
+import { openOptionalRedis } from './optional-redis.ts';
+
+/** The parts of the run ports that differ between a worker (Redis) and an inline run (memory). */
+interface RunStores {
+  readonly responsesOf: (org: string) => ResponseStore;
+  readonly sharedAnswers: ResponseCache;
+  readonly catalogs: CatalogCache;
+  readonly ledger: Ledger;
+  readonly circuit?: CircuitBreaker;
+  readonly archive: Archive;
+  readonly budget: BudgetFactory;
+  readonly maxWaitMs: number;
+  /** Absent for an inline run: no figures are kept between runs. */
+  readonly sentFigures?: LastSentFigures;
+  /** Called for each request to the Compliance Service. */
+  readonly observeRequest?: (org: string, request: ApiRequestResult) => void;
+  /** The active organizations, which determine the limits of each API key; none when absent. */
+  readonly orgs?: (() => ActiveOrgs) | undefined;
+  /** Shared mail connections of the process; new ones when absent. */
+  readonly mailOf?: GetMailRoute;
+  /** Created from the environment when absent. */
+  readonly reportScope?: ReportScope;
+}
+
+/** The ports of an inline run, until `scope` closes. */
+export interface InlineContext {
+  readonly portsOf: RunPortsFactory;
+  /** The workers' budgets; undefined without Redis, where each process has its own. */
+  readonly sharedBudgets: BudgetFactory | undefined;
+  readonly scope: Scope;
+}
+
+/** Where an inline run stores its deliveries. */
+export interface DeliveryStores {
+  readonly archive: Archive;
+  readonly ledger: Ledger;
+  readonly sentFigures?: LastSentFigures;
+}
+
+export interface InlineOptions {
+  /** Ignores the catalogs that the workers have cached. */
+  readonly freshCatalogs?: boolean;
+  /** The active organizations: those that share an API key determine its limits. */
+  readonly orgs?: ActiveOrgs | undefined;
+  /** Replaces the ledger in memory. @param redis the workers'; undefined without `REDIS_URL` */
+  readonly stores?: (redis: RedisClient | undefined, scope: Scope) => DeliveryStores;
+}
+
+/**
+ * The ports of an inline run: everything in memory. With `REDIS_URL` in the environment it shares the rate limiter, the
+ * catalogs and the responses of the workers: a budget of its own beside theirs would exceed the limit of the API key.
+ * Throws `redis.unreachable`, `redis.unsuitable` before any call to the service.
+ */
+export async function composeInline(
+  context: AppContext,
+  archive: Archive,
+  { freshCatalogs = false, orgs, stores }: InlineOptions = {},
+): Promise<InlineContext> {
+  const scope = createScope();
+  const { clock, log } = context;
+  try {
+    const redis = await openOptionalRedis(context, scope);
+    const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock, log);
+    const prefix = `${DEFAULT_KEY_PREFIX}:`;
+    const deliveryStores = stores?.(redis, scope) ?? { archive, ledger: memoryLedger() };
+    const responses = memoryResponseStore();
+    const portsOf = createRunPorts(context, scope, {
+      responsesOf: () => responses,
+      sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
+      catalogs:
+        redis === undefined || freshCatalogs ? memoryCatalogCache(clock) : redisCatalogCache(redis, { prefix, clock }),
+      ...deliveryStores,
+      budget: shared ?? localBudgets(clock, log),
+      ...(orgs === undefined ? {} : { orgs: () => orgs }),
+      // An inline run cannot be snoozed: it waits in place.
+      maxWaitMs: Number.POSITIVE_INFINITY,
+    });
+    return { portsOf, sharedBudgets: shared, scope };
+  } catch (error) {
+    await scope.close();
+    throw error;
+  }
+}
+
+/**
+ * The catalog of an organization.
+ *
+ * @param maxAgeMs fetches a new one if the cached one is older
+ */
+export type GetCatalog = (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
+
+/** The catalogs of organizations, for commands that do not run a report. Throws as `composeInline`. */
+export async function composeCatalogs(
+  context: AppContext,
+  options: InlineOptions = {},
+): Promise<InlineContext & { readonly catalogOf: GetCatalog }> {
+  const { portsOf, sharedBudgets, scope } = await composeInline(context, inlineArchive('.'), options);
+  const catalogOf: GetCatalog = async (settings, maxAgeMs) => {
+    const ports = await portsOf(settings);
+    const source = {
+      ...ports,
+      run: randomUUID(),
+      org: settings.org,
+      tenant: settings.id,
+      priority: 'on_demand' as const,
+      maxAgeMs,
+    };
+    const outcome = await ports.catalogs.get(source, new AbortController().signal, (event) => {
+      if (event.type !== 'waiting') return;
+      context.log.info('Waiting for a token of the API key', {
+        key: ports.key,
+        org: settings.id,
+        count: event.ahead,
+        until: new Date(event.until).toISOString(),
+      });
+    });
+    if (outcome.kind === 'done') return outcome.value;
+    throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
+  };
+  return { portsOf, catalogOf, sharedBudgets, scope };
+}
+
+/** Creates the ports of runs; closing the scope closes the connections. */
+export function createRunPorts(context: AppContext, scope: Scope, stores: RunStores): RunPortsFactory {
+  const { config, env, clock, workingDirectory = process.cwd() } = context;
+  const mailOf = stores.mailOf ?? createMailRoutes(context, scope);
+  const secrets = secretSource(env, context);
+  const baseUrl = requireVariable(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
+  const dispatcher = scope.add(
+    new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
+  );
+  const pool = scope.add(renderPool());
+  const orgs = stores.orgs ?? (() => new Map());
+  const reportScope = stores.reportScope ?? createReportScope(context, orgs);
+  const limits = keyLimits({ orgs, secrets, log: context.log });
+  const reads = stores.budget('reads', RATE_LIMITS.reads);
+  const metrics = new Map<string, Budget>();
+  /** One budget per API key. Its limits follow the definitions, also during a run. */
+  const metricsOf = async (key: string, settings: OrgSettings): Promise<Budget> => {
+    await limits.resolve(key, settings);
+    const budget = metrics.get(key) ?? stores.budget('metrics', limits.of(key));
+    metrics.set(key, budget);
+    return budget;
+  };
+
+  return async (settings) => {
+    // Read for each run, so that a rotated key is used without a restart.
+    const secret = await secrets(settings.api_key);
+    const key = secret.fingerprint();
+    return {
+      clock,
+      trace: context.trace,
+      secrets: reportScope.secretsOf(settings),
+      destinations: reportScope.destinations,
+      key,
+      client: createClient({
+        baseUrl,
+        key: secret,
+        redactor: secrets.redactor,
+        dispatcher,
+        clock,
+        onRequestEnd: (request) => stores.observeRequest?.(settings.id, request),
+        trace: context.trace,
+      }),
+      budget: await metricsOf(key, settings),
+      reads,
+      responses: stores.responsesOf(settings.id),
+      responseCache: stores.sharedAnswers,
+      catalogs: stores.catalogs,
+      render: pool.render,
+      archive: stores.archive,
+      ledger: stores.ledger,
+      sentFigures: stores.sentFigures,
+      circuit: stores.circuit,
+      maxWaitMs: stores.maxWaitMs,
+      mail: await mailOf(settings),
+      templates: config.DOCKET_TEMPLATES,
+      workingDirectory,
+    };
+  };
+}

@@ -1,0 +1,105 @@
+import { createMetrics } from '../admin/metrics/process-metrics.ts';
+import type { AppContext } from '../base/context.ts';
+import { toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import { withScope } from '../base/scope.ts';
+import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
+import { watchDefinitions } from '../definitions/load/definition-source.ts';
+import type { Definitions } from '../definitions/load/load-definitions.ts';
+import type { AdmissionCheck } from '../definitions/load/parse-definitions.ts';
+import { assertMailConfigured } from '../deliver/targets/email/mail-routes.ts';
+import { loadDefinitions } from '../services/definitions/built-in-kinds.ts';
+import { startReaderThread } from '../services/definitions/definition-threads.ts';
+import { composeAdmin, expectedSeries, processInfo } from './admin.ts';
+import { composeDocket, type Role } from './docket.ts';
+
+import { openTracing } from './tracing/tracing.ts';
+
+export interface StartOptions {
+  readonly roles: ReadonlySet<Role>;
+  /** Runs at the same time. */
+  readonly concurrency: number;
+  /** How long running runs may take to finish after the stop signal. */
+  readonly graceMs: number;
+  /** Refuses a Redis that does not log each write. */
+  readonly requireDurable: boolean;
+  /** Joins Redis and archive of different deployments, in the name of `who`. */
+  readonly adopt?: { readonly who: string };
+}
+
+/** How the process tells a running `docket start` what happened. */
+export interface StartEvents {
+  /** Called once, with the log of the process. Returns how to remove it. */
+  readonly logFatalErrors: (log: Log) => () => void;
+  /** Called after the definitions were loaded: until then a signal ends the process at once. */
+  readonly stop: () => AbortSignal;
+  /** Returns how to remove the listener. */
+  readonly onReload: (listener: () => void) => () => void;
+}
+
+/** Runs the roles until `stop` aborts, then closes everything. */
+export async function startDocket(plain: AppContext, options: StartOptions, events: StartEvents): Promise<void> {
+  await withScope(async (scope) => {
+    const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
+    const { context } = tracing ?? { context: plain };
+    const { config, log, clock } = context;
+    scope.use(events.logFatalErrors(log), (remove) => remove());
+    const { roles } = options;
+    const { reader: parser } = scope.add(startReaderThread({ clock, positions: false }));
+    const loaded = await loadDefinitions(config.DOCKET_JOBS, { parser });
+    // An invalid file stops the reports of its own organization only.
+    for (const diagnostic of loaded.diagnostics)
+      log.error(`Skipped: ${formatDiagnostic(diagnostic)}`, { path: diagnostic.file });
+    // Only workers deliver, and need a mail server.
+    const admissionCheck = roles.has('worker') ? checkMail(config) : undefined;
+    if (admissionCheck !== undefined) assertAdmitted(loaded, admissionCheck);
+    const signal = events.stop();
+    const metrics = createMetrics(expectedSeries(loaded), processInfo(context, { keeps: roles.has('worker') }));
+    const { observe, observeRequest, observeSlots, observeRepairs, observeStorage, observeDefinitions } = metrics;
+    observeDefinitions();
+    const jobs = scope.add(
+      watchDefinitions(loaded, {
+        clock,
+        log,
+        parser,
+        onCheck: observeDefinitions,
+        ...(admissionCheck === undefined ? {} : { admissionCheck }),
+      }),
+    );
+    scope.use(
+      jobs.onChange((changed) => metrics.initializeSeries(expectedSeries(changed))),
+      (remove) => remove(),
+    );
+    scope.use(
+      events.onReload(() => void jobs.reload()),
+      (remove) => remove(),
+    );
+    const settings = { jobs, observe, observeRequest, observeSlots, observeRepairs, observeStorage, ...options };
+    const running = scope.add(await composeDocket(context, settings));
+    const api = { api: roles.has('admin') };
+    const admin = scope.add(await composeAdmin(context, jobs, running, metrics, api));
+    const { size: count } = loaded.reports;
+    log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    log.info('Stopping: running runs may finish');
+  });
+}
+
+const checkMail =
+  (config: AppContext['config']): AdmissionCheck =>
+  (definition, settings) => {
+    try {
+      assertMailConfigured(definition, settings, config);
+      return undefined;
+    } catch (thrown) {
+      return toDocketError(thrown);
+    }
+  };
+
+function assertAdmitted({ reports, orgs }: Definitions, check: AdmissionCheck): void {
+  for (const definition of reports.values()) {
+    const settings = orgs.get(definition.org);
+    const error = settings === undefined ? undefined : check(definition, settings);
+    if (error !== undefined) throw error;
+  }
+}

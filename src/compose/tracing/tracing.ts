@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { traceVariables } from '../../base/config/config.ts';
+import type { AppContext } from '../../base/context.ts';
+import { version } from '../../base/context.ts';
+import { DocketError } from '../../base/error.ts';
+import { childLog, type Log } from '../../base/log.ts';
+import { passwordsIn } from '../../base/secrets/redactor.ts';
+import { settlesWithin } from '../../base/timeout.ts';
+import type { Trace } from '../../base/trace.ts';
+import { type QueueTelemetry, queueTelemetry } from '../../queue/bullmq.ts';
+import { otelTrace } from './otel-trace.ts';
+import { filterSpans, type SpanExporter } from './span-filter.ts';
+
+/** The context of a process that may export traces. */
+export interface TracedContext extends AppContext {
+  /** BullMQ's tracing; absent where no traces are exported. */
+  readonly queueTelemetry?: QueueTelemetry;
+}
+
+/** Traces that are exported, until they are closed. */
+export interface Tracing {
+  /** The given context with a trace; each log line carries the trace id. */
+  readonly context: TracedContext;
+  /** Exports the remaining spans, for at most three seconds. */
+  close(): Promise<void>;
+}
+
+/** Ms that an unreachable collector may delay a batch, and the end of the process. */
+const EXPORT_TIMEOUT_MS = 3_000;
+
+/**
+ * Exports traces where the standard variables of OpenTelemetry are set. Otherwise returns undefined and loads nothing. One
+ * per process: BullMQ's adapter finds the provider in OpenTelemetry's global registry. Throws `config.invalid`.
+ */
+export async function openTracing(context: AppContext): Promise<Tracing | undefined> {
+  const settings = readOtelVariables(context.env);
+  if (settings === undefined) return undefined;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base = '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '' } = settings;
+  for (const secret of [...[base, own].flatMap(passwordsIn), ...headerValues(context.env)])
+    context.registerSecret?.(secret);
+  const [api, { BatchSpanProcessor, NodeTracerProvider }, resources, exporter, telemetry] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-node'),
+    import('@opentelemetry/resources'),
+    openExporter(settings),
+    queueTelemetry(),
+  ]);
+  const defaults = { 'service.name': 'docket', 'service.version': version() };
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the defaults.
+  const resource = resources
+    .defaultResource()
+    .merge(resources.resourceFromAttributes(defaults))
+    .merge(resources.detectResources({ detectors: [resources.envDetector] }));
+  const provider = new NodeTracerProvider({
+    resource,
+    spanProcessors: [new BatchSpanProcessor(filterSpans(exporter, logExportState(context.log), context.redact))],
+  });
+  provider.register();
+  const trace = otelTrace(api, version());
+  return {
+    context: { ...context, trace, queueTelemetry: telemetry, log: childLog(context.log, () => traceId(trace)) },
+    close: async () => {
+      await settlesWithin(
+        provider.shutdown().catch(() => {}),
+        EXPORT_TIMEOUT_MS,
+      );
+      for (const each of [api.trace, api.context, api.propagation]) each.disable();
+    },
+  };
+}
+
+function readOtelVariables(env: AppContext['env']): z.infer<typeof otelSchema> | undefined {
+  const given = Object.fromEntries(
+    Object.keys(traceVariables)
+      .map((name) => [name, env[name]?.trim()] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const { OTEL_SDK_DISABLED: disabled, OTEL_TRACES_EXPORTER: to } = given;
+  const named = 'OTEL_EXPORTER_OTLP_ENDPOINT' in given || 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' in given;
+  if (disabled?.toLowerCase() === 'true' || to === 'none' || (to === undefined && !named)) return undefined;
+  const parsed = otelSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path: [name], message }) => {
+    const variable = String(name);
+    // An endpoint may carry a password.
+    return `${variable}: expected ${message}${variable.endsWith('ENDPOINT') ? '' : `, got "${given[variable]}"`}`;
+  });
+  throw new DocketError('config.invalid', `Invalid OTEL_* settings:\n  ${problems.join('\n  ')}`, {
+    next: 'Correct the variables above, or set OTEL_SDK_DISABLED=true; docs/observability/traces.md explains them.',
+  });
+}
+
+/** Credentials in headers, which an error of the collector may repeat: each value, and the credential of `Bearer …`. */
+const headerValues = (env: AppContext['env']): string[] =>
+  [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
+    .flatMap((headers) => headers?.split(',') ?? [])
+    .map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
+    .map((value) => value.replaceAll('%20', ' '))
+    .flatMap((value) => [value, value.split(' ').at(-1) ?? '']);
+
+const otelSchema = z.object(traceVariables);
+
+/** The exporter reads headers, certificates and compression from the standard variables itself. */
+async function openExporter(settings: z.infer<typeof otelSchema>): Promise<SpanExporter> {
+  const { OTEL_EXPORTER_OTLP_TIMEOUT: ms = EXPORT_TIMEOUT_MS, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMillis = ms } =
+    settings;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = settings;
+  const url = own ?? (base === undefined ? undefined : `${base.replace(/\/+$/, '')}/v1/traces`);
+  const options = { timeoutMillis, ...(url === undefined ? {} : { url }) };
+  const protocol =
+    settings.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? settings.OTEL_EXPORTER_OTLP_PROTOCOL ?? ('http/protobuf' as const);
+  const { OTLPTraceExporter } =
+    protocol === 'http/json'
+      ? await import('@opentelemetry/exporter-trace-otlp-http')
+      : await import('@opentelemetry/exporter-trace-otlp-proto');
+  return new OTLPTraceExporter(options);
+}
+
+/** Logs once that spans are lost, and once that they arrive again. */
+function logExportState(log: Log): (failed: string | undefined) => void {
+  let failing = false;
+  return (failed) => {
+    if (failed !== undefined && !failing)
+      log.warn('Traces do not reach the collector; runs continue without them', { why: failed });
+    if (failed === undefined && failing) log.info('Traces reach the collector again');
+    failing = failed !== undefined;
+  };
+}
+
+function traceId(trace: Trace): { trace_id?: string } {
+  const id = trace.traceparent()?.split('-')[1];
+  return id === undefined ? {} : { trace_id: id };
+}

@@ -1,0 +1,62 @@
+import { countries, regionsOf } from '../schedules/holidays.ts';
+import type { OrgFile } from '../schema/org-settings.ts';
+import { diagnosticAt } from '../yaml/parse-yaml.ts';
+import type { SourceFile } from '../yaml/source-file.ts';
+import { type Diagnostic, describeValue } from './diagnostic.ts';
+import { closestMatches } from './suggest.ts';
+
+const MAX_LISTED_REGIONS = 12;
+
+/** Unknown country or region of a calendar. Loads the holidays, so only if a country is set. */
+export function calendarDiagnostics(source: SourceFile, { calendar }: OrgFile): Diagnostic[] {
+  if (calendar?.country === undefined) return [];
+  const { country, region } = calendar;
+  const known = countries();
+  if (!Object.hasOwn(known, country)) {
+    return [
+      diagnosticAt(source, ['calendar', 'country'], {
+        expected: 'a country whose public holidays are known, as two letters (ISO 3166-1)',
+        got: describeValue(country),
+        next: suggestCode(country, known) ?? 'write its code, e.g. CH, or list the days under "holidays"',
+      }),
+    ];
+  }
+  if (region === undefined) return [];
+  const regions = regionsOf(country);
+  if (Object.hasOwn(regions, region)) return [];
+  const codes = Object.keys(regions);
+  return [
+    diagnosticAt(source, ['calendar', 'region'], {
+      expected:
+        codes.length === 0
+          ? `no region: none of ${country} has holidays of its own`
+          : `a region of ${country} (${codes.slice(0, MAX_LISTED_REGIONS).join(', ')}${codes.length > MAX_LISTED_REGIONS ? ', …' : ''})`,
+      got: describeValue(region),
+      next: suggestCode(region, regions) ?? 'remove "region", or list its days under "holidays"',
+    }),
+  ];
+}
+
+/** Suggests codes for a misspelt code, a name or its initials. */
+function suggestCode(written: string, known: Readonly<Record<string, string>>): string | undefined {
+  const text = written.trim().toLowerCase();
+  const initials = (name: string) => (name.match(/\b\p{Lu}/gu) ?? []).join('').toLowerCase();
+  const exact = Object.entries(known).filter(
+    ([code, name]) => [code, name, initials(name)].some((form) => form.toLowerCase() === text) || hasName(name, text),
+  );
+  const byName = closestMatches(written, Object.values(known), 3);
+  const byText = exact.length > 0 ? exact : Object.entries(known).filter(([, name]) => byName.includes(name));
+  const byCode =
+    byText.length > 0 ? byText : closestMatches(written, Object.keys(known), 3).map((code) => [code, known[code]]);
+  if (byCode.length === 0) return undefined;
+  return `did you mean ${byCode
+    .slice(0, 3)
+    .map(([code, name]) => `${code} (${name})`)
+    .join(' or ')}?`;
+}
+
+/** A word of the name, or the start of it: `Zürich` of `Canton of Zürich`. */
+const hasName = (name: string, text: string): boolean => {
+  const plain = (word: string) => word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  return text.length > 3 && ` ${plain(name)} `.includes(` ${plain(text)} `);
+};

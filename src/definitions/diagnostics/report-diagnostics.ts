@@ -1,0 +1,97 @@
+import { DAY_MS } from '../../base/time.ts';
+import { HOLIDAY_YEARS } from '../schedules/holidays.ts';
+import { formatDurationLiteral } from '../schema/durations.ts';
+import type { OrgSettings } from '../schema/org-settings.ts';
+import type { ReportFile } from '../schema/report-definition.ts';
+import { parseSendCondition } from '../schema/send-condition.ts';
+import { diagnosticAt } from '../yaml/parse-yaml.ts';
+import type { SourceFile } from '../yaml/source-file.ts';
+import { type Diagnostic, describeValue } from './diagnostic.ts';
+import { didYouMean } from './suggest.ts';
+
+/** Schedules that need settings which the organization lacks. Empty without settings. */
+export function scheduleDiagnostics(
+  source: SourceFile,
+  { schedule }: ReportFile,
+  org: OrgSettings | undefined,
+): Diagnostic[] {
+  if (org === undefined) return [];
+  // A single schedule may be written without a list.
+  const listed = source.tree?.fields?.get('schedule')?.value?.items !== undefined;
+  return schedule.flatMap((one, index): Diagnostic[] => {
+    const diagnostics: Diagnostic[] = [];
+    const add = (
+      field: 'on' | 'shift' | 'start' | 'catch_up_window',
+      parts: Pick<Diagnostic, 'expected' | 'got' | 'next'>,
+    ) => diagnostics.push(diagnosticAt(source, listed ? ['schedule', index, field] : ['schedule', field], parts));
+    const field = one.on === undefined ? (one.shift === undefined ? undefined : 'shift') : 'on';
+    if (field !== undefined && org.calendar === undefined) {
+      add(field, {
+        expected: `a calendar in the organization's org.yaml, which "${field}" asks for business days`,
+        got: 'none',
+        next: 'add one to org.yaml, e.g. calendar: { country: CH }',
+      });
+    }
+    const { last } = HOLIDAY_YEARS;
+    if (field !== undefined && org.calendar?.country !== undefined && one.start !== undefined) {
+      if (Number(one.start.slice(0, 4)) > last) {
+        add('start', {
+          expected: `a day of a year whose public holidays are known (up to ${last})`,
+          got: one.start,
+          next: `let it start earlier, or remove "${field}"`,
+        });
+      }
+    }
+    const retentionDays = org.retention_days;
+    if (retentionDays !== undefined && one.catch_up_window * 1000 > retentionDays * DAY_MS) {
+      add('catch_up_window', {
+        expected: `at most the organization's retention_days (${retentionDays}d): a slot could run again after its record expired`,
+        got: formatDurationLiteral(one.catch_up_window),
+        next: 'shorten it, or raise retention_days in org.yaml',
+      });
+    }
+    return diagnostics;
+  });
+}
+
+/** Conditions on sections or metrics that the report does not have. */
+export function conditionDiagnostics(source: SourceFile, { sections, deliveries }: ReportFile): Diagnostic[] {
+  return deliveries.flatMap(({ send_if }, index): Diagnostic[] => {
+    const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
+    if (condition === undefined || !('kind' in condition) || condition.kind !== 'compare') return [];
+    const unknown = (description: string, got: string, known: readonly string[]): Diagnostic[] => [
+      diagnosticAt(source, ['deliveries', index, 'send_if'], {
+        expected:
+          known.length === 0 ? `${description}; there is none` : `${description} (${known.slice(0, 20).join(', ')})`,
+        got: describeValue(got),
+        next: didYouMean(got, known) ?? 'name one that the report has',
+      }),
+    ];
+    const { section, metric } = condition;
+    const ids = sections.filter(({ metrics }) => metrics !== undefined).map(({ id }) => id);
+    if (section !== undefined && !ids.includes(section)) return unknown('a section with metrics', section, ids);
+    const metrics = sections
+      .filter(({ id }) => section === undefined || id === section)
+      .flatMap((each) => each.metrics ?? []);
+    return metrics.includes(metric) ? [] : unknown('a metric of the report', metric, [...new Set(metrics)]);
+  });
+}
+
+/** Weekly rows of an organization whose weeks begin on another day than the service's (specification §2.7). */
+export function fiscalCalendarDiagnostics(
+  source: SourceFile,
+  { sections }: ReportFile,
+  org: OrgSettings | undefined,
+): Diagnostic[] {
+  const start = org?.week_start ?? 'MON';
+  if (start === 'MON') return [];
+  return sections.flatMap(({ granularity }, index) =>
+    granularity !== 'week'
+      ? []
+      : diagnosticAt(source, ['sections', index, 'granularity'], {
+          expected: `day or month: the weeks of the service begin on Monday, those of the organization on ${start} (org.yaml: week_start)`,
+          got: '"week"',
+          next: 'write day, or remove week_start from org.yaml',
+        }),
+  );
+}

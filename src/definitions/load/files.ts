@@ -1,0 +1,93 @@
+import { isUtf8 } from 'node:buffer';
+import type { Dirent } from 'node:fs';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { errnoOf } from '../../base/errno.ts';
+import { type Diagnostic, fileDiagnostic } from '../diagnostics/diagnostic.ts';
+import { MAX_DEFINITION_BYTES } from '../schema/report-definition.ts';
+
+/** The errno of a failed file operation for diagnostics, e.g. `ENOENT`. */
+export const errnoText = (error: unknown): string => errnoOf(error) ?? 'unknown error';
+
+/** A definition's text, or a diagnostic: of its size (checked before reading), kind, access or encoding. */
+export async function readDefinitionFile(file: string): Promise<{ text: string } | { fault: Diagnostic }> {
+  let bytes: Buffer;
+  try {
+    const found = await stat(file);
+    if (!found.isFile()) return { fault: fileDiagnostic(file, 'a file', 'something else', 'replace it by a file') };
+    if (found.size > MAX_DEFINITION_BYTES) return { fault: tooLargeDiagnostic(file, found.size) };
+    bytes = await readFile(file);
+  } catch (error) {
+    return { fault: fileDiagnostic(file, 'a file that can be read', errnoText(error), 'correct its permissions') };
+  }
+  // It may have grown meanwhile.
+  if (bytes.length > MAX_DEFINITION_BYTES) return { fault: tooLargeDiagnostic(file, bytes.length) };
+  if (isUtf8(bytes)) return { text: bytes.toString('utf8').replace(/^\uFEFF/, '') };
+  return {
+    fault: {
+      ...fileDiagnostic(file, 'text in UTF-8', 'other bytes', 'save the file as UTF-8'),
+      ...firstInvalidByte(bytes),
+    },
+  };
+}
+
+const tooLargeDiagnostic = (file: string, size: number) =>
+  fileDiagnostic(file, `at most ${MAX_DEFINITION_BYTES} bytes`, `${size} bytes`, 'split the report');
+
+function firstInvalidByte(bytes: Buffer): { line: number; column: number } {
+  let line = 1;
+  let start = 0;
+  for (;;) {
+    const end = bytes.indexOf(0x0a, start);
+    const text = bytes.subarray(start, end === -1 ? bytes.length : end);
+    if (!isUtf8(text) || end === -1) return { line, column: text.toString('utf8').indexOf('\uFFFD') + 1 };
+    line += 1;
+    start = end + 1;
+  }
+}
+
+export interface DirectoryEntry {
+  readonly name: string;
+  /** As in diagnostics. */
+  readonly file: string;
+  /** `file`: anything but a folder. */
+  readonly kind: 'folder' | 'file';
+}
+
+/**
+ * The entries of a folder by name, without hidden ones. Links out of the jobs folder and broken links are diagnostics and
+ * are not followed: only files deployed with the folder decide what is sent to whom.
+ * @param root real path of the jobs folder
+ */
+export async function listDirectory(
+  folder: string,
+  root: string,
+  diagnostics: Diagnostic[],
+): Promise<DirectoryEntry[]> {
+  let found: Dirent[];
+  try {
+    found = await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    diagnostics.push(fileDiagnostic(folder, 'a folder that can be read', errnoText(error), 'correct its permissions'));
+    return [];
+  }
+  const entries: DirectoryEntry[] = [];
+  for (const { name } of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (name.startsWith('.')) continue;
+    const file = join(folder, name);
+    try {
+      const real = await realpath(file);
+      if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) {
+        diagnostics.push(
+          fileDiagnostic(file, 'a file inside the jobs folder', 'a link out of it', 'copy the file into the folder'),
+        );
+      } else {
+        entries.push({ name, file, kind: (await stat(real)).isDirectory() ? 'folder' : 'file' });
+      }
+    } catch (error) {
+      const got = `a broken symbolic link (${errnoText(error)})`;
+      diagnostics.push(fileDiagnostic(file, 'a file or folder', got, 'remove or correct the link'));
+    }
+  }
+  return entries;
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import type { Diagnostic } from '../diagnostics/diagnostic.ts';
+import type { Definition } from '../schema/report-definition.ts';
+import type { SourceFile } from '../yaml/source-file.ts';
+import {
+  type AdmissionCheck,
+  applyAdmissionCheck,
+  type DefinitionParser,
+  type LoadedOrg,
+} from './parse-definitions.ts';
+
+/** The last valid version of each file, used while the file has errors. */
+export interface LastKnownGood {
+  /** By the organization's folder. */
+  readonly orgs: ReadonlyMap<string, LoadedOrg>;
+  /** By `org/report`. */
+  readonly reports: ReadonlyMap<string, LastKnownGoodReport>;
+}
+
+/** A valid definition with the text of its report and of its organization. */
+export interface LastKnownGoodReport {
+  readonly text: string;
+  readonly orgText: string;
+  readonly source: SourceFile;
+  readonly definition: Definition;
+}
+
+export const NO_LAST_KNOWN_GOOD: LastKnownGood = { orgs: new Map(), reports: new Map() };
+
+/** Files and folders whose diagnostics belong to an organization or a report. */
+export const definitionPaths = (folder: string, org: string, stem: string): string[] => [
+  join(folder, org),
+  join(folder, org, `${stem}.yaml`),
+  join(folder, org, `${stem}.yml`),
+];
+
+/** Whether the organization's settings file has errors or is missing. */
+export const isInvalidOrg = (folder: string, org: string, diagnostics: readonly Diagnostic[]): boolean =>
+  diagnostics.some(({ file }) => definitionPaths(folder, org, 'org').includes(file));
+
+/**
+ * The last known good versions of reports whose files have errors, under the present settings of their organizations: a
+ * removed recipient gets nothing more, and a version that the settings no longer allow is dropped. Reports whose files were
+ * deleted are not included.
+ */
+export async function lastKnownGoodReports(
+  previous: LastKnownGood,
+  loaded: {
+    readonly folder: string;
+    readonly orgs: ReadonlyMap<string, LoadedOrg>;
+    readonly reports: ReadonlyMap<string, unknown>;
+    readonly diagnostics: readonly Diagnostic[];
+  },
+  parser: DefinitionParser,
+  admissionCheck?: AdmissionCheck,
+): Promise<Map<string, LastKnownGoodReport>> {
+  const versions = new Map<string, LastKnownGoodReport>();
+  const invalidFiles = new Set(loaded.diagnostics.map(({ file }) => file));
+  for (const [name, last] of previous.reports) {
+    const { org, report } = last.definition;
+    const settings = loaded.orgs.get(org);
+    if (loaded.reports.has(name) || settings === undefined) continue;
+    if (!definitionPaths(loaded.folder, org, report).some((file) => invalidFiles.has(file))) continue;
+    if (last.orgText === settings.text) {
+      versions.set(name, last);
+      continue;
+    }
+    const read = await parser.report(last.text, last.source.file, { org, report }, settings);
+    const { definition, source } = applyAdmissionCheck(read, settings, admissionCheck);
+    if (definition !== undefined) versions.set(name, { text: last.text, orgText: settings.text, source, definition });
+  }
+  return versions;
+}

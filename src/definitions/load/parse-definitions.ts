@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import type { DocketError } from '../../base/error.ts';
+import { addressKey, recipientRefusal } from '../allow-lists/recipients.ts';
+import { calendarDiagnostics } from '../diagnostics/calendar-diagnostics.ts';
+import { deliveryDiagnostics } from '../diagnostics/delivery-diagnostics.ts';
+import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
+import {
+  conditionDiagnostics,
+  fiscalCalendarDiagnostics,
+  scheduleDiagnostics,
+} from '../diagnostics/report-diagnostics.ts';
+import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
+import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
+import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
+import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
+import type { SourceFile } from '../yaml/source-file.ts';
+
+/** An organization's settings, and the text of which they and the digests of its reports are made. */
+export interface LoadedOrg {
+  readonly text: string;
+  readonly settings: OrgSettings;
+}
+
+/** Why a report cannot run here although its file has no fault, e.g. because no mail server is set; undefined when it can. */
+export type AdmissionCheck = (definition: Definition, settings: OrgSettings) => DocketError | undefined;
+
+/** What came of a report's text. */
+export interface ParsedReport {
+  readonly source: SourceFile;
+  /** Absent when the text has a fault, or its organization has. */
+  readonly definition?: Definition;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** What was read, if the definition may run here. */
+export function applyAdmissionCheck(
+  { source, definition, diagnostics }: ParsedReport,
+  of: LoadedOrg | undefined,
+  refuse?: AdmissionCheck,
+): ParsedReport {
+  if (definition === undefined || of === undefined) return { source, diagnostics };
+  const refused = refuse?.(definition, of.settings);
+  // Of another thread it comes as a copy, which is not frozen.
+  if (refused === undefined) return { source, definition: deepFreeze(definition), diagnostics };
+  const { message, expected = 'a report that can run here', got = 'one that cannot', next = 'correct it' } = refused;
+  return { source, diagnostics: [{ ...fileDiagnostic(source.file, expected, got, next), message }] };
+}
+
+/** Recipients that the organization does not allow. Without its settings only the form of the address is checked. */
+function recipientDiagnostics(
+  source: SourceFile,
+  report: ReportFile,
+  settings: OrgSettings | undefined,
+  { targets }: DefinitionKinds,
+): Diagnostic[] {
+  return report.deliveries.flatMap((delivery, index) => {
+    const { kind, mailboxes = [] } = describeDelivery(delivery, targets);
+    return mailboxes.flatMap(({ address, path: field }) => {
+      const path = ['deliveries', index, kind, ...field];
+      if (addressKey(address) === undefined) {
+        return diagnosticAt(source, path, {
+          expected: 'a plain e-mail address (name@domain.example)',
+          got: describeValue(address),
+          next: 'write the address alone, without a display name',
+        });
+      }
+      if (settings === undefined || recipientRefusal(address, settings.recipients) === undefined) return [];
+      return diagnosticAt(source, path, {
+        message: 'a recipient outside the allow-list',
+        expected: "one of the organization's recipients",
+        got: describeValue(address),
+        next: "remove it, or have it added to recipients in the organization's org.yaml",
+      });
+    });
+  });
+}
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) deepFreeze(inner);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+/** What came of the text of an `org.yaml`. */
+export interface ParsedSettings {
+  readonly source: SourceFile;
+  /** Absent when the text itself has a fault. */
+  readonly value?: OrgFile;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Parses and checks the texts of definitions, in this thread or in one that limits time and memory. */
+export interface DefinitionParser {
+  /**
+   * @param file as diagnostics name it
+   * @param org undefined: the organization's settings are invalid; only the text itself is checked
+   */
+  report(
+    text: string,
+    file: string,
+    name: { readonly org: string; readonly report: string },
+    org: LoadedOrg | undefined,
+  ): ParsedReport | Promise<ParsedReport>;
+  settings(text: string, file: string): ParsedSettings | Promise<ParsedSettings>;
+}
+
+/** A parser that runs in this thread, without limits. */
+export interface SyncDefinitionParser extends DefinitionParser {
+  report(...args: Parameters<DefinitionParser['report']>): ParsedReport;
+  settings(text: string, file: string): ParsedSettings;
+}
+
+export function createDefinitionParser(
+  kinds: DefinitionKinds,
+  reportSchema = createReportSchema(kinds),
+): SyncDefinitionParser {
+  return {
+    report: (text, file, name, org) => {
+      const { source, value, diagnostics } = parseYaml(file, text, reportSchema);
+      if (value === undefined) return { source, diagnostics };
+      const all = [
+        ...diagnostics,
+        ...recipientDiagnostics(source, value, org?.settings, kinds),
+        ...conditionDiagnostics(source, value),
+        ...scheduleDiagnostics(source, value, org?.settings),
+        ...fiscalCalendarDiagnostics(source, value, org?.settings),
+        ...deliveryDiagnostics(source, name, value, org?.settings, kinds),
+      ];
+      if (org === undefined || all.length > 0) return { source, diagnostics: limitDiagnostics(source, all) };
+      // The name is part of the digest: two reports with the same text are stored under different digests.
+      const digest = createHash('sha256')
+        .update(JSON.stringify([name.org, name.report, text, org.text]))
+        .digest('hex');
+      return { source, definition: deepFreeze({ ...value, ...name, digest }), diagnostics: [] };
+    },
+    settings: parseSettings,
+  };
+}
+
+/** An `org.yaml` without its logo, which is a file of its own. */
+export function parseSettings(text: string, file: string): ParsedSettings {
+  const { source, value, diagnostics } = parseYaml(file, text, orgFileSchema);
+  return value === undefined
+    ? { source, diagnostics }
+    : { source, value, diagnostics: calendarDiagnostics(source, value) };
+}

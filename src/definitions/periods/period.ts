@@ -1,0 +1,202 @@
+import { DateTime } from 'luxon';
+import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../../i18n/messages.ts';
+import { WEEKDAYS } from '../schedules/civil-day.ts';
+import type { OrgFile } from '../schema/org-settings.ts';
+import type { ReportFile } from '../schema/report-definition.ts';
+import type { FiscalCalendar } from './fiscal-calendar.ts';
+import { type PeriodSpec, parseLastN } from './period-spec.ts';
+
+export { parsePeriod } from './period-spec.ts';
+
+/** Civil dates, both included, with their zone. Frozen when the run is triggered. */
+export interface Period {
+  /** YYYY-MM-DD */
+  readonly from: string;
+  /** YYYY-MM-DD */
+  readonly to: string;
+  /** IANA zone */
+  readonly timezone: string;
+  /**
+   * For file names and titles, ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to 2026-11-19`
+   * (German: `bis`); of a fiscal year `FY2026`, `FY2026-Q1` (German: `GJ…`).
+   */
+  readonly label: string;
+}
+
+type Unit = 'day' | 'week' | 'month' | 'quarter' | 'year';
+const UNITS: readonly Unit[] = ['day', 'week', 'month', 'quarter', 'year'];
+const unitOf = (name: string): Unit | undefined => UNITS.find((unit) => unit === name);
+
+/**
+ * The period of a report at an instant, in its zone and by its organization's weeks and fiscal year.
+ * @param at epoch ms: the slot, or the moment of the trigger
+ * @param spec replaces the definition's period
+ */
+export const periodOf = (
+  definition: Pick<ReportFile, 'period' | 'timezone' | 'locale'>,
+  settings: Pick<OrgFile, 'timezone' | 'locale' | 'fiscal_year_start' | 'week_start'>,
+  at: number,
+  spec: PeriodSpec = definition.period,
+): Period => {
+  const timezone = definition.timezone ?? settings.timezone;
+  const locale = definition.locale ?? settings.locale;
+  const resolved = resolvePeriod(spec, at, timezone, locale, settings);
+  // A fiscal quarter has the same label in a scheduled run and in a backfill, which uses dates.
+  const unit =
+    typeof spec === 'object' && typeof definition.period === 'string' ? unitOfPeriod(definition.period) : undefined;
+  const first = civil(resolved.from);
+  if (unit === undefined || unitStart(first, unit, settings) < first) return resolved;
+  const label = fiscalLabel(first, civil(resolved.to), unit, locale, settings);
+  return label === undefined ? resolved : Object.freeze({ ...resolved, label });
+};
+
+/**
+ * Resolves a period to dates, in the zone at that instant.
+ * @param at epoch ms: the slot, or the moment of the trigger
+ * @param timezone IANA zone, valid (`zoneSchema`)
+ * @param locale BCP 47, of the label; `en-GB` when absent
+ * @param fiscalCalendar start of weeks and years; Monday and 1 January when absent. Does not apply to explicit dates.
+ */
+export function resolvePeriod(
+  spec: PeriodSpec,
+  at: number,
+  timezone: string,
+  locale?: string,
+  fiscalCalendar: FiscalCalendar = {},
+): Period {
+  if (typeof spec === 'object') return makePeriod(spec.from, spec.to, timezone, locale);
+  // Only the civil date is zoned; date arithmetic is in UTC, where every day exists and has 24 hours.
+  const local = DateTime.fromMillis(at, { zone: timezone });
+  const today = DateTime.utc(local.year, local.month, local.day);
+  const { first, last, unit } = dateRangeOf(spec, today, fiscalCalendar);
+  const fiscal = fiscalLabel(first, last, unit, locale, fiscalCalendar);
+  return makePeriod(isoDate(first), isoDate(last), timezone, locale, fiscal);
+}
+
+function dateRangeOf(
+  spec: string,
+  today: DateTime,
+  fiscalCalendar: FiscalCalendar,
+): { first: DateTime; last: DateTime; unit: Unit } {
+  const startOf = (unit: Unit) => unitStart(today, unit, fiscalCalendar);
+  const lastN = parseLastN(spec);
+  if (lastN !== undefined) {
+    const unit = lastN.unit === 'days' ? 'day' : lastN.unit === 'weeks' ? 'week' : 'month';
+    const end = startOf(unit);
+    return { first: end.minus({ [lastN.unit]: lastN.count }), last: end.minus({ days: 1 }), unit };
+  }
+  const unit = unitOfPeriod(spec);
+  if (unit === undefined) throw new TypeError(`no such period: ${spec}`);
+  const current = startOf(unit);
+  if (spec.endsWith('_to_date')) return { first: current, last: today, unit };
+  const first = spec.startsWith('previous_') ? current.minus({ [unit]: 1 }) : current;
+  return { first, last: first.plus({ [unit]: 1 }).minus({ days: 1 }), unit };
+}
+
+/** The unit of `previous_week`, `current_week` and `week_to_date`. */
+const unitOfPeriod = (spec: string): Unit | undefined => unitOf(spec.replace(/^(previous|current)_|_to_date$/, ''));
+
+/** The first day of the week, quarter, … that contains the day. */
+function unitStart(
+  today: DateTime,
+  unit: Unit,
+  { week_start = 'MON', fiscal_year_start: fiscal }: FiscalCalendar,
+): DateTime {
+  if (unit === 'week') return today.minus({ days: (today.weekday + 6 - WEEKDAYS.indexOf(week_start)) % 7 });
+  if (fiscal === undefined || (unit !== 'quarter' && unit !== 'year')) return today.startOf(unit);
+  const sameYear = DateTime.utc(today.year, fiscal.month, fiscal.day);
+  const year = sameYear > today ? sameYear.minus({ years: 1 }) : sameYear;
+  return unit === 'year' ? year : year.plus({ quarters: quarterOf(year, today) });
+}
+
+/** Full quarters since a fiscal year's first day: 0 to 3. */
+const quarterOf = (year: DateTime, day: DateTime): number =>
+  [3, 2, 1].find((quarters) => year.plus({ quarters }) <= day) ?? 0;
+
+/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined if the calendar's names apply. */
+function fiscalLabel(
+  first: DateTime,
+  last: DateTime,
+  unit: Unit,
+  locale: string | undefined,
+  fiscalCalendar: FiscalCalendar,
+): string | undefined {
+  const { fiscal_year_start: fiscal } = fiscalCalendar;
+  if (fiscal === undefined || (fiscal.month === 1 && fiscal.day === 1)) return undefined;
+  const whole = isoDate(first.plus({ [unit]: 1 }).minus({ days: 1 })) === isoDate(last);
+  if ((unit !== 'quarter' && unit !== 'year') || !whole) return undefined;
+  const year = unitStart(first, 'year', fiscalCalendar);
+  const named = fiscal.named_by === 'start' ? year : year.plus({ years: 1 }).minus({ days: 1 });
+  const quarter = unit === 'quarter' ? quarterOf(year, first) + 1 : undefined;
+  return messagesFor(locale).table.fiscal(named.year, quarter);
+}
+
+const isoDate = (date: DateTime): string => date.toFormat('yyyy-MM-dd');
+const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
+
+const makePeriod = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
+  Object.freeze({ from, to, timezone, label: label ?? labelOf(civil(from), civil(to), locale) });
+
+const covers = (from: DateTime, to: DateTime, unit: Unit): boolean =>
+  isoDate(from.startOf(unit)) === isoDate(from) && isoDate(from.endOf(unit)) === isoDate(to);
+
+/** The shortest usual name of the range. Used in file names, so it is ASCII without path separators. */
+function labelOf(from: DateTime, to: DateTime, locale: string | undefined): string {
+  if (covers(from, to, 'year')) return from.toFormat('yyyy');
+  if (covers(from, to, 'quarter')) return from.toFormat("yyyy-'Q'q");
+  if (covers(from, to, 'month')) return from.toFormat('yyyy-MM');
+  if (covers(from, to, 'week')) return from.toFormat("kkkk-'W'WW");
+  return covers(from, to, 'day') ? isoDate(from) : messagesFor(locale).table.fromTo(isoDate(from), isoDate(to));
+}
+
+/**
+ * The period as human-readable text: `Monday 16 to Sunday 22 November 2026 (Europe/Zurich)`; whole months, quarters and years
+ * by their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`; fiscal ones with their label and dates:
+ * `FY2026-Q1, April to June 2025 (…)`.
+ * @param locale BCP 47
+ */
+export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): string {
+  const from = civil(period.from);
+  const to = civil(period.to);
+  const whole = covers(from, to, 'year')
+    ? 'year'
+    : isoDate(to.endOf('month')) === period.to && from.day === 1
+      ? 'month'
+      : 'day';
+  const dates =
+    locale === 'en' || locale === DEFAULT_LOCALE
+      ? formatEnglish(from, to, whole)
+      : formatLocalized(from, to, whole, locale);
+  return `${FISCAL_LABEL.test(period.label) ? `${period.label}, ` : ''}${dates} (${period.timezone})`;
+}
+
+/** A label without dates. */
+const FISCAL_LABEL = /^[A-Z]{2}\d{4}/;
+
+const DATE_FIELDS = { year: ['yyyy'], month: ['LLLL', 'yyyy'], day: ['cccc', 'd', 'LLLL', 'yyyy'] } as const;
+
+/** The first date omits the fields that both share. */
+function formatEnglish(from: DateTime, to: DateTime, whole: keyof typeof DATE_FIELDS): string {
+  const format = (date: DateTime, fields: readonly string[]) => date.setLocale('en-GB').toFormat(fields.join(' '));
+  const last = format(to, DATE_FIELDS[whole]);
+  const sameYear = from.year === to.year;
+  const sameMonth = sameYear && from.month === to.month;
+  if (isoDate(from) === isoDate(to) || whole === 'year' || (whole === 'month' && sameMonth)) return last;
+  const shared = whole === 'day' && sameMonth ? ['LLLL', 'yyyy'] : sameYear ? ['yyyy'] : [];
+  return `${format(
+    from,
+    DATE_FIELDS[whole].filter((field) => !shared.includes(field)),
+  )} to ${last}`;
+}
+
+function formatLocalized(from: DateTime, to: DateTime, whole: keyof typeof DATE_FIELDS, locale: string): string {
+  const format = intlDateTimeFormat(locale, {
+    timeZone: 'UTC',
+    year: 'numeric',
+    ...(whole === 'year' ? {} : { month: 'long' }),
+    ...(whole === 'day' ? { weekday: 'long', day: 'numeric' } : {}),
+  });
+  // ICU's versions differ in the thin spaces around the dash.
+  return format.formatRange(from.toJSDate(), to.toJSDate()).replace(/\p{Zs}+/gu, ' ');
+}

@@ -1,0 +1,86 @@
+import { Cron } from 'croner';
+
+const CRON_ALIASES = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+  '@yearly': '0 0 1 1 *',
+} as const;
+const expandAlias = (cron: string): string | undefined =>
+  Object.entries(CRON_ALIASES).find(([name]) => name === cron)?.[1];
+
+/** The expected form of an invalid cron expression, as the end of `expected …`; undefined if it is valid. */
+export function cronError(cron: string): string | undefined {
+  const text = cron.trim();
+  if (text.startsWith('@')) {
+    return expandAlias(text) === undefined
+      ? `five fields, or one of ${Object.keys(CRON_ALIASES).join(', ')}`
+      : undefined;
+  }
+  const fields = text.split(/\s+/);
+  if (fields.length !== 5) {
+    const seconds = fields.length > 5 ? ' (fields for seconds and years are not taken)' : '';
+    return `five fields: minute, hour, day of month, month, day of week${seconds}`;
+  }
+  // "?" is a wildcard in croner and "now" elsewhere. A ":" makes croner read a date.
+  if (!/^[\w*,/#\s-]+$/.test(text)) return 'five fields of digits, names and * , - / # (not "?")';
+  try {
+    const next = new Cron(text, { mode: '5-part', timezone: 'UTC', paused: true }).nextRun(new Date(0));
+    return next === null ? 'a day that exists (this one never comes)' : undefined;
+  } catch (error) {
+    return `five cron fields, each in its range (${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'unreadable'})`;
+  }
+}
+
+const HOURS_PER_DAY = 24;
+
+/** The hours of a list of values and ranges, without wildcards and steps. */
+function hoursOf(field: string): ReadonlySet<number> {
+  const hours = new Set<number>();
+  for (const part of field.split(',')) {
+    const [first = 0, last = first] = part.split('-').map(Number);
+    for (let hour = first; hour <= last; hour += 1) hours.add(hour);
+  }
+  return hours;
+}
+
+export interface ParsedCron {
+  /**
+   * Its times with `from` ≤ time ≤ `to`, ascending, as local times without zone: epoch ms as if they were UTC.
+   */
+  between(from: number, to: number): Iterable<number>;
+  /**
+   * Whether it is an interval ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
+   * step or is every hour. Decides the behaviour at DST changes.
+   */
+  readonly isInterval: boolean;
+}
+
+/** @param cron valid (`cronError`) */
+export function parseCron(cron: string): ParsedCron {
+  const text = cronFields(cron).join(' ');
+  const [, hour = ''] = cronFields(cron);
+  // Without a zone: croner's rules for DST changes differ from ours.
+  const times = new Cron(text, { mode: '5-part', utcOffset: 0, paused: true });
+  return {
+    *between(from, to) {
+      for (const time of times.enumerate(new Date(from - 1))) {
+        if (time.getTime() > to) return;
+        yield time.getTime();
+      }
+    },
+    isInterval: /[*/]/.test(hour) || hoursOf(hour).size === HOURS_PER_DAY,
+  };
+}
+
+const cronFields = (cron: string): readonly string[] => {
+  const text = cron.trim();
+  return (expandAlias(text) ?? text).split(/\s+/);
+};
+
+/** Whether the cron restricts neither the day of the month nor the day of the week. */
+export function runsOnAnyDay(cron: string): boolean {
+  const [, , dayOfMonth, , dayOfWeek] = cronFields(cron);
+  return dayOfMonth === '*' && dayOfWeek === '*';
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
+import type { OrgSettings } from '../schema/org-settings.ts';
+import { zoneSchema } from '../schema/primitives.ts';
+import { businessDayShift } from './business-day-shift.ts';
+import { type Calendar, calendarSchema } from './calendar.ts';
+import { parseCron } from './cron.ts';
+import { localToInstants, zoneOffsets } from './local-time.ts';
+import { type Schedule, scheduleSchema } from './schedule.ts';
+
+/** The fields of a schedule that determine its slots. */
+export type RecurrenceRule = Pick<Schedule, 'cron'> & Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
+
+/** Limit of the search for the next slot: 29 February on a given weekday recurs within 40 years. */
+const MAX_LOOKAHEAD_MS = 50 * 366 * DAY_MS;
+
+/**
+ * Generates the slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms.
+ *
+ * The cron gives local times without zone. Their days are shifted or skipped (`businessDayShift`) before they are
+ * converted to instants (`localToInstants`), so that a shifted slot keeps its local time.
+ */
+function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calendar | undefined) {
+  const cron = parseCron(schedule.cron);
+  const offsetAt = zoneOffsets(zone);
+  const { shiftDay, sourceDays } = businessDayShift(schedule, calendar);
+  const between = (after: number, upTo: number): number[] => {
+    if (upTo <= after) return [];
+    // Around a DST change a slot may be due by the offset of the day before.
+    const offsets = [after - DAY_MS, after, upTo].map(offsetAt);
+    const [from, to] = [after + Math.min(...offsets), upTo + Math.max(...offsets)];
+    const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)];
+    const [firstSource, lastSource] = sourceDays(first, last);
+    const slots = new Set<number>();
+    const shiftedDays = new Map<number, number | undefined>();
+    for (const time of cron.between(
+      firstSource >= first ? Math.max(from, firstSource * DAY_MS) : firstSource * DAY_MS,
+      lastSource <= last ? Math.min(to, (lastSource + 1) * DAY_MS - 1) : (lastSource + 1) * DAY_MS - 1,
+    )) {
+      const day = Math.floor(time / DAY_MS);
+      if (!shiftedDays.has(day)) shiftedDays.set(day, shiftDay(day));
+      const shiftedDay = shiftedDays.get(day);
+      if (shiftedDay === undefined) continue;
+      for (const at of localToInstants(time + (shiftedDay - day) * DAY_MS, offsetAt, cron.isInterval)) {
+        if (at > after && at <= upTo) slots.add(at);
+      }
+    }
+    return [...slots].sort((a, b) => a - b);
+  };
+  /** Ms after `after` within which the cron has `count` times, without shifts. */
+  const spanOf = (after: number, count: number): number => {
+    const local = after + offsetAt(after);
+    const start = schedule.start === undefined ? local : Math.max(local, Date.parse(schedule.start));
+    let last = start;
+    let left = count;
+    for (const time of cron.between(start, Number.POSITIVE_INFINITY)) {
+      last = time;
+      left -= 1;
+      if (left <= 0) break;
+    }
+    return last - local + MINUTE_MS;
+  };
+  return { between, spanOf };
+}
+
+/**
+ * The next slots of one schedule, ascending, in epoch ms; fewer than `count` if there are no more, none within fifty years,
+ * or none in the years of the calendar (`HOLIDAY_YEARS`).
+ * @param schedule valid (`scheduleSchema`)
+ * @param zone IANA zone
+ * @param calendar the organization's; required if the schedule has `on` or `shift`
+ * @param after epoch ms, exclusive
+ */
+export function nextSlots(
+  schedule: RecurrenceRule,
+  zone: string,
+  calendar: Calendar | undefined,
+  after: number,
+  count: number,
+): number[] {
+  const { between, spanOf } = slotGenerator(schedule, zone, calendar);
+  const ends = schedule.end === undefined ? Number.POSITIVE_INFINITY : Date.parse(schedule.end) + 3 * DAY_MS;
+  const horizon = Math.min(after + MAX_LOOKAHEAD_MS, ends);
+  const slots: number[] = [];
+  let from = after;
+  for (let span = spanOf(after, count); slots.length < count && from < horizon; span = Math.max(span * 2, DAY_MS)) {
+    const to = Math.min(from + span, horizon);
+    slots.push(...between(from, to));
+    from = to;
+  }
+  return slots.slice(0, count);
+}
+
+/** All slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms; parameters as for `nextSlots`. */
+export const slotsBetween = (
+  schedule: RecurrenceRule,
+  zone: string,
+  calendar: Calendar | undefined,
+  after: number,
+  upTo: number,
+): number[] => slotGenerator(schedule, zone, calendar).between(after, upTo);
+
+/** Determines a report's slots: reports with equal timetables have the same slots. Plain data. */
+export interface Timetable {
+  /** Empty: on demand only. */
+  readonly schedules: readonly Schedule[];
+  /** IANA zone of schedules without one. */
+  readonly timezone: string;
+  readonly calendar?: Calendar | undefined;
+}
+
+/** Of timetables stored as JSON. */
+export const timetableSchema = z.strictObject({
+  schedules: z.array(scheduleSchema),
+  timezone: zoneSchema,
+  calendar: calendarSchema.optional(),
+});
+
+/** A report's timetable. */
+export const timetableOf = (
+  report: { readonly schedule: readonly Schedule[] },
+  org: Pick<OrgSettings, 'timezone' | 'calendar'>,
+): Timetable => ({
+  schedules: report.schedule,
+  timezone: org.timezone,
+  ...(org.calendar === undefined ? {} : { calendar: org.calendar }),
+});
+
+/** A moment at which a report is due. */
+export interface Slot {
+  /** Epoch ms. */
+  readonly at: number;
+  /** The schedule of the slot; of several with the same instant, the first one. */
+  readonly schedule: Schedule;
+}
+
+/** The next slots of all schedules of a report, ascending, each instant once; fewer than `count` if there are no more. */
+export function nextReportSlots({ schedules, timezone, calendar }: Timetable, after: number, count: number): Slot[] {
+  const slots = new Map<number, Slot>();
+  for (const schedule of schedules) {
+    for (const at of nextSlots(schedule, schedule.timezone ?? timezone, calendar, after, count)) {
+      if (!slots.has(at)) slots.set(at, { at, schedule });
+    }
+  }
+  return [...slots.values()].sort((a, b) => a.at - b.at).slice(0, count);
+}
+
+/** Number of values of six bytes. */
+const HASH_RANGE = 2 ** 48;
+
+/**
+ * Delay (ms) of a run's start after its slot: at least 0, less than the schedule's `jitter`. Deterministic for a slot, and
+ * different for other slots of the report. The slot keeps its nominal instant.
+ * @param slot epoch ms
+ */
+export function jitterMs(org: string, report: string, slot: number, { jitter = 0 }: Pick<Schedule, 'jitter'>): number {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([org, report, slot]))
+    .digest();
+  return Math.floor((hash.readUIntBE(0, 6) / HASH_RANGE) * jitter * 1000);
+}

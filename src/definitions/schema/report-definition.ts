@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../periods/period-spec.ts';
+import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
+import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { createDeliverySchema } from './deliveries.ts';
+import { deadlineSchema, maxAgeSchema } from './durations.ts';
+import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
+import { classificationSchema } from './org-settings.ts';
+import { createOutputSchema, outputIssues } from './outputs.ts';
+import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
+import { sectionSchema } from './section.ts';
+
+export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
+export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
+
+/** The largest definition file that is read, in bytes. */
+export const MAX_DEFINITION_BYTES = 1024 * 1024;
+
+/** A saved report as its YAML file says it: `jobs/<org>/<report>.yaml`, the file's stem being its id. */
+export function createReportSchema(kinds: DefinitionKinds) {
+  return z
+    .strictObject({
+      version: z.literal(1),
+      title: lineSchema(200),
+      description: textSchema(2000).optional(),
+      owner: z.email('an e-mail address').describe('Told once when a run has failed for good.'),
+      classification: classificationSchema.optional(),
+      schedule: schedulesSchema,
+      period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
+      timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
+      locale: localeSchema.optional(),
+      compare: z.literal('previous_period').optional().describe('Adds the figures of the period just before.'),
+      follow_replacements: z
+        .boolean()
+        .default(false)
+        .describe('Asks for the successor of a deprecated metric in its place; the table says so.'),
+      max_age: maxAgeSchema
+        .prefault('15m')
+        .describe(
+          "How old an answer of the organization's other runs may be to be used instead of asking again: seconds, or with a unit (30s, 15m, 1h). 0 always asks.",
+        ),
+      deadline: deadlineSchema
+        .prefault('24h')
+        .describe(
+          'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
+        ),
+      sections: z.array(sectionSchema).min(1).max(100),
+      outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
+      deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),
+      on_incomplete: z
+        .enum(['fail', 'hold', 'flag'])
+        .default('flag')
+        .describe(
+          'What happens when figures are missing, truncated or stale: fail the run, hold the delivery, or deliver with a flag.',
+        ),
+    })
+    .superRefine(createCrossCheck(kinds), { when: () => true });
+}
+export type ReportFile = z.infer<ReturnType<typeof createReportSchema>>;
+export type Section = ReportFile['sections'][number];
+/** A section that asks for metrics: every one that has no `list`. */
+export type MetricsSection = Section & { readonly metrics: readonly string[] };
+
+/** A report some of whose fields may be invalid: what cannot be read counts as absent. */
+const createPartialSchema = ({ targets }: DefinitionKinds) =>
+  z.looseObject({
+    sections: z.array(z.looseObject({ id: z.string().optional() }).catch({})).catch([]),
+    outputs: z.array(z.looseObject({ format: z.string().catch('') }).catch({ format: '' })).catch([]),
+    deliveries: z
+      .array(
+        z
+          .object(
+            Object.fromEntries(
+              targets.flatMap(({ kind, attachField }) =>
+                attachField === undefined
+                  ? []
+                  : [[kind, z.object({ [attachField]: z.array(z.string().catch('')).catch([]) }).optional()]],
+              ),
+            ),
+          )
+          .catch({}),
+      )
+      .catch([]),
+  });
+
+/**
+ * The rules between sections, outputs and deliveries. They are checked even when other fields are invalid, so that all
+ * errors are reported at once.
+ */
+function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.core.$RefinementCtx) => void {
+  const schema = createPartialSchema(kinds);
+  const formatNames = kinds.formats.map(({ format }) => format);
+  return (report, context) => {
+    const partial = schema.safeParse(report);
+    if (!partial.success) return;
+    const { sections, outputs, deliveries } = partial.data;
+    const ids = new Map<string, number>();
+    sections.forEach(({ id }, index) => {
+      if (id === undefined) return;
+      const first = ids.get(id);
+      if (first === undefined) {
+        ids.set(id, index);
+        return;
+      }
+      context.addIssue({
+        code: 'custom',
+        path: ['sections', index, 'id'],
+        message: `an id of its own (the one of sections[${first}] already)`,
+        params: { next: 'give one of the two another id' },
+      });
+    });
+    // An invalid output says nothing about the attachments that name it.
+    if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
+    const made = outputs.map(({ format }) => format);
+    for (const { path, expected, next } of outputIssues(outputs, sections, kinds.formats)) {
+      context.addIssue({ code: 'custom', path: ['outputs', ...path], message: expected, params: { next } });
+    }
+    made.forEach((format, index) => {
+      if (made.indexOf(format) === index) return;
+      context.addIssue({
+        code: 'custom',
+        path: ['outputs', index, 'format'],
+        message: 'each format once',
+        params: { next: 'remove the second one' },
+      });
+    });
+    deliveries.forEach((delivery, index) => {
+      for (const [kind, fields] of Object.entries(delivery)) {
+        for (const [field, attached] of Object.entries(fields ?? {})) {
+          attached.forEach((format, position) => {
+            if (made.includes(format) || !formatNames.includes(format)) return;
+            context.addIssue({
+              code: 'custom',
+              path: ['deliveries', index, kind, field, position],
+              message: `a format that "outputs" makes (${made.join(', ')})`,
+              params: { next: 'add it to "outputs", or remove it here' },
+            });
+          });
+        }
+      }
+    });
+  };
+}
+
+/** A validated report with where it came from. It holds references to secrets, never values, and may be stored. */
+export interface Definition extends ReportFile {
+  /** The folder under `jobs/`. */
+  readonly org: string;
+  /** The file's stem. */
+  readonly report: string;
+  /** SHA-256 (hex) of the file's text and its organization's: two runs with one digest ran the same definition. */
+  readonly digest: string;
+}

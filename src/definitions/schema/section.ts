@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { LIMITS } from '../../contract/limits.ts';
+import { FILTER_OPS, GRANULARITIES } from '../../contract/report.ts';
+import { chartIssues, chartSchema } from './chart.ts';
+import { idSchema, lineSchema, textSchema } from './primitives.ts';
+
+/** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
+export const MAX_METRICS = 100;
+export const MAX_FILTER_VALUES = 1000;
+
+const metricId = lineSchema(200);
+const dimensionId = lineSchema(200);
+
+const value = z.string({ error: 'a text (in quotes where it looks like a number)' }).min(1, 'a text that is not empty');
+const filterSchema = z
+  .strictObject({
+    dimension: dimensionId.describe('Id of the dimension; every metric of the section must accept it.'),
+    op: z.enum(FILTER_OPS).default('in').describe('eq: exactly one value; in: any of them; not_in: none of them.'),
+    values: z
+      .union(
+        [
+          value.transform((only) => [only]),
+          z.array(value).min(1).max(MAX_FILTER_VALUES, `at most ${MAX_FILTER_VALUES} values`),
+        ],
+        { error: 'a value or a list of values' },
+      )
+      .describe(
+        `The values to compare with, one or a list; more than ${LIMITS.max_filter_values} are asked in several calls, where that comes to the same.`,
+      ),
+  })
+  .superRefine(({ op, values }, context) => {
+    if (op === 'eq' && values.length > 1) {
+      context.addIssue({
+        code: 'custom',
+        path: ['values'],
+        message: 'exactly one value for "eq"',
+        params: { next: 'write "op: in", or leave one value' },
+      });
+    }
+  });
+
+/** The API's order (specification §2.7) with messages for diagnostics. */
+const orderSchema = z.strictObject({
+  by: lineSchema(200).describe('A metric or dimension of the section, or `bucket`.'),
+  dir: z.enum(['asc', 'desc']).default('asc'),
+});
+
+const METRIC_FIELDS = ['metrics', 'dimensions', 'granularity', 'filters', 'order', 'limit', 'totals', 'chart'] as const;
+const LIST_FIELDS = ['ordering', 'search'] as const;
+
+const fieldsSchema = z.strictObject({
+  id: idSchema.describe('Names the section in files and errors; unique in the report.'),
+  title: lineSchema(200).optional().describe('Defaults to the id.'),
+  description: textSchema(2000).optional(),
+  metrics: z
+    .array(metricId)
+    .min(1)
+    .max(MAX_METRICS, `at most ${MAX_METRICS} metrics a section`)
+    .optional()
+    .describe(`Metric ids; each becomes a column. More than ${LIMITS.max_metrics} are requested in several calls.`),
+  dimensions: z
+    .array(dimensionId)
+    .max(LIMITS.max_dimensions, `at most ${LIMITS.max_dimensions} dimensions`)
+    .optional()
+    .describe('Dimension ids to group by, at most two.'),
+  granularity: z
+    .enum(GRANULARITIES)
+    .optional()
+    .describe('Absent: one row per group; the only way to read a current count.'),
+  filters: z.array(filterSchema).max(20).optional().describe('A row must pass every filter.'),
+  order: z.array(orderSchema).max(LIMITS.max_metrics).optional().describe('Absent: by bucket, then by each dimension.'),
+  limit: z
+    .int()
+    .min(1)
+    .max(LIMITS.max_rows)
+    .optional()
+    .describe('Rows kept after sorting; a truncated table is marked.'),
+  totals: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Adds a row of the service's totals. Where a section takes several calls, those of plain counts are sums of theirs.",
+    ),
+  chart: chartSchema.optional(),
+  list: z.literal('profiles').optional().describe('Exports a list instead of metrics, all pages.'),
+  ordering: z
+    .string()
+    .regex(/^-?[A-Za-z_][A-Za-z0-9_.]*$/, 'a field name, "-" in front to reverse')
+    .optional()
+    .describe('Of a list: a field name, "-" in front reverses.'),
+  search: lineSchema(200).optional().describe('Of a list: free text.'),
+});
+
+type SectionFields = z.output<typeof fieldsSchema>;
+
+/** Rules between fields. Run only if each field is valid, so that one mistake gives one diagnostic. */
+function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): void {
+  if (context.issues.length > 0) return;
+  const add = (path: (string | number)[], message: string, params: object) =>
+    context.addIssue({ code: 'custom', path, message, params });
+  const has = (name: keyof SectionFields) => section[name] !== undefined && section[name] !== false;
+
+  if (has('list') === has('metrics')) {
+    const both = has('list');
+    const next = both ? 'make two sections of it' : 'add one of them';
+    add(both ? ['list'] : [], 'either "metrics" or "list" in a section', { next });
+    return;
+  }
+  const requiredField = has('list') ? 'metrics' : 'list';
+  for (const name of has('list') ? METRIC_FIELDS : LIST_FIELDS) {
+    if (has(name))
+      add([name], `no "${name}" here: it belongs to a section with "${requiredField}"`, { next: 'remove it' });
+  }
+  if (has('list')) return;
+
+  const { metrics = [], dimensions = [], granularity, order = [], chart } = section;
+  for (const [name, ids] of Object.entries({ metrics, dimensions })) {
+    ids.forEach((id, index) => {
+      if (ids.indexOf(id) < index) add([name, index], `each of the ${name} once`, { next: 'remove the second one' });
+    });
+  }
+  const columns = [...metrics, ...dimensions, ...(granularity === undefined ? [] : ['bucket'])];
+  order.forEach(({ by }, index) => {
+    if (columns.includes(by)) return;
+    add(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
+  });
+  if (chart === undefined) return;
+  for (const { path, message, params } of chartIssues(chart, { metrics, dimensions, granularity })) {
+    add(path, message, params);
+  }
+}
+
+/** One table of a report: metrics of a period, current counts, or a list. */
+export const sectionSchema = fieldsSchema.superRefine(crossCheck);

@@ -1,0 +1,62 @@
+import { Liquid } from 'liquidjs';
+import { didYouMean } from '../diagnostics/suggest.ts';
+import { lineSchema } from './primitives.ts';
+
+/** Variables available in every template. */
+const COMMON_VARIABLES = [
+  'period.from',
+  'period.to',
+  'period.label',
+  'period.timezone',
+  'org',
+  'report',
+  'title',
+] as const;
+/** A file of one section. */
+const SECTION_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
+const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
+/** An object store has no folders: the key names each file. */
+const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;
+
+interface TemplateFieldIssue {
+  readonly expected: string;
+  readonly next: string;
+}
+
+/** The error of a LiquidJS template with these variables; undefined if it is valid. */
+function validateTemplate(template: string, variables: readonly string[]): TemplateFieldIssue | undefined {
+  try {
+    const liquid = new Liquid({ strictFilters: true, templates: {}, parseLimit: 10_000 });
+    const unknown = liquid
+      .globalVariableSegmentsSync(liquid.parse(template))
+      .map((segments) => segments.map(String).join('.'))
+      .find((name) => !variables.includes(name));
+    if (unknown === undefined) return undefined;
+    return {
+      expected: `a template of the variables ${variables.join(', ')}`,
+      next: didYouMean(unknown, variables) ?? 'use one of these variables',
+    };
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split(/, line:|\n/)[0] ?? '') : '';
+    return { expected: `a LiquidJS template, e.g. "KPIs {{ period.label }}" (${why})`, next: 'correct the template' };
+  }
+}
+
+const templateSchema = (variables: readonly string[]) =>
+  lineSchema(300).superRefine((template, context) => {
+    const issue = validateTemplate(template, variables);
+    if (issue === undefined) return;
+    context.addIssue({ code: 'custom', message: issue.expected, params: { next: issue.next } });
+  });
+
+/** File name of an output. */
+export const fileNameSchema = templateSchema(COMMON_VARIABLES);
+/** File name of an output with files per section. */
+export const sectionFileNameSchema = templateSchema(SECTION_NAME_VARIABLES);
+/** Subject of an e-mail, path of a delivery. */
+export const deliveryTextSchema = templateSchema(DELIVERY_VARIABLES);
+/** Key of an object. */
+export const objectKeySchema = templateSchema(OBJECT_KEY_VARIABLES);
+
+/** Whether a file name differs between sections. */
+export const usesSection = (template: string): boolean => /\bsection\.(id|title)\b/.test(template);

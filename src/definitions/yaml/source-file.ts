@@ -1,0 +1,219 @@
+import {
+  Composer,
+  Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  Lexer,
+  Parser,
+  type YAMLMap,
+} from 'yaml';
+
+/**
+ * A YAML file with the positions of its values. Plain data, so that threads can exchange it.
+ */
+export interface SourceFile {
+  /** As in diagnostics. */
+  readonly file: string;
+  readonly text: string;
+  /** Offsets at which the lines start. */
+  readonly lines: Uint32Array;
+  /** Absent for a file without a value. */
+  readonly tree?: SourceNode;
+}
+
+/** Position of a value. An alias has the fields and items of its anchor. */
+export interface SourceNode {
+  readonly offset?: number;
+  /** A field without a value (`title:`). */
+  readonly empty?: true;
+  readonly fields?: ReadonlyMap<string, { readonly key?: number; readonly value?: SourceNode }>;
+  readonly items?: readonly (SourceNode | undefined)[];
+}
+
+export interface ParsedYaml {
+  readonly source: SourceFile;
+  /** With syntax errors in `errors` and `warnings`. */
+  readonly document: Document;
+  /** Set if parsing ended early. */
+  readonly stoppedAt?: ParseStop;
+}
+
+/** Keys and indexes from the root to a value, e.g. `['sections', 2, 'metrics', 0]`. */
+export type ValuePath = readonly (string | number)[];
+
+/** Line and column, both from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Nested collections. A definition needs ten; the composer recurses, and some thousands overflow the stack. */
+const MAX_DEPTH = 64;
+
+/** Parses YAML 1.2 with core types only. */
+export function parseYamlDocument(file: string, text: string): ParsedYaml {
+  const { document = new Document(), stop: stoppedAt } = withoutStackTraces(() => composeDocument(text));
+  const tree = sourceTree(document.contents, new Map());
+  const source = { file, text, lines: lineStarts(text), ...(tree === undefined ? {} : { tree }) };
+  return stoppedAt === undefined ? { source, document } : { source, document, stoppedAt };
+}
+
+function composeDocument(text: string): { document?: Document; stop?: ParseStop } {
+  const parser = new Parser();
+  const composer = new Composer({
+    version: '1.2',
+    schema: 'core',
+    stringKeys: true,
+    // Its check is quadratic; ours is in `yaml-diagnostics.ts`.
+    uniqueKeys: false,
+    logLevel: 'silent',
+  });
+  let stop: ParseStop | undefined;
+  function* tokens() {
+    for (const lexeme of new Lexer().lex(text)) {
+      yield* parser.next(lexeme);
+      if (parser.stack.length > MAX_DEPTH) {
+        stop = { offset: parser.offset, why: 'depth' };
+        break;
+      }
+    }
+    yield* parser.end();
+  }
+  let document: Document | undefined;
+  for (const composed of composer.compose(tokens(), true, text.length)) {
+    if (document !== undefined) {
+      stop ??= { offset: composed.range[0], why: 'documents' };
+      break;
+    }
+    document = composed;
+  }
+  return { ...(document === undefined ? {} : { document }), ...(stop === undefined ? {} : { stop }) };
+}
+
+/**
+ * The parser creates an `Error` for every syntax error, possibly for each character; their unused stack traces took six
+ * times as long as the rest.
+ */
+function withoutStackTraces<T>(read: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return read();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** Counted from the text: when the parser recovers from an error, it skips line breaks without reporting them. */
+function lineStarts(text: string): Uint32Array {
+  const starts: number[] = [];
+  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) starts.push(start);
+  return Uint32Array.from(starts);
+}
+
+/** @param anchors targets of aliases further down */
+function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
+  if (!isNode(node)) return undefined;
+  const [offset, end] = node.range ?? [];
+  const position = offset === undefined ? {} : { offset };
+  if (isAlias(node)) {
+    const { fields, items } = anchors.get(node.source) ?? {};
+    return { ...position, ...(fields === undefined ? {} : { fields }), ...(items === undefined ? {} : { items }) };
+  }
+  const tree: SourceNode = {
+    ...position,
+    ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
+    ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
+    ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors)) } : {}),
+  };
+  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, tree);
+  return tree;
+}
+
+function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
+  const fields = new Map<string, { key?: number; value?: SourceNode }>();
+  for (const { key, value } of map.items) {
+    const inner = sourceTree(value, anchors);
+    // Of duplicate fields, which are an error, the first one counts.
+    if (!isScalar(key) || fields.has(String(key.value))) continue;
+    const start = key.range?.[0];
+    fields.set(String(key.value), {
+      ...(start === undefined ? {} : { key: start }),
+      ...(inner === undefined ? {} : { value: inner }),
+    });
+  }
+  return fields;
+}
+
+/** Parsing ended at this offset: nested too deeply, or at a second document. */
+export interface ParseStop {
+  readonly offset: number;
+  readonly why: 'depth' | 'documents';
+}
+
+/** The position of an offset of the text; never past its end. */
+export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, offset: number): Position {
+  const at = Math.min(Math.max(offset, 0), text.length);
+  let [low, high] = [0, lines.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((lines[middle] ?? 0) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: at - (lines[low] ?? 0) + 1 };
+}
+
+/**
+ * Position of the value at `path`. A missing field has the start of its parent. An alias has the position of its use; the
+ * values in it have their own positions.
+ * @param at `key`: position of the field's name, for unknown fields
+ */
+export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' = 'value'): Position {
+  let node = source.tree;
+  let offset = node?.offset ?? 0;
+  for (const [index, step] of path.entries()) {
+    const field = node?.fields?.get(String(step));
+    if (at === 'key' && index === path.length - 1) return positionOf(source, field?.key ?? offset);
+    const child: SourceNode | undefined = field === undefined ? node?.items?.[Number(step)] : field.value;
+    // A field without a value has the position of its name.
+    const start = (child?.empty ? undefined : child?.offset) ?? field?.key;
+    if (start === undefined) break;
+    offset = start;
+    node = child;
+  }
+  return positionOf(source, offset);
+}
+
+export interface VisitedNode {
+  readonly node: unknown;
+  readonly path: ValuePath;
+  /** Set for a field's name. */
+  readonly isKey: boolean;
+  /** The enclosing collections. */
+  readonly ancestors: readonly unknown[];
+}
+
+/** All nodes in the order of the text, field names before values. Aliases are not followed. */
+export function* walkNodes(
+  node: unknown,
+  path: ValuePath = [],
+  ancestors: readonly unknown[] = [],
+): Generator<VisitedNode> {
+  yield { node, path, isKey: false, ancestors };
+  if (!isCollection(node)) return;
+  const inner = [...ancestors, node];
+  for (const [index, item] of node.items.entries()) {
+    if (!isPair(item)) {
+      yield* walkNodes(item, [...path, index], inner);
+    } else {
+      const key = isScalar(item.key) ? String(item.key.value) : '';
+      yield { node: item.key, path: [...path, key], isKey: true, ancestors: inner };
+      yield* walkNodes(item.value, [...path, key], inner);
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
+import type { Diagnostic, DiagnosticText } from '../diagnostics/diagnostic.ts';
+import { isSecretField, looksLikeSecret } from './secret-detection.ts';
+import { type ParsedYaml, positionOf, type SourceFile, type ValuePath, walkNodes } from './source-file.ts';
+
+/** Later ones usually follow from the first. */
+const MAX_SYNTAX_DIAGNOSTICS = 10;
+
+/** Aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
+export const MAX_ALIASES = 100;
+
+/**
+ * Total number of values that aliases expand to: a hundred times the longest list of a filter. The thread's deadline limits
+ * the time for reading them.
+ */
+export const MAX_ALIASED_VALUES = 100_000;
+
+/** Hints by code of a syntax error. The parser's messages are not used: they quote the text, which may contain a secret. */
+const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: string]>> = {
+  BAD_ALIAS: ['the name of an anchor after "*"', 'quote the text if the "*" belongs to it'],
+  BAD_DIRECTIVE: ['no directive (a line that starts with "%")', 'remove the line'],
+  BAD_DQ_ESCAPE: ['an escape that YAML knows after "\\"', "write \\\\ for a backslash, or use '…' quotes"],
+  BAD_INDENT: ['lines that belong together indented alike, and brackets closed', 'align the line with its neighbours'],
+  BAD_PROP_ORDER: ['anchors and tags before the value', 'move or remove the anchor or tag'],
+  BAD_SCALAR_START: ['a text in quotes', 'quote the text: this character cannot start one in YAML'],
+  BLOCK_AS_IMPLICIT_KEY: ['one "name: value" a line', 'quote the text if it contains ": "'],
+  BLOCK_IN_FLOW: ['no indented list or mapping inside brackets', 'write it in brackets too, or take it out'],
+  KEY_OVER_1024_CHARS: ['a field name of at most 1024 characters', 'shorten the name'],
+  MISSING_CHAR: ['a closing quote or bracket, or a space between parts', 'close what was opened before this place'],
+  MULTILINE_IMPLICIT_KEY: ['a field name on one line', 'write "name: value" on one line'],
+  MULTIPLE_ANCHORS: ['one anchor at most', 'remove one'],
+  MULTIPLE_TAGS: ['no tags (a word that starts with "!")', 'quote the text if the "!" belongs to it'],
+  NON_STRING_KEY: ['a text as the field name', 'write a plain name before the ":"'],
+  TAB_AS_INDENT: ['spaces as indentation', 'replace the tab by spaces'],
+  TAG_RESOLVE_FAILED: ['no tags (a word that starts with "!")', 'quote the text if the "!" belongs to it'],
+  UNEXPECTED_TOKEN: ['the end of the value or a new line', 'quote the text, or move the rest to its own line'],
+};
+const DEFAULT_SYNTAX_HINT = ['YAML 1.2', 'correct the YAML at this place'] as const;
+
+const offsetDiagnostic = (source: SourceFile, offset: number, text: DiagnosticText): Diagnostic => ({
+  file: source.file,
+  ...positionOf(source, offset),
+  ...text,
+});
+
+function syntaxDiagnostic(source: SourceFile, error: YAMLError): Diagnostic {
+  const [expected, next] = SYNTAX_HINTS[error.code] ?? DEFAULT_SYNTAX_HINT;
+  return offsetDiagnostic(source, error.pos[0], {
+    message: 'this is not YAML',
+    expected,
+    got: `a YAML error (${error.code})`,
+    next,
+  });
+}
+
+const STOP_HINTS = {
+  depth: {
+    expected: 'at most 64 levels of lists and mappings',
+    got: 'a deeper one',
+    next: 'flatten the file; a definition needs about ten levels',
+  },
+  documents: {
+    expected: 'one YAML document a file',
+    got: 'a second one after "---"',
+    next: 'move it to a file of its own',
+  },
+} as const;
+
+/** Syntax errors. If there are any, the values are unreliable and not checked. */
+export function syntaxDiagnostics({ source, document, stoppedAt }: ParsedYaml): Diagnostic[] {
+  if (stoppedAt !== undefined) return [offsetDiagnostic(source, stoppedAt.offset, STOP_HINTS[stoppedAt.why])];
+  const { errors, warnings } = document;
+  return [...errors, ...warnings].slice(0, MAX_SYNTAX_DIAGNOSTICS).map((error) => syntaxDiagnostic(source, error));
+}
+
+/** Errors of the document's structure, and the paths of literal secrets. */
+export interface StructureCheck {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly secretPaths: readonly ValuePath[];
+  /** Each alias refers to an anchor before it, and none is circular. */
+  readonly aliasesResolve: boolean;
+}
+
+const SECRET_HINT =
+  'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
+
+/** Duplicate fields, invalid aliases, and secrets: what a schema cannot check or must not print. */
+export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' | 'document'>): StructureCheck {
+  const diagnostics: Diagnostic[] = [];
+  const secretPaths: ValuePath[] = [];
+  const anchors = new Map<string, unknown>();
+  const names = new Map<unknown, Set<string>>();
+  const aliased = aliasedValueCounter();
+  let aliases = 0;
+  let values = 0;
+  let aliasesResolve = true;
+  for (const { node, path, isKey, ancestors } of walkNodes(document.contents)) {
+    if (!isNode(node)) continue;
+    const offset = node.range?.[0] ?? 0;
+    const report = (text: DiagnosticText) => diagnostics.push(offsetDiagnostic(source, offset, text));
+    if (isKey) {
+      const name = String(path.at(-1));
+      const map = ancestors.at(-1);
+      const seen = names.get(map) ?? new Set();
+      names.set(map, seen);
+      if (seen.has(name)) {
+        report({ expected: 'each field once', got: `${quoted(name)} again`, next: 'remove one of the two' });
+      }
+      seen.add(name);
+    }
+    if (isAlias(node)) {
+      aliases += 1;
+      const target = anchors.get(node.source);
+      const isCircular = ancestors.includes(target);
+      if (target === undefined || isCircular) {
+        aliasesResolve = false;
+        report({
+          expected: isCircular ? 'an alias that does not contain itself' : 'an alias of an anchor further up',
+          got: isCircular ? 'a loop' : 'an alias of nothing',
+          next: 'write the value out, or quote the text if the "*" belongs to it',
+        });
+      } else if (aliases === MAX_ALIASES + 1) {
+        aliasesResolve = false;
+        report({ expected: `at most ${MAX_ALIASES} aliases`, got: 'more', next: 'write the values out' });
+      } else if (aliasesResolve) {
+        values += aliased(node, target);
+        if (values > MAX_ALIASED_VALUES) {
+          aliasesResolve = false;
+          report({
+            expected: `aliases that come to at most ${MAX_ALIASED_VALUES} values`,
+            got: 'more',
+            next: 'make the lists shorter, or split the report',
+          });
+        }
+      }
+      continue;
+    }
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (!isScalar(node) || node.value === null || node.value === '') continue;
+    const field = isKey ? undefined : fieldOf(path);
+    if ((field !== undefined && isSecretField(field)) || looksLikeSecret(String(node.value))) {
+      secretPaths.push(path);
+      report({
+        message: 'a secret is never written into a file',
+        expected: 'a reference, { env: NAME } or { file: PATH }',
+        got: 'a value that is or looks like a secret (not shown)',
+        next: SECRET_HINT,
+      });
+    }
+  }
+  return { diagnostics, secretPaths, aliasesResolve };
+}
+
+/** Counts the values that an alias stands for; those of aliases in it were counted when it was met. */
+function aliasedValueCounter(): (alias: unknown, target: unknown) => number {
+  const counted = new Map<unknown, number>();
+  const count = (node: unknown): number => {
+    const known = counted.get(node);
+    if (known !== undefined) return known;
+    if (isPair(node)) return count(node.value);
+    return isCollection(node) ? node.items.reduce<number>((sum, item) => sum + count(item), 1) : 1;
+  };
+  return (alias, target) => {
+    const values = count(target);
+    counted.set(target, values);
+    counted.set(alias, values);
+    return values;
+  };
+}
+
+/** The field a value belongs to, for a value in a list too. */
+const fieldOf = (path: ValuePath): string | undefined =>
+  path.findLast((step): step is string => typeof step === 'string');
+const quoted = (name: string) => (looksLikeSecret(name) ? 'a name (not shown)' : JSON.stringify(name.slice(0, 60)));

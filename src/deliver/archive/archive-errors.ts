@@ -1,0 +1,68 @@
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { findDiskFailure, isErrno } from '../../base/errno.ts';
+import { DocketError } from '../../base/error.ts';
+import { describeDiskFailure } from '../../base/files/disk-error.ts';
+
+/** An `archive.corrupt` error. @param problem e.g. `mail.html has changed` */
+export const archiveCorrupt = (
+  location: string,
+  problem: string,
+  detail: { expected?: string; got?: string; cause?: unknown } = {},
+) =>
+  new DocketError('archive.corrupt', `The archived run in ${location} differs from what was published: ${problem}.`, {
+    ...detail,
+    where: location,
+    next: 'Nothing of it is sent. Restore it from a backup, or remove it and run the report again.',
+  });
+
+/**
+ * Handler for a file that cannot be read. Throws `archive.unreachable` for a disk failure or when all of `folder` is gone,
+ * as when the archive is unmounted during a delivery; otherwise `archive.corrupt`.
+ * @param location the folder's name in the error
+ */
+export const throwMissingFile =
+  (folder: string, name: string, location = folder) =>
+  async (cause: unknown): Promise<never> => {
+    const failure = findDiskFailure(cause);
+    const isFolderGone = failure === undefined && isAbsent(cause) && (await stat(folder).then(() => false, isAbsent));
+    if (failure === undefined && !isFolderGone) throw archiveCorrupt(location, `${name} is missing`, { cause });
+    const why = failure?.description ?? 'the folder of the run does not exist';
+    throw new DocketError('archive.unreachable', `${name} of an archived run cannot be read: ${why}.`, {
+      where: location,
+      got: failure?.code ?? 'ENOENT',
+      next:
+        failure === undefined
+          ? 'Check that the archive is mounted.'
+          : 'Check the disk of the archive and the limit of open files.',
+      cause,
+    });
+  };
+
+/** Whether the file or folder does not exist. */
+export const isAbsent = (error: unknown): boolean => isErrno(error, 'ENOENT', 'ENOTDIR');
+
+/** Turns errors of the file system into `archive.unwritable`; other errors pass. */
+export async function withWriteErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof DocketError || !(cause instanceof Error && 'code' in cause)) throw cause;
+    const failure = findDiskFailure(cause);
+    throw new DocketError(
+      'archive.unwritable',
+      `The archive cannot be written: ${failure?.description ?? cause.message}.`,
+      {
+        where: dirname(folder),
+        ...(failure === undefined ? {} : { got: await describeDiskFailure(failure.code, dirname(folder)) }),
+        next: 'Check the folder, its permissions and the free space of its disk.',
+        cause,
+      },
+    );
+  }
+}
+
+const CORRUPT_PREFIX = /^The archived run in .* differs from what was published: /;
+
+/** The problem alone, without the sentence that `archiveCorrupt` puts around it. */
+export const problemOf = (message: string): string => message.replace(CORRUPT_PREFIX, '').replace(/\.$/, '');

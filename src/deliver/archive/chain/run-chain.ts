@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import type { Clock } from '../../../base/clock.ts';
+import { sha256 } from '../../../base/sha256.ts';
+import { archiveCorrupt } from '../archive-errors.ts';
+import { readManifest, readMetadataFile, sha256OfRunFile } from '../run-metadata.ts';
+import {
+  type ArchiveStorage,
+  isMetadataFile,
+  isMutable,
+  type RunFiles,
+  type RunRef,
+} from '../storage/archive-storage.ts';
+import { openChain } from './chain.ts';
+import { chainIndex } from './chain-index.ts';
+import type { ChainEntry, ChainFile } from './signed-document.ts';
+import type { SigningKey } from './signing-key.ts';
+
+/** A file of a run with the sequence of its entry in the chain. A shortcut that proves nothing by itself. */
+export const CHAIN_POINTER = 'chain.json';
+const pointerSchema = z.looseObject({ sequence: z.int().positive() });
+
+/** Does not parse the manifest: the chain signs its bytes. */
+const manifestSha256 = async (files: RunFiles): Promise<string> => {
+  const found = await sha256OfRunFile(files, 'manifest.json');
+  if (found === undefined) throw archiveCorrupt(files.location, 'manifest.json is missing');
+  return found;
+};
+
+const isEntryOf = (entry: ChainEntry, { id, report }: RunRef): boolean => entry.run === id && entry.report === report;
+
+/** Records the runs of an archive in the signed chain of their organization. */
+export function runChain(
+  storage: Pick<ArchiveStorage, 'metadata' | 'location' | 'runFiles'>,
+  readKey: () => Promise<SigningKey>,
+  clock: Clock,
+) {
+  const chain = openChain(storage, readKey, clock);
+  const index = chainIndex(storage);
+  const deferred = new Map<string, readonly ChainFile[]>();
+  const runFields = ({ id, report }: RunRef) => ({ run: id, report });
+
+  const recordManifest = async (run: RunRef, late: boolean): Promise<void> => {
+    const runFiles = storage.runFiles(run);
+    const files = [{ name: 'manifest.json', sha256: await manifestSha256(runFiles) }];
+    const sequence = await chain.append(run.org, {
+      kind: 'sealed',
+      ...runFields(run),
+      files,
+      ...(late ? { late } : {}),
+    });
+    await runFiles.put(CHAIN_POINTER, `${JSON.stringify({ sequence })}\n`);
+  };
+
+  /** Falls back to the index where the pointer is missing or wrong: deleting the pointer must not hide a changed manifest. */
+  const manifestEntry = async (run: RunRef, files: RunFiles): Promise<ChainEntry | undefined> => {
+    const pointer = await readMetadataFile(files, CHAIN_POINTER, pointerSchema).catch(() => undefined);
+    const pointed = pointer === undefined ? undefined : await chain.entry(run.org, pointer.sequence);
+    if (pointed?.kind === 'sealed' && isEntryOf(pointed, run)) return pointed;
+    const { published } = await index.find(run, 1);
+    for await (const entry of chain.entries(run.org, published)) {
+      if (entry.kind === 'sealed' && isEntryOf(entry, run)) return entry;
+    }
+    return undefined;
+  };
+  const verify = async (run: RunRef): Promise<ChainEntry | undefined> => {
+    const files = storage.runFiles(run);
+    const entry = await manifestEntry(run, files);
+    if (entry === undefined) return undefined;
+    const [expected, got] = [entry.files[0]?.sha256, await manifestSha256(files)];
+    if (expected === got) return entry;
+    throw archiveCorrupt(files.location, 'manifest.json has changed', {
+      expected: `SHA-256 ${expected}, as in entry ${entry.sequence} of the chain`,
+      got,
+    });
+  };
+
+  /** All hashes that were ever recorded for a run's files, by file name. */
+  const recordedHashes = async (run: RunRef, from: number): Promise<ReadonlyMap<string, ReadonlySet<string>>> => {
+    const recorded = new Map<string, Set<string>>();
+    const { all } = await index.find(run, from);
+    for await (const each of chain.entries(run.org, all)) {
+      if (!isEntryOf(each, run)) continue;
+      for (const { name, sha256 } of each.files) {
+        recorded.set(name, (recorded.get(name) ?? new Set()).add(sha256));
+      }
+    }
+    return recorded;
+  };
+  /** Whether the last entry of retention for the run says that it could not be deleted. */
+  const isDeletionBlocked = async (run: RunRef): Promise<boolean> => {
+    const first = await manifestEntry(run, storage.runFiles(run)).catch(() => undefined);
+    const { all } = await index.find(run, first?.sequence ?? 1);
+    for await (const entry of chain.entries(run.org, [...all].reverse())) {
+      if (isEntryOf(entry, run) && (entry.kind === 'removed' || entry.kind === 'kept')) return entry.kind === 'kept';
+    }
+    return false;
+  };
+
+  return {
+    ready: chain.ready,
+    /** Records a run that was just published. */
+    recordPublished: (run: RunRef) => recordManifest(run, false),
+    /** Compares a run's manifest with its entry; false without an entry. Throws `archive.corrupt` when they differ. */
+    verifyManifest: async (run: RunRef): Promise<boolean> => (await verify(run)) !== undefined,
+    /** Records files of a run that a dead process wrote and did not record. @returns their number */
+    recordMissing: async (run: RunRef): Promise<number> => {
+      const runFiles = storage.runFiles(run);
+      const entry = await verify(run);
+      if (entry === undefined) {
+        const manifest = await readManifest(runFiles);
+        const first = await chain.entry(run.org, 1);
+        // Runs older than the chain stay unsigned.
+        if (manifest === undefined || first === undefined || manifest.made_at < first.at) return 0;
+        await recordManifest(run, true);
+      }
+      const recorded = await recordedHashes(run, entry?.sequence ?? 1);
+      const files: ChainFile[] = [];
+      for (const name of await runFiles.list()) {
+        const known = recorded.get(name);
+        if (!isMetadataFile(name) || name === CHAIN_POINTER || (known !== undefined && !isMutable(name))) continue;
+        const found = await sha256OfRunFile(runFiles, name);
+        // An earlier version of an overwritten file is not recorded again: it may have been restored to hide a change.
+        if (found !== undefined && !known?.has(found)) files.push({ name, sha256: found });
+      }
+      if (files.length > 0) await chain.append(run.org, { kind: 'papers', ...runFields(run), files, late: true });
+      return files.length + (entry === undefined ? 1 : 0);
+    },
+    /** Records files of a run together with the next call of `record`. */
+    defer: (run: RunRef, files: readonly ChainFile[]): void => {
+      deferred.set(run.id, [...(deferred.get(run.id) ?? []), ...files]);
+    },
+    /** Records files of a run that were just written, and the deferred ones. */
+    record: async (run: RunRef, written: readonly ChainFile[]): Promise<void> => {
+      const files = [...(deferred.get(run.id) ?? []), ...written];
+      deferred.delete(run.id);
+      try {
+        await chain.append(run.org, { kind: 'papers', ...runFields(run), files });
+      } catch (error) {
+        deferred.set(run.id, [...files, ...(deferred.get(run.id) ?? [])]);
+        throw error;
+      }
+    },
+    isDeletionBlocked,
+    /** Records that retention deletes the run, or could not. */
+    recordRemoval: async (run: RunRef, kind: 'removed' | 'kept', why: string): Promise<void> => {
+      await chain.append(run.org, { kind, ...runFields(run), files: [], why });
+    },
+    checkpoint: chain.checkpoint,
+  };
+}
+export type RunChain = ReturnType<typeof runChain>;
+
+export const toChainFile = (name: string, bytes: string | Uint8Array): ChainFile => ({ name, sha256: sha256(bytes) });

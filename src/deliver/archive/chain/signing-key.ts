@@ -1,0 +1,84 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { DocketError } from '../../../base/error.ts';
+import type { Secret } from '../../../base/secrets/secret.ts';
+import { sha256 } from '../../../base/sha256.ts';
+
+/** Public keys by their ids. */
+export type PublicKeys = ReadonlyMap<string, KeyObject>;
+
+/** The private key that signs the archive's chain. */
+export interface SigningKey {
+  readonly id: string;
+  readonly publicPem: string;
+  /** Its own public key and those of earlier keys. */
+  readonly trusted: PublicKeys;
+  /** Base64. */
+  sign(text: string): string;
+}
+
+const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
+
+/** 16 hex digits of the SHA-256 of the key's DER form. */
+const keyId = (key: KeyObject): string => sha256(key.export({ type: 'spki', format: 'der' })).slice(0, 16);
+
+const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
+
+const invalid = (where: string, expected: string): DocketError =>
+  new DocketError('config.invalid', 'The key that signs the archive cannot be used.', {
+    where,
+    expected,
+    got: 'something else (not shown)',
+    next: 'Make one with `docket init --signing-key FILE`, or correct the reference.',
+  });
+
+function readBlocks(text: string, where: string, expected: string): { isPrivate: boolean; key: KeyObject }[] {
+  const blocks = [...text.matchAll(PEM_BLOCK)].map(([pem, label = '']) => {
+    const isPrivate = label.includes('PRIVATE');
+    try {
+      return { isPrivate, key: isPrivate ? createPrivateKey(pem) : createPublicKey(pem) };
+    } catch {
+      throw invalid(where, expected);
+    }
+  });
+  if (blocks.length === 0 || blocks.some(({ key }) => key.asymmetricKeyType !== 'ed25519')) {
+    throw invalid(where, expected);
+  }
+  return blocks;
+}
+
+const byId = (keys: readonly KeyObject[]): PublicKeys => new Map(keys.map((key) => [keyId(key), key] as const));
+
+/** Public keys in PEM form, concatenated. Throws `config.invalid`. */
+export const parsePublicKeys = (text: string, where: string): PublicKeys =>
+  byId(
+    readBlocks(text, where, 'Ed25519 public keys in PEM form').map(({ isPrivate, key }) =>
+      isPrivate ? createPublicKey(key) : key,
+    ),
+  );
+
+/**
+ * An Ed25519 private key in PEM form, followed by the public keys of earlier keys, whose signatures stay trusted. Throws
+ * `config.invalid` without the text.
+ */
+export function parseSigningKey(pem: Secret, where: string): SigningKey {
+  const expected = 'one Ed25519 private key in PEM form, then the public keys of earlier keys';
+  const blocks = readBlocks(pem.reveal(), where, expected);
+  const [privateBlock, ...others] = blocks.filter(({ isPrivate }) => isPrivate);
+  if (privateBlock === undefined || others.length > 0) throw invalid(where, expected);
+  const publicKey = createPublicKey(privateBlock.key);
+  const earlier = blocks.filter(({ isPrivate }) => !isPrivate).map(({ key }) => key);
+  return {
+    id: keyId(publicKey),
+    publicPem: pemOf(publicKey),
+    trusted: byId([publicKey, ...earlier]),
+    sign: (text) => sign(null, Buffer.from(text), privateBlock.key).toString('base64'),
+  };
+}
+
+/** The file of a new key and its public part. @param previous its public keys are appended */
+export function generateSigningKey(previous?: SigningKey): { readonly pem: string; readonly publicPem: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const earlier = [...(previous?.trusted.values() ?? [])].map(pemOf).join('');
+  const publicPem = `${pemOf(publicKey)}${earlier}`;
+  return { pem: `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${earlier}`, publicPem };
+}

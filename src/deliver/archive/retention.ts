@@ -1,0 +1,172 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { deleteExpiredLedgers } from '../ledger/file-ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { recoverRows } from '../ledger/ledger-recovery.ts';
+import { readArchivedStates, readReceipts } from './attempt-log.ts';
+import type { RunChain } from './chain/run-chain.ts';
+import { readManifest } from './run-metadata.ts';
+import { ABANDONED_AFTER_MS } from './staging.ts';
+import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
+
+/** Epoch ms of the last run of retention. In the archive itself: all processes that share it run retention once a day. */
+export const LAST_SWEEP_FILE = '.swept';
+
+export interface RetentionPorts {
+  readonly storage: ArchiveStorage;
+  /** Records each removal first; absent where no signing key is configured. */
+  readonly signing?: Pick<RunChain, 'recordMissing' | 'isDeletionBlocked' | 'recordRemoval' | 'checkpoint'> | undefined;
+  /** Retention of an organization in days; undefined: no limit. */
+  readonly daysOf: (org: string) => number | undefined;
+  readonly ledger: Ledger;
+  /** Whether a run has not ended or waits for a decision. */
+  readonly isOpen: (run: string) => Promise<boolean>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Stops retention between two runs. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Deletes runs that are older than the retention of their organization, at most once a day. Keeps a run that has not ended
+ * or has an `unknown` delivery: the decision needs its files. Restores such a delivery to a ledger that has lost it. Safe to
+ * interrupt and to run twice at once.
+ * @returns the number of deleted runs; undefined when retention has already run today
+ */
+export async function applyRetention(ports: RetentionPorts): Promise<number | undefined> {
+  const { storage, signing, clock, log, signal } = ports;
+  const last = Number((await storage.metadata.get(LAST_SWEEP_FILE)) ?? 0);
+  const now = clock.now();
+  // A time in the future comes from a wrong clock: run again.
+  if (last <= now && now - last < DAY_MS) return undefined;
+  let removed = 0;
+  for await (const run of storage.listRuns()) {
+    if (signal.aborted) return removed;
+    const fields = { run: run.id, org: run.org, report: run.report };
+    try {
+      if (run.unpublishedAt !== undefined) {
+        if (now - run.unpublishedAt > ABANDONED_AFTER_MS && !(await ports.isOpen(run.id))) await storage.delete(run);
+        continue;
+      }
+      await completeRecent(run, ports, now);
+      const days = ports.daysOf(run.org);
+      // Skips reading the manifest of a recent run where the listing shows its age.
+      const isRecent = days !== undefined && run.publishedAt !== undefined && now - run.publishedAt <= days * DAY_MS;
+      const madeAt = days === undefined || isRecent ? undefined : await creationTime(run);
+      if (days === undefined || madeAt === undefined || now - madeAt <= days * DAY_MS) continue;
+      if (await needsDecision(run, ports)) {
+        log.warn('Expired run kept in the archive: it waits for a decision', fields);
+        continue;
+      }
+      const why = `made ${iso(madeAt)}, kept for ${days} days`;
+      const result = await deleteUnlocked(run, why, ports);
+      if ('lock' in result) {
+        log.warn('Expired run kept in the archive: the store refuses to delete it', { ...fields, why: result.lock });
+      }
+      if (!('removed' in result) || !result.removed) continue;
+      removed += 1;
+      log.info('Archived run deleted', { ...fields, why });
+    } catch (thrown) {
+      log.error('Archived run could not be deleted', { ...fields, error: toDocketError(thrown).toJSON() });
+    }
+  }
+  const retainedSince = (org: string): number | undefined => {
+    const days = ports.daysOf(org);
+    return days === undefined ? undefined : now - days * DAY_MS;
+  };
+  await deleteExpiredLedgers(storage, retainedSince, (path, thrown) => {
+    log.error('Expired ledger could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
+  });
+  for (const org of signing === undefined ? [] : await storage.listOrgs()) await signCheckpoint(org, ports);
+  await storage.metadata.put(LAST_SWEEP_FILE, String(now));
+  return removed;
+}
+
+/** Age of runs that are checked for files which a dead process did not record in the chain. */
+const COMPLETION_WINDOW_MS = 3 * DAY_MS;
+
+async function completeRecent(run: StoredRun, { signing, log }: RetentionPorts, now: number): Promise<void> {
+  if (signing === undefined) return;
+  const fields = { run: run.id, org: run.org, report: run.report };
+  try {
+    const at = run.publishedAt ?? (await creationTime(run));
+    if (at === undefined || now - at > COMPLETION_WINDOW_MS) return;
+    const count = await signing.recordMissing(run);
+    if (count > 0) log.warn('Files of a run were signed later than they were written', { ...fields, count });
+  } catch (thrown) {
+    log.error('Run could not be compared with the chain of the archive', {
+      ...fields,
+      error: toDocketError(thrown).toJSON(),
+    });
+  }
+}
+
+/**
+ * Deletes a run, and records the removal in the chain while the run is still listed: verification reports a missing run
+ * without such an entry.
+ * @returns whether this process deleted it, or why the store refuses
+ */
+async function deleteUnlocked(
+  run: StoredRun,
+  why: string,
+  { storage, signing, clock }: RetentionPorts,
+): Promise<{ readonly removed: boolean } | { readonly lock: string }> {
+  const lock = await storage.lockReason?.(run, clock.now());
+  if (lock !== undefined) return { lock };
+  let recorded = false;
+  const recordRemoval = async (): Promise<void> => {
+    await signing?.recordRemoval(run, 'removed', why);
+    recorded = true;
+  };
+  // After an earlier refusal the store may refuse every day: record the removal only once a file is deleted.
+  const wasBlocked = storage.lockReason !== undefined && (await signing?.isDeletionBlocked(run)) === true;
+  if (!wasBlocked) await recordRemoval();
+  try {
+    return { removed: await storage.delete(run, wasBlocked ? recordRemoval : undefined) };
+  } catch (thrown) {
+    if (!(thrown instanceof DocketError && thrown.code === 'archive.locked')) throw thrown;
+    if (recorded) await signing?.recordRemoval(run, 'kept', thrown.message);
+    return { lock: thrown.message };
+  }
+}
+
+/** Logs the checkpoint: a copy outside the archive proves that the end of the chain was not cut off. */
+async function signCheckpoint(org: string, { signing, log }: RetentionPorts): Promise<void> {
+  try {
+    const signed = await signing?.checkpoint(org);
+    if (signed === undefined) return;
+    const { sequence: count, head: state } = signed.body;
+    const event = 'archive.checkpoint';
+    log.info('Checkpoint of the archive signed', { org, event, count, state, why: signed.text.trim() });
+  } catch (thrown) {
+    log.error('Checkpoint of the archive could not be signed', { org, error: toDocketError(thrown).toJSON() });
+  }
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** Epoch ms; undefined for a folder without a manifest, which retention leaves alone. */
+async function creationTime({ files }: StoredRun): Promise<number | undefined> {
+  const manifest = await readManifest(files);
+  const at = manifest === undefined ? Number.NaN : Date.parse(manifest.made_at);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+async function needsDecision({ id, files }: StoredRun, { ledger, isOpen, clock }: RetentionPorts): Promise<boolean> {
+  if (await isOpen(id)) return true;
+  const rows = await ledger.list(id);
+  const known = new Map(rows.map(({ id: delivery, state }) => [delivery, state]));
+  if (rows.some(({ state }) => state === 'unknown' || state === 'sending')) return true;
+  // The archive may know an open delivery that the ledger has lost.
+  const archivedStates = await readArchivedStates(files);
+  const lost = [...archivedStates].some(
+    ([delivery, { state }]) => (state === 'unknown' || state === 'sending') && !known.has(delivery),
+  );
+  const manifest = lost ? await readManifest(files) : undefined;
+  if (manifest !== undefined) {
+    await recoverRows({ manifest, archivedStates, receipts: await readReceipts(files) }, ledger, clock);
+  }
+  return lost;
+}

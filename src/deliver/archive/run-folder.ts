@@ -1,0 +1,114 @@
+import { createReadStream } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { isErrno } from '../../base/errno.ts';
+import { syncPath, writeSynced } from '../../base/files/durable-file.ts';
+import { sha256, sha256OfStream } from '../../base/sha256.ts';
+import { type Artifact, artifactKind, type InlineImage, type MailBody } from '../../render/artifact.ts';
+import type { PublishedRun } from './archive.ts';
+import { archiveCorrupt, throwMissingFile } from './archive-errors.ts';
+import type { Manifest } from './manifest.ts';
+import { requireArtifactName, requirePictureName } from './path-names.ts';
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    // The renderer may have written to another file system; the staged folder needs its own copy of the bytes.
+    if (!isErrno(error, 'EXDEV')) throw error;
+    await copyFile(from, to);
+  }
+}
+
+/**
+ * Brings a staged folder into its final form and syncs it: `<files>/<artifact>`, `mail.html`, `mail.txt`, the mail's
+ * pictures and `manifest.json`. Removes everything else, such as temporary files of a renderer.
+ * @param files folder of the artifacts inside the run's folder: `files`, or `.`
+ * @returns the names at the top of the folder, and the manifest as it was written
+ */
+export async function assembleRunFolder(
+  staged: string,
+  files: string,
+  manifest: Manifest,
+  artifacts: readonly Artifact[],
+  mail: MailBody,
+): Promise<{ readonly names: readonly string[]; readonly manifest: Manifest }> {
+  await mkdir(join(staged, files), { recursive: true });
+  for (const artifact of artifacts) {
+    const path = join(staged, files, requireArtifactName(artifact.name));
+    if (resolve(artifact.path) !== resolve(path)) await move(artifact.path, path);
+    await syncPath(path);
+  }
+  const complete: Manifest = {
+    ...manifest,
+    mail: {
+      html_sha256: sha256(mail.html),
+      text_sha256: sha256(mail.text),
+      pictures: mail.pictures.map(({ name, cid, bytes }) => ({ name, cid, sha256: sha256(bytes) })),
+    },
+  };
+  const contents = new Map<string, string | Uint8Array>([
+    ...mail.pictures.map(({ name, bytes }) => [requirePictureName(name), bytes] as const),
+    ['mail.html', mail.html],
+    ['mail.txt', mail.text],
+    ['manifest.json', `${JSON.stringify(complete, null, 2)}\n`],
+  ]);
+  const artifactNames = files === '.' ? artifacts.map((artifact) => artifact.name) : [files];
+  for (const name of await readdir(staged)) {
+    if (!artifactNames.includes(name)) await rm(join(staged, name), { recursive: true, force: true });
+  }
+  for (const [name, content] of contents) await writeSynced(join(staged, name), content);
+  await syncPath(join(staged, files));
+  await syncPath(staged);
+  return { names: [...artifactNames, ...contents.keys()], manifest: complete };
+}
+
+/**
+ * Reads a run's folder and compares every file with the manifest. Throws `archive.corrupt`, `archive.unreachable`.
+ * @param location the run's name in errors: the folder itself, or the origin of the copy
+ */
+export async function readPublishedRun(
+  folder: string,
+  files: string,
+  manifest: Manifest,
+  location: string,
+): Promise<PublishedRun> {
+  const artifacts: Artifact[] = [];
+  for (const file of manifest.files) {
+    const path = join(folder, files, requireArtifactName(file.name));
+    const throwMissing = throwMissingFile(folder, file.name, location);
+    const { size } = await stat(path).catch(throwMissing);
+    const actual = await sha256OfStream(createReadStream(path)).catch(throwMissing);
+    if (actual !== file.sha256) {
+      throw archiveCorrupt(location, `${file.name} has changed`, {
+        expected: `SHA-256 ${file.sha256}`,
+        got: `${actual} (${size} bytes instead of ${file.bytes})`,
+      });
+    }
+    const { name, format, bytes, sha256 } = file;
+    artifacts.push(Object.freeze({ name, format, ...artifactKind(file), path, bytes, sha256 }));
+  }
+  const mail = await readMail(folder, manifest, location);
+  if (manifest.mail !== undefined) {
+    if (sha256(mail.html) !== manifest.mail.html_sha256) throw archiveCorrupt(location, 'mail.html has changed');
+    if (sha256(mail.text) !== manifest.mail.text_sha256) throw archiveCorrupt(location, 'mail.txt has changed');
+  }
+  return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
+}
+
+async function readMail(folder: string, manifest: Manifest, location: string): Promise<MailBody> {
+  const [html, text, pictures] = await Promise.all([
+    readFile(join(folder, 'mail.html'), 'utf8').catch(throwMissingFile(folder, 'the e-mail', location)),
+    readFile(join(folder, 'mail.txt'), 'utf8').catch(throwMissingFile(folder, 'the e-mail', location)),
+    Promise.all(
+      (manifest.mail?.pictures ?? []).map(async ({ name, cid, sha256: expected }): Promise<InlineImage> => {
+        const bytes = await readFile(join(folder, requirePictureName(name))).catch(
+          throwMissingFile(folder, name, location),
+        );
+        if (sha256(bytes) !== expected) throw archiveCorrupt(location, `${name} has changed`);
+        return { name, cid, bytes };
+      }),
+    ),
+  ]);
+  return Object.freeze({ html, text, pictures });
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DocketError } from '../../base/error.ts';
+import { createFolder } from '../../base/files/durable-file.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { withWriteErrors } from './archive-errors.ts';
+import { requirePathName } from './path-names.ts';
+
+/** A staged folder of this age belongs to a process that has died. */
+export const ABANDONED_AFTER_MS = DAY_MS;
+
+/**
+ * Removes staged folders of dead processes: names that start with `prefix` and are a day older than `fresh`, which was
+ * just created. Both ages come from the file system: a process whose clock runs ahead would remove active folders.
+ */
+async function removeAbandoned(folder: string, prefix: string, fresh: string): Promise<void> {
+  const { mtimeMs: now } = await stat(fresh);
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(folder, name);
+    // Another process may publish, discard or remove it at the same time.
+    const age = await stat(path)
+      .then(({ mtimeMs }) => now - mtimeMs)
+      .catch(() => 0);
+    if (age > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Creates a private, empty folder `<folder>/<prefix><run>-<random>`, and removes abandoned ones. */
+export const createStagingFolder = (folder: string, prefix: string, run: string): Promise<string> =>
+  withWriteErrors(join(folder, prefix), async () => {
+    await createFolder(folder);
+    const staged = join(folder, `${prefix}${requirePathName(run, 'run')}-${randomBytes(6).toString('hex')}`);
+    await mkdir(staged, { mode: 0o700 });
+    await removeAbandoned(folder, prefix, staged);
+    return staged;
+  });
+
+/**
+ * As `createStagingFolder`, in a folder that only this user may write to. The folder for temporary files is open to all
+ * users: another one could create this folder first and replace files in it. Throws `archive.unwritable`.
+ */
+export const createPrivateStagingFolder = (folder: string, run: string): Promise<string> =>
+  withWriteErrors(folder, async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const found = await lstat(folder);
+    const isOwned = process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
+    if (isOwned && found.isDirectory()) return createStagingFolder(folder, '', run);
+    throw new DocketError('archive.unwritable', `${folder} is not private to Docket.`, {
+      where: folder,
+      expected: 'a folder of the user that Docket runs as, not writable by others',
+      next: 'Remove it, or name another one with staging= in DOCKET_ARCHIVE.',
+    });
+  });

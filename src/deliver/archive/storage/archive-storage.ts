@@ -1,0 +1,119 @@
+import type { Artifact } from '../../../render/artifact.ts';
+import type { Manifest } from '../manifest.ts';
+
+/** Identifies a run and its place in the archive. */
+export interface RunRef {
+  readonly id: string;
+  readonly org: string;
+  readonly report: string;
+}
+
+export interface MetadataFile {
+  readonly name: string;
+  readonly bytes: string | Uint8Array;
+}
+
+/** The files of one run, by name in the run's folder, with `/`: `manifest.json`, `files/KPIs.xlsx`. */
+export interface RunFiles {
+  /** A folder or an `s3:` URL, for messages. */
+  readonly location: string;
+  /** Undefined when the file is absent. */
+  get(name: string): Promise<Buffer | undefined>;
+  /** For files that should not be held in memory; undefined when the file is absent. */
+  stream(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Creates or replaces a file, whole or not at all. Durable once the promise has resolved. */
+  put(name: string, bytes: string | Uint8Array): Promise<void>;
+  /** As `put`, for two files of one folder: the second never exists without the first. */
+  putPair(first: MetadataFile, second: MetadataFile): Promise<void>;
+  /** All names, sorted. */
+  list(): Promise<readonly string[]>;
+}
+
+export interface StoredRun extends RunRef {
+  readonly files: RunFiles;
+  /** Epoch ms, where the listing shows it. */
+  readonly publishedAt?: number;
+  /** Epoch ms: the run was published then or earlier. Only in the listing of one report. */
+  readonly publishedBefore?: number;
+  /** Present for an incomplete upload, which was never visible as a run: when its last file was written, epoch ms. */
+  readonly unpublishedAt?: number;
+}
+
+/** A link that opens without a login. */
+export interface SharedLink {
+  readonly url: string;
+  /** Epoch ms; null: no expiry. */
+  readonly until: number | null;
+}
+
+/** The storage of an archive: a directory or a bucket. Throws `archive.unwritable`, `archive.unreachable`. */
+export interface ArchiveStorage {
+  /** A folder or an `s3:` URL, for messages. */
+  readonly location: string;
+  /** Creates a private, empty local folder for a run's files; for a directory on the same file system. */
+  stage(run: string): Promise<string>;
+  runFiles(run: RunRef): RunFiles;
+  /** All runs sorted by organization and report; those of one organization, or of one of its reports, when named. */
+  listRuns(org?: string, report?: string): AsyncGenerator<StoredRun>;
+  /** All organizations, including those without runs. */
+  listOrgs(): Promise<readonly string[]>;
+  /** Finds a run by its id alone; undefined when it is absent. */
+  find(id: string): Promise<StoredRun | undefined>;
+  /**
+   * Publishes an assembled folder atomically. Of several publishers of one run the first wins. Removes the folder.
+   * @returns a local folder with the caller's files; undefined when another publisher was first
+   */
+  publish(run: RunRef, staged: string, manifest: Manifest, artifacts: readonly Artifact[]): Promise<string | undefined>;
+  /** A local folder with these files of the run: its own, or a private copy. Files that are absent are left out. */
+  checkout(run: RunRef, names: readonly string[]): Promise<string>;
+  /** Removes a private copy; the run's own folder stays. */
+  discardCheckout(folder: string): Promise<void>;
+  /**
+   * Deletes a run. Safe to repeat after an interruption and to run twice at once; false when the run is already deleted.
+   * Throws `archive.locked` where the store refuses.
+   * @param onFirstDelete called after the first file is deleted, while the run is still listed
+   */
+  delete(run: RunRef, onFirstDelete?: () => Promise<void>): Promise<boolean>;
+  /** Why the store refuses to delete the run now; undefined when it does not. Absent where there are no locks. */
+  readonly lockReason?: (run: RunRef, now: number) => Promise<string | undefined>;
+  /** Names, with `/`, of files beside the runs' folders that Docket did not write. */
+  listForeignFiles(org?: string): Promise<readonly string[]>;
+  /** Files of the archive itself, under names that start with a dot. */
+  readonly metadata: ArchiveMetadata;
+  /** Tries all operations that the archive needs, and leaves nothing behind. @returns the result as a sentence */
+  probe(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+  /** A link to a file of a run, as `Archive.link`. */
+  readonly link?: (run: RunRef, name: string, times: LinkTimes) => Promise<SharedLink | undefined>;
+  close(): void;
+}
+
+/** Files of the archive that belong to no run, by names with `/`. */
+export interface ArchiveMetadata extends Pick<RunFiles, 'get' | 'put'> {
+  /** As `put`, but false when the file exists. */
+  putIfAbsent(name: string, bytes: string): Promise<boolean>;
+  /** All names below a folder, relative to it, sorted. */
+  list(folder: string): Promise<readonly string[]>;
+  /** Deletes everything below a folder; harmless when it is empty. */
+  deleteAll(folder: string): Promise<void>;
+}
+
+/** Epoch ms. */
+export interface LinkTimes {
+  readonly now: number;
+  /** When the files were made. */
+  readonly madeAt: number;
+}
+
+/** Files of the archive itself, at its root. */
+const ARCHIVE_FILES: readonly string[] = ['docket-archive.json'];
+
+/** Whether Docket did not write this file beside the runs' folders. */
+export const isForeignFile = (name: string): boolean =>
+  !ARCHIVE_FILES.includes(name) && !name.split('/').some((step) => step.startsWith('.'));
+
+/** Whether a file of a run may be overwritten. All others are written once. */
+export const isMutable = (name: string): boolean => name === 'receipts.json';
+
+/** Whether a file is written after the run was published. All other files of a run are part of what was published. */
+export const isMetadataFile = (name: string): boolean =>
+  ['receipts.json', 'release.json', 'chain.json'].includes(name) || /^(messages|attempts)\//.test(name);

@@ -1,0 +1,45 @@
+import { toDocketError } from '../../../base/error.ts';
+import { KEYS_FOLDER } from '../chain/chain.ts';
+import { type PublicKeys, parsePublicKeys } from '../chain/signing-key.ts';
+import type { ArchiveStorage } from '../storage/archive-storage.ts';
+import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
+
+/** The keys of a verification. */
+export interface VerifyKeys {
+  /** The given keys; without any, the archive's own. */
+  readonly trusted: PublicKeys;
+  /** These and the archive's own: an entry with an untrusted key counts where a trusted key has signed a later entry. */
+  readonly known: PublicKeys;
+  /** Ids of the archive's own keys. */
+  readonly archived: ReadonlySet<string>;
+  readonly findings: readonly ArchiveFinding[];
+}
+
+/** @param given keys from outside the archive */
+export async function readVerifyKeys(
+  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  given?: PublicKeys,
+): Promise<VerifyKeys> {
+  const findings: ArchiveFinding[] = [];
+  const archived = new Map<string, PublicKeys extends ReadonlyMap<string, infer Key> ? Key : never>();
+  for (const name of await metadata.list(KEYS_FOLDER)) {
+    const path = `${KEYS_FOLDER}/${name}`;
+    const [, id] = /^([0-9a-f]{16})\.pem$/.exec(name) ?? [];
+    const text = (await metadata.get(path))?.toString('utf8') ?? '';
+    try {
+      const keys = parsePublicKeys(text, path);
+      const key = id === undefined ? undefined : keys.get(id);
+      if (key === undefined || keys.size !== 1 || text !== key.export({ type: 'spki', format: 'pem' })) throw path;
+      archived.set(id ?? '', key);
+    } catch (error) {
+      if (toDocketError(error).code === 'archive.unreachable') throw error;
+      findings.push(errorFinding('key.changed', path, 'is not the public key of its name'));
+    }
+  }
+  if (given === undefined && archived.size > 0) {
+    const fact = 'holds the keys that verified the signatures: they prove nothing if the archive was tampered with';
+    findings.push(noteFinding('key.own', KEYS_FOLDER, fact));
+  }
+  const known = new Map([...archived, ...(given ?? [])]);
+  return { trusted: given ?? archived, known, archived: new Set(archived.keys()), findings };
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../../base/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import type { AttemptResult } from '../attempt.ts';
+import type { CircuitBreaker, Outage } from './circuit-breaker.ts';
+
+/** A server that accepts messages without a reply would otherwise leave one decision per recipient to a person. */
+const MAX_CONSECUTIVE_UNKNOWN = 2;
+
+/** Why a service is not tried in this call; `until` where a time for the next try is known. */
+type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
+
+/**
+ * The services that one call of `deliver` has found to be down.
+ * @param circuit shared with other workers; absent where there is none
+ */
+export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined) {
+  const outages = new Map<string, ServiceOutage>();
+  const checked = new Set<string>();
+  const succeeded = new Set<string>();
+  const consecutiveUnknown = new Map<string, number>();
+  return {
+    /** The outage of a service. Asks the circuit breaker once per service. */
+    check: async (service: string): Promise<ServiceOutage | undefined> => {
+      if (!checked.has(service)) {
+        checked.add(service);
+        const open = await circuit?.check(service);
+        if (open !== undefined) outages.set(service, { ...open, why: outageDetail(service, open) });
+      }
+      return outages.get(service);
+    },
+    /** Records the result of an attempt. @param attempts of this delivery before this one */
+    record: async (service: string, result: AttemptResult, attempts: number): Promise<void> => {
+      const { state, detail, targetDown, notBefore, diskFault } = result;
+      const unknown = state === 'unknown' ? (consecutiveUnknown.get(service) ?? 0) + 1 : 0;
+      consecutiveUnknown.set(service, unknown);
+      if (diskFault) outages.set(service, { why: detail, until: clock.now() + diskRetryDelayMs(attempts) });
+      else if (targetDown || notBefore !== undefined || unknown === MAX_CONSECUTIVE_UNKNOWN) {
+        outages.set(service, { why: detail });
+        succeeded.delete(service);
+        await circuit?.recordFailure(service, detail, notBefore);
+      } else if (state === 'sent' && !succeeded.has(service)) {
+        succeeded.add(service);
+        // Not awaited: a lost success delays other runs, but loses no message.
+        circuit?.recordSuccess(service).catch(() => {});
+      }
+    },
+    /** The earliest outage to end, if every one of these services has an outage with a known end. */
+    earliestOf: (services: readonly string[]): Outage | undefined => {
+      const known = services.flatMap((service): Outage[] => {
+        const { until, why } = outages.get(service) ?? { why: '' };
+        return until === undefined ? [] : [{ until, why }];
+      });
+      if (known.length < services.length) return undefined;
+      return known.sort((one, other) => one.until - other.until)[0];
+    },
+  };
+}
+
+export type OutageTracker = ReturnType<typeof outageTracker>;
+
+/** Doubles up to 15 minutes, because each attempt leaves a record in the archive. */
+const diskRetryDelayMs = (attempts: number): number =>
+  Math.min(15 * SECOND_MS * 2 ** Math.min(attempts, 10), 15 * MINUTE_MS);
+
+const outageDetail = (service: string, { until, why }: Outage): string =>
+  `Not tried before ${new Date(until).toISOString()}: ${service} has been failing (${why}).`;

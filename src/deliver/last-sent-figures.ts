@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { DAY_MS, SECOND_MS } from '../base/time.ts';
+import { parseStored, type RedisClient } from '../redis/client.ts';
+import { beforeSending, mapRedisErrors } from '../redis/errors.ts';
+import { loadLuaScript, runLuaScript } from '../redis/script.ts';
+
+/** A delivery without its run. */
+export interface FiguresDestination {
+  readonly org: string;
+  readonly report: string;
+  readonly target: string;
+  /** As `SendDecision.recipient`. */
+  readonly recipient: string | null;
+}
+
+/** The figures of a delivery (`Manifest.figures`); `at` is its epoch ms. */
+const sentSchema = z.object({ figures: z.string(), run: z.string(), at: z.number() });
+const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
+
+/** More than a year: an annual report is compared with the last one. */
+const FIGURES_TTL_S = (400 * DAY_MS) / SECOND_MS;
+/** Maximum duration of a run. One without a result for longer has lost its record. */
+const MAX_RUN_MS = 8 * DAY_MS;
+
+/**
+ * The figures that each destination received last, for `send_if: changed`. A run records its start before anything is sent,
+ * and its result afterwards. A run that dies in between stays uncertain, and the next report is sent: a report is left out
+ * only where the destination certainly has the same figures. Throws `redis.unreachable`.
+ *
+ * In Redis: one hash per report, `<prefix>figures:{<org>/<report>}`. Only `last-sent-figures-1.lua` changes it.
+ */
+export function redisLastSentFigures(
+  redis: Pick<RedisClient, 'hmget' | 'evalsha' | 'eval'>,
+  options: { readonly prefix: string },
+) {
+  const script = loadLuaScript('./last-sent-figures-1.lua', import.meta.url);
+  const keyOf = ({ org, report }: FiguresDestination): string => `${options.prefix}figures:{${org}/${report}}`;
+  const fieldOf = ({ target, recipient }: FiguresDestination): string => JSON.stringify([target, recipient]);
+  const mapped = mapRedisErrors(undefined, beforeSending('The figures that were sent last'));
+  type Event = 'begun' | 'sent' | 'unsent' | 'unknown';
+  const record = mapped(async (of: FiguresDestination, event: Event, run: string, at: number, sent?: string) => {
+    const args = [fieldOf(of), run, at, event, sent ?? '', FIGURES_TTL_S, MAX_RUN_MS];
+    await runLuaScript(redis, script, [keyOf(of)], args);
+  });
+  return {
+    /**
+     * `sent`: the last certain delivery, undefined where none is known. `uncertainRun`: a run that may have delivered other
+     * figures since. Figures that cannot be read are sent once more.
+     */
+    last: mapped(async (destination: FiguresDestination) => {
+      const field = fieldOf(destination);
+      const [sent, open] = await redis.hmget(keyOf(destination), field, `open ${field}`);
+      const [uncertainRun] = Object.keys(parseStored(openSchema, open) ?? {});
+      return { sent: parseStored(sentSchema, sent), uncertainRun };
+    }),
+    recordStart: (of: FiguresDestination, run: string, at: number) => record(of, 'begun', run, at),
+    /** It arrived. Does not replace a newer delivery. */
+    recordSent: (of: FiguresDestination, { figures, run, at }: z.infer<typeof sentSchema>) =>
+      record(of, 'sent', run, at, JSON.stringify({ figures, run, at })),
+    /** It certainly did not arrive: the last delivery stays. */
+    recordNotSent: (of: FiguresDestination, run: string) => record(of, 'unsent', run, 0),
+    /** It may have arrived. Stays until a later delivery is certain. */
+    recordUncertain: (of: FiguresDestination, run: string, at: number) => record(of, 'unknown', run, at),
+  };
+}
+export type LastSentFigures = ReturnType<typeof redisLastSentFigures>;

@@ -1,0 +1,20 @@
+--[[
+  `pending` -> `sending` with a new epoch.
+
+  KEYS[1]  the run's rows: a hash
+  ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  id of this request
+
+  The client repeats a command with a lost reply. By the request's id the repetition recognises its own `sending`:
+  otherwise a broken connection would make an unsent message `unknown`.
+  Returns the epoch, or nil when the row is in any other state.
+]]
+-- @include ./ledger-expiry.lua
+local rows, id = KEYS[1], ARGV[1]
+local state = redis.call('HGET', rows, id .. ':state')
+if state == 'sending' and redis.call('HGET', rows, id .. ':by') == ARGV[4] then
+  return tonumber(redis.call('HGET', rows, id .. ':epoch'))
+end
+if state ~= 'pending' then return nil end
+redis.call('HSET', rows, id .. ':state', 'sending', id .. ':detail', '', id .. ':at', ARGV[2], id .. ':by', ARGV[4])
+renewExpiry(rows, ARGV[3])
+return redis.call('HINCRBY', rows, id .. ':epoch', 1)

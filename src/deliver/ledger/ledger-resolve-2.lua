@@ -1,0 +1,25 @@
+--[[
+  A decision: `unknown` -> `sent`, or `unknown` and `refused` -> `pending` with a new epoch.
+
+  KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
+  ARGV[1]  id   ARGV[2]  the epoch that was decided on   ARGV[3]  the new state   ARGV[4]  detail
+  ARGV[5]  at, epoch ms   ARGV[6]  days to keep the rows   ARGV[7]  the decision, one line of JSON
+  ARGV[8]  id of this request
+
+  The client repeats a command with a lost reply: by the request's id the repetition recognises its own decision.
+  Returns 1 when the decision is carried out, 0 when the row is in another state or epoch.
+]]
+-- @include ./ledger-expiry.lua
+local rows, id, to = KEYS[1], ARGV[1], ARGV[3]
+local row = redis.call('HMGET', rows, id .. ':state', id .. ':epoch', id .. ':by', id .. ':decisions')
+local state, epoch, by, decisions = row[1], row[2], row[3], row[4]
+if not state then return 0 end
+if by == ARGV[8] then return 1 end
+local open = state == 'unknown' or (state == 'refused' and to == 'pending')
+if not open or epoch ~= ARGV[2] then return 0 end
+if decisions and decisions ~= '' then decisions = decisions .. '\n' .. ARGV[7] else decisions = ARGV[7] end
+redis.call('HSET', rows, id .. ':state', to, id .. ':detail', ARGV[4], id .. ':at', ARGV[5], id .. ':by', ARGV[8],
+  id .. ':decisions', decisions)
+if to == 'pending' then redis.call('HINCRBY', rows, id .. ':epoch', 1) end
+if state == 'unknown' then removeUnknown(rows, KEYS[2], id, ARGV[6]) else renewExpiry(rows, ARGV[6]) end
+return 1

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { sha256 } from '../../base/sha256.ts';
+import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
+
+/**
+ * The ledger decides what is sent. One row per run, target and recipient:
+ *
+ *     pending ─begin─▶ sending ─settle─▶ sent | refused | unknown
+ *        ▲                └──settle(pending): a definite failure before the message was consumed
+ *        └──resolve(pending): a decision to send a refused or unknown delivery again
+ *
+ * A restart that finds `sending` sets `unknown`: the message may have been accepted. `unknown` is never sent again
+ * automatically, unless the organization has `on_unknown: resend`; it waits for a person's decision.
+ */
+export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** As it is stored in the ledger and the archive. */
+export const resolutionSchema = z.object({
+  /** `sent`: it has arrived. `pending`: send it again. */
+  to: z.enum(['sent', 'pending']),
+  /** A person, the name of a token, or `docket` for `on_unknown: resend`. */
+  by: z.string(),
+  reason: z.string(),
+  at: epochMsSchema,
+});
+/** A decision about a delivery that is `unknown` or `refused`. */
+export type Resolution = Readonly<z.infer<typeof resolutionSchema>>;
+
+/** The fields of a row that never change. */
+export const newDeliverySchema = z.object({
+  /** `deliveryId(run, target, recipient)`: the same for every process. */
+  id: z.string(),
+  run: z.string(),
+  org: z.string(),
+  report: z.string(),
+  /** Position and kind in the definition, e.g. `0-email`. */
+  target: z.string(),
+  /** An address, or the location of the files. */
+  recipient: z.string(),
+});
+export type NewDelivery = Readonly<z.infer<typeof newDeliverySchema>>;
+
+export interface DeliveryRow extends NewDelivery {
+  readonly state: DeliveryState;
+  /** Grows with each `begin`. A writer with an older epoch is refused. */
+  readonly epoch: number;
+  /** The server's reply, or the reason of the state. */
+  readonly detail: string | null;
+  /** Epoch ms of the last change. */
+  readonly at: number;
+  /** Oldest first. */
+  readonly decisions: readonly Resolution[];
+}
+
+/** The state of a delivery in the archive, which is more durable than the ledger; see `Ledger.open`. */
+export interface ArchivedState {
+  /** `sending`: the attempt began, and its result is not recorded. */
+  readonly state: DeliveryState;
+  readonly epoch: number;
+  readonly detail: string | null;
+}
+
+/** Compare-and-set over delivery rows. Every method is one atomic step, durable once its promise has resolved. */
+export interface Ledger {
+  /**
+   * Creates the row as `pending`, or returns the existing one in any state. Restores a ledger that was lost or rolled back:
+   * the row takes over the archived state where that is newer (`isSupersededBy`).
+   */
+  open(delivery: NewDelivery, at: number, archived?: ArchivedState): Promise<DeliveryRow>;
+  /** `pending` → `sending` with a new epoch; undefined when the row is in any other state. */
+  begin(id: string, at: number): Promise<number | undefined>;
+  /**
+   * `sending` with this epoch → `to`. After `sending` was declared `unknown`, its writer may still settle `sent` or
+   * `refused` with its own epoch. Idempotent, so that a write with a lost reply can be repeated.
+   * @returns false when refused: another epoch holds the row, or it is settled
+   */
+  settle(
+    id: string,
+    epoch: number,
+    to: Exclude<DeliveryState, 'sending'>,
+    detail: string | null,
+    at: number,
+  ): Promise<boolean>;
+  /**
+   * Carries out a decision about the row with this epoch: `unknown` → `sent`, or `unknown` and `refused` → `pending` with a
+   * new epoch, so that a running attempt can no longer settle it. Idempotent.
+   * @returns the new row; undefined when the row is in another state or epoch
+   */
+  resolve(id: string, epoch: number, decision: Resolution): Promise<DeliveryRow | undefined>;
+  find(id: string): Promise<DeliveryRow | undefined>;
+  /** All rows of a run, in the order they were opened. */
+  list(run: string): Promise<DeliveryRow[]>;
+  /**
+   * Rows in state `unknown`, oldest first, then by id; fewer than `limit` only at the end. They are kept until they are
+   * resolved.
+   * @param after the last row of the previous page
+   */
+  listUnknown(limit: number, after?: Pick<DeliveryRow, 'at' | 'id'>): Promise<DeliveryRow[]>;
+}
+
+/** The order of `listUnknown`. */
+export const isAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<DeliveryRow, 'at' | 'id'>): boolean =>
+  row.at > other.at || (row.at === other.at && row.id > other.id);
+
+/**
+ * Whether a row takes over the archived state; `ledger-open-2.lua` has the same rule. A higher epoch comes from a ledger
+ * that knew more. Within one epoch, a result replaces `sending` and `unknown`.
+ */
+export function isSupersededBy(row: Pick<DeliveryRow, 'state' | 'epoch'>, archived: ArchivedState): boolean {
+  if (row.state === 'sent') return false;
+  if (archived.epoch !== row.epoch) return archived.epoch > row.epoch;
+  const { state } = archived;
+  const isFinal = state === 'sent' || state === 'refused';
+  return (row.state === 'sending' && (isFinal || state === 'pending')) || (row.state === 'unknown' && isFinal);
+}
+
+/** Detail of a row that is `unknown` because its process died. */
+export const INTERRUPTED = 'Docket stopped while this was being sent; it may have been delivered.';
+
+/** Maximum duration of an attempt. A row that is `sending` for longer belongs to a dead process. */
+export const MAX_ATTEMPT_MS = 10 * MINUTE_MS;
+
+/** Target of the notices to owners. */
+export const NOTICE_TARGET = 'notice';
+
+/** Detail of a row after a decision. */
+export const resolutionText = ({ to, by, reason }: Pick<Resolution, 'to' | 'by' | 'reason'>): string =>
+  `${to === 'sent' ? 'Declared sent' : 'To be sent again, decided'} by ${by}: ${reason}`;
+
+const ID_HALF_LENGTH = 16;
+
+/**
+ * The id of a delivery: the run's first 16 digits, then 16 hex digits of SHA-256 over run, target and recipient. All rows
+ * of a run share the first half, which is their hash tag: on a Redis cluster they are on one node.
+ */
+export function deliveryId(run: string, target: string, recipient: string): string {
+  const hash = sha256(JSON.stringify([run, target, recipient]));
+  return `${run.slice(0, ID_HALF_LENGTH)}${hash.slice(0, ID_HALF_LENGTH)}`;
+}
+
+export const hashTagOfRun = (run: string): string => run.slice(0, ID_HALF_LENGTH);
+export const hashTagOfDelivery = (id: string): string => id.slice(0, -ID_HALF_LENGTH);
+
+/** The id of a notice to an owner. A held run gets a second notice after its release, which is a delivery of its own. */
+export function noticeId(run: string, owner: string, held: boolean): string {
+  const mailbox = owner.toLowerCase();
+  return deliveryId(run, NOTICE_TARGET, held ? `held ${mailbox}` : mailbox);
+}
+
+const receiptSchema = z.object({
+  /** Id of the ledger row. */
+  delivery: z.string(),
+  target: z.string(),
+  recipient: z.string(),
+  /** `skipped`: its `send_if` was not met, so it has no ledger row; `detail` has the reason. */
+  state: z.enum([...DELIVERY_STATES, 'skipped']),
+  detail: z.string().nullable(),
+  messageId: z.string().nullable(),
+});
+/** The result of one delivery. */
+export type Receipt = Readonly<z.infer<typeof receiptSchema>>;
+
+/** `receipts.json` as it is read back. Loose: a newer version may have written more fields. */
+export const receiptsSchema: z.ZodType<readonly Receipt[]> = z.array(receiptSchema.loose());

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { DocketError } from '../../base/error.ts';
+import { epochMsSchema } from '../../base/time.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
+import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import {
+  DELIVERY_STATES,
+  type DeliveryRow,
+  hashTagOfDelivery,
+  hashTagOfRun,
+  isAfter,
+  type Ledger,
+  newDeliverySchema,
+  resolutionSchema,
+  resolutionText,
+} from './ledger.ts';
+import { BATCH_SIZE, rowsKeyOf, unknownKeyOf } from './unknown-set.ts';
+
+const rowStateSchema = z.object({
+  state: z.enum(DELIVERY_STATES),
+  epoch: z.coerce.number().int(),
+  detail: z.string().transform((text) => (text === '' ? null : text)),
+  at: z.coerce.number().int().pipe(epochMsSchema),
+  // One line each. Null in a row that an older version opened.
+  decisions: z
+    .string()
+    .nullish()
+    .transform((text) => (text ? text.split('\n').map((line) => resolutionSchema.parse(JSON.parse(line))) : [])),
+});
+const FIELDS = ['row', 'state', 'epoch', 'detail', 'at', 'decisions'] as const;
+const rowReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.string(), z.string().nullable()]);
+const rowsReplySchema = z.record(z.string(), z.string());
+const epochReplySchema = z.number().int().nullable();
+
+const parseRow = (constant: string, state: Record<keyof z.infer<typeof rowStateSchema>, unknown>): DeliveryRow =>
+  Object.freeze({ ...newDeliverySchema.parse(JSON.parse(constant)), ...rowStateSchema.parse(state) });
+
+/** One row, from the fields in the order of `FIELDS`. Throws `run.unreadable`. */
+const parseRowReply = (reply: unknown): DeliveryRow =>
+  parseStored(() => {
+    const [constant, state, epoch, detail, at, decisions] = rowReplySchema.parse(reply);
+    return parseRow(constant, { state, epoch, detail, at, decisions });
+  });
+
+/** All rows of a run, in the order they were opened. Throws `run.unreadable`. */
+const parseRowsReply = (reply: unknown): DeliveryRow[] =>
+  parseStored(() => {
+    const fields = rowsReplySchema.parse(reply);
+    const field = (id: string, name: string): string | undefined => fields[`${id}:${name}`];
+    return Object.entries(fields)
+      .filter(([name]) => name.endsWith(':row'))
+      .map(([name, constant]) => ({ constant, id: name.slice(0, -':row'.length) }))
+      .sort((one, other) => Number(field(one.id, 'nth')) - Number(field(other.id, 'nth')))
+      .map(({ constant, id }) =>
+        parseRow(constant, {
+          state: field(id, 'state'),
+          epoch: field(id, 'epoch'),
+          detail: field(id, 'detail'),
+          at: field(id, 'at'),
+          decisions: field(id, 'decisions'),
+        }),
+      );
+  });
+
+/** Throws `run.unreadable` for a row in another format: nothing is sent on its basis. */
+function parseStored<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new DocketError('run.unreadable', 'A delivery in the ledger cannot be read.', {
+      got: (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500),
+      next: 'A newer Docket may have written it; otherwise find out which program writes to this Redis under the same prefix.',
+      retryable: true,
+      cause,
+    });
+  }
+}
+
+const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
+
+/** The commands that the ledger uses. */
+export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hmget' | 'zrange'>;
+
+/**
+ * The ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
+ * `unknown` rows, `<prefix>unknown`. Only Lua scripts change them. On a cluster the prefix must contain the hash tag. As
+ * durable as the server's persistence. Throws `redis.unreachable`: then nothing may be sent. Pass a client that waits for
+ * Redis, so that the result of a send survives a restart of the server.
+ * @param prefix of every key, with its separator, e.g. `docket:`
+ * @param ttlDays the rows of a run expire so long after their last change, unless one of them is `unknown`
+ */
+export function redisLedger(
+  redis: LedgerRedis,
+  options: { readonly prefix: string; readonly ttlDays: number },
+): Ledger {
+  const { prefix, ttlDays } = options;
+  const scripts = {
+    open: loadScript('./ledger-open-2.lua'),
+    begin: loadScript('./ledger-begin-1.lua'),
+    settle: loadScript('./ledger-settle-2.lua'),
+    resolve: loadScript('./ledger-resolve-2.lua'),
+  };
+  const unknownKey = unknownKeyOf(prefix);
+  const rowsKey = (id: string): string => rowsKeyOf(prefix, hashTagOfDelivery(id));
+  const keysFor = (id: string): string[] => [rowsKey(id), unknownKey];
+
+  const withContext = <T>(operation: string, command: () => Promise<T>): Promise<T> =>
+    withRedisErrors(undefined, command, beforeSending(`The ledger of deliveries (${operation})`));
+
+  const find = async (id: string): Promise<DeliveryRow | undefined> => {
+    const fields = FIELDS.map((field) => `${id}:${field}`);
+    const reply = await withContext('find', () => redis.hmget(rowsKey(id), ...fields));
+    return reply[0] === null ? undefined : parseRowReply(reply);
+  };
+
+  return {
+    open: async ({ id, run, org, report, target, recipient }, at, archived) => {
+      const constant = JSON.stringify({ id, run, org, report, target, recipient });
+      const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
+      const args = [id, constant, at, ttlDays, state, epoch, detail ?? ''];
+      return parseRowReply(await withContext('open', () => runLuaScript(redis, scripts.open, keysFor(id), args)));
+    },
+    begin: async (id, at) => {
+      const keys = [rowsKey(id)];
+      const args = [id, at, ttlDays, randomUUID()];
+      const reply = await withContext('begin', () => runLuaScript(redis, scripts.begin, keys, args));
+      return epochReplySchema.parse(reply) ?? undefined;
+    },
+    settle: async (id, epoch, to, detail, at) => {
+      const args = [id, epoch, to, detail ?? '', at, ttlDays];
+      return (await withContext('settle', () => runLuaScript(redis, scripts.settle, keysFor(id), args))) === 1;
+    },
+    resolve: async (id, epoch, decision) => {
+      const { to, at } = decision;
+      const args = [id, epoch, to, resolutionText(decision), at, ttlDays, JSON.stringify(decision), randomUUID()];
+      const reply = await withContext('resolve', () => runLuaScript(redis, scripts.resolve, keysFor(id), args));
+      return reply === 1 ? find(id) : undefined;
+    },
+    find,
+    listUnknown: async (limit, after) => {
+      const since = after?.at ?? '-inf';
+      const rows: DeliveryRow[] = [];
+      for (let from = 0; rows.length < limit; from += BATCH_SIZE) {
+        const ids = await withContext('unknown', () =>
+          redis.zrange(unknownKey, since, '+inf', 'BYSCORE', 'LIMIT', from, BATCH_SIZE),
+        );
+        for (const row of await Promise.all(ids.map(find))) {
+          // The set may contain rows that an older version let expire.
+          if (row?.state === 'unknown' && (after === undefined || isAfter(row, after))) rows.push(row);
+        }
+        if (ids.length < BATCH_SIZE) break;
+      }
+      return rows.slice(0, limit);
+    },
+    list: async (run) => {
+      const reply = await withContext('list', () => redis.hgetall(rowsKeyOf(prefix, hashTagOfRun(run))));
+      return parseRowsReply(reply).filter((row) => row.run === run);
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto';
+import { link, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { findDiskFailure, isErrno } from '../../../base/errno.ts';
+import { DocketError, errorMessage, isStorageOutage } from '../../../base/error.ts';
+import { describeDiskFailure } from '../../../base/files/disk-error.ts';
+import { createFolder, PROBE_BYTES, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
+import { renderPath } from '../../../base/files/safe-path.ts';
+import { sha256 } from '../../../base/sha256.ts';
+import type { TemplateVariables } from '../../../base/text/template.ts';
+import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
+import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
+import { type Artifact, individualFiles } from '../../../render/artifact.ts';
+import { artifactBytes } from '../../archive/artifact-bytes.ts';
+import type { AttemptResult } from '../../attempt.ts';
+import { destinationGuard } from '../../destination-guard.ts';
+import { type Fence, noFence } from '../../fence.ts';
+import {
+  FileConflictError,
+  fileConflictDetail,
+  fileCount,
+  filePaths,
+  fillOrUndefined,
+  OVERWRITE_DESCRIPTION,
+  probeName,
+} from '../file-target.ts';
+import {
+  type DeliveryContext,
+  defineTarget,
+  newRow,
+  type ProbeContext,
+  probeError,
+  type TargetProbe,
+  templateVariables,
+} from '../target.ts';
+
+const directorySchema = z.strictObject({
+  path: deliveryTextSchema.describe('Folder, e.g. "out/{{ period.label }}"; made when it is not there.'),
+  overwrite: z.boolean().optional().describe(OVERWRITE_DESCRIPTION),
+});
+type DirectorySpec = z.infer<typeof directorySchema>;
+
+const fillPath = (template: string, variables: TemplateVariables): string =>
+  renderPath(template, variables, 'deliveries[].directory.path');
+
+const folderOf = ({ path }: DirectorySpec, { published, workingDirectory }: DeliveryContext): string =>
+  targetFolder(fillPath(path, templateVariables(published.manifest)), workingDirectory);
+
+/** A folder of this machine. */
+export const directoryTarget = defineTarget({
+  kind: 'directory',
+  schema: () => directorySchema,
+  diagnostics: ({ path }, context) => pathDiagnostics(['path'], path, context),
+  describe: ({ path }) => ({
+    addresses: [path],
+    labels: [`directory ${path}`],
+    destinations: [{ path: ['path'], folder: path }],
+  }),
+  list: (target, spec, context) => {
+    const { published } = context;
+    const filled = fillOrUndefined(() => fillPath(spec.path, templateVariables(published.manifest)));
+    const files = individualFiles(published.artifacts);
+    return [
+      {
+        row: newRow(published, target, filled ?? spec.path, spec.path),
+        service: target,
+        messageId: null,
+        verify: async () => ((await hasAllFiles(folderOf(spec, context), files)) ? 'sent' : 'unknown'),
+        fileLocations: () => filePaths(folderOf(spec, context), files),
+      },
+    ];
+  },
+  send: async (_, spec, context) => {
+    const { published, settings, destinations, workingDirectory } = context;
+    const folder = folderOf(spec, context);
+    await destinationGuard(settings, destinations).assertFolder(folder, workingDirectory);
+    const files = individualFiles(published.artifacts);
+    return (signal, fence) => writeFiles(folder, files, signal, spec.overwrite, fence);
+  },
+  probe: ({ path }, context) => probeDirectory(path, context),
+});
+
+/** Writes a file to the folder, or to its nearest ancestor if it does not exist yet. */
+function probeDirectory(template: string, { variables, guard, workingDirectory }: ProbeContext): TargetProbe {
+  return {
+    name: `Directory ${template}`,
+    probe: async () => {
+      let folder = targetFolder(fillPath(template, variables), workingDirectory);
+      await guard.assertFolder(folder, workingDirectory);
+      while (folder !== dirname(folder) && (await stat(folder).catch(() => undefined)) === undefined)
+        folder = dirname(folder);
+      const path = join(folder, probeName());
+      try {
+        await writeSynced(path, new Uint8Array(PROBE_BYTES));
+      } catch (error) {
+        const next = 'Correct the path, or let Docket write there.';
+        throw probeError(`The directory ${folder}`, errorMessage(error), next);
+      } finally {
+        await rm(path, { force: true }).catch(() => {});
+      }
+      return `${folder} can be written`;
+    },
+  };
+}
+
+/**
+ * The folder of a filled path template, resolved against the working directory. `..` is refused anywhere: a value of the
+ * template could leave the folder with it. Throws `deliver.target_refused`.
+ */
+export function targetFolder(path: string, workingDirectory: string): string {
+  const parts = path.split(/[/\\]/);
+  if (path.trim() !== '' && !parts.includes('..') && !/\p{Cc}/u.test(path)) return resolve(workingDirectory, path);
+  throw new DocketError('deliver.target_refused', 'The path of the directory cannot be used.', {
+    expected: 'a path without ".." and control characters',
+    got: JSON.stringify(path),
+    next: 'Correct deliveries[].directory.path in the report definition.',
+  });
+}
+
+/** Compares the file at `path`. An unreadable one is `other`. Throws the errors of a failing disk. */
+async function compareFile(path: string, artifact: Artifact): Promise<'absent' | 'same' | 'other'> {
+  try {
+    return sha256(await readFile(path)) === artifact.sha256 ? 'same' : 'other';
+  } catch (error) {
+    if (findDiskFailure(error) !== undefined) throw error;
+    return isErrno(error, 'ENOENT') ? 'absent' : 'other';
+  }
+}
+
+/** Whether the folder already holds exactly these files. */
+async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
+  for (const artifact of artifacts) {
+    if ((await compareFile(join(folder, artifact.name), artifact)) !== 'same') return false;
+  }
+  return true;
+}
+
+/** The fields of a result for a failing disk, with the free space; none for other errors. */
+async function diskFaultResult(error: unknown, folder: string): Promise<Partial<AttemptResult>> {
+  if (error instanceof DocketError) return isStorageOutage(error) ? { diskFault: true } : {};
+  const fault = findDiskFailure(error);
+  if (fault === undefined) return {};
+  const details = await describeDiskFailure(fault.code, folder);
+  return { diskFault: true, detail: `The directory cannot be written: ${fault.description} (${details})` };
+}
+
+/** The errors of file systems without hard links; there the comparison before the write is the only check. */
+const NO_HARD_LINK_CODES = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'] as const;
+
+/** Moves a file to a name that must be free: `rename` alone would replace an existing file. Throws `EEXIST`. */
+async function renameIfAbsent(temporary: string, final: string): Promise<void> {
+  try {
+    await link(temporary, final);
+  } catch (error) {
+    if (!isErrno(error, ...NO_HARD_LINK_CODES)) throw error;
+    return rename(temporary, final);
+  }
+  await rm(temporary, { force: true });
+}
+
+/**
+ * Writes all files under temporary names, synced, then renames them one by one, so that a reader of the folder sees
+ * complete files only. A file of the same name with other bytes is replaced with `overwrite`; without it the delivery is
+ * refused before any file is written. A failure before the first rename leaves nothing behind and may be retried; after
+ * it the result is `unknown`, because a reader may have taken a file.
+ */
+export async function writeFiles(
+  folder: string,
+  artifacts: readonly Artifact[],
+  signal: AbortSignal,
+  overwrite = false,
+  fence: Fence = noFence,
+): Promise<AttemptResult> {
+  const written: { temporary: string; final: string }[] = [];
+  let renamed = 0;
+  try {
+    await createFolder(folder);
+    const missing: { artifact: Artifact; final: string }[] = [];
+    for (const artifact of artifacts) {
+      const final = join(folder, artifact.name);
+      const existing = await compareFile(final, artifact);
+      if (existing === 'other' && !overwrite) throw new FileConflictError(fileConflictDetail(final));
+      if (existing !== 'same') missing.push({ artifact, final });
+    }
+    for (const { artifact, final } of missing) {
+      signal.throwIfAborted();
+      const temporary = join(folder, `.docket-${randomBytes(8).toString('hex')}.tmp`);
+      written.push({ temporary, final });
+      await writeSynced(temporary, await artifactBytes(artifact));
+    }
+    for (const { temporary, final } of written) {
+      await fence.confirmIfStale();
+      if (overwrite) await rename(temporary, final);
+      else await renameIfAbsent(temporary, final);
+      renamed += 1;
+    }
+    await syncPath(folder);
+    return { state: 'sent', detail: fileCount(artifacts.length) };
+  } catch (error) {
+    for (const { temporary } of written) await rm(temporary, { force: true }).catch(() => {});
+    const reason = errorMessage(error);
+    if (renamed === 0 && error instanceof FileConflictError) return { state: 'refused', detail: reason };
+    if (renamed === 0)
+      return {
+        state: 'pending',
+        detail: `The directory cannot be written: ${reason}`,
+        ...(await diskFaultResult(error, folder)),
+      };
+    return { state: 'unknown', detail: `${renamed} of ${written.length} files were written: ${reason}` };
+  }
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { DocketError } from '../../../base/error.ts';
+import { sha256 } from '../../../base/sha256.ts';
+import { oneLine } from '../../../base/text/bidi.ts';
+import { headerText } from '../../../base/text/email-subject.ts';
+import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts';
+import type { InlineImage } from '../../../render/artifact.ts';
+import { type DkimKey, signMessage } from './dkim.ts';
+
+/** Default limit for attachments and pictures of one message together, before encoding. Many servers refuse more. */
+export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
+
+const MAX_SUBJECT_LENGTH = 200;
+
+export interface Attachment {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: Uint8Array;
+}
+
+export interface EmailParts {
+  /** The ledger row's id. */
+  readonly delivery: string;
+  readonly run: string;
+  readonly from: string;
+  /** The recipient of the envelope. */
+  readonly to: string;
+  /** The `To` header where one message is sent to several recipients; `to` alone otherwise. */
+  readonly visibleRecipients?: readonly string[];
+  /** Source of the Message-ID where several deliveries share one message; `delivery` otherwise. */
+  readonly sharedKey?: string;
+  /** The report's owner. */
+  readonly replyTo?: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+  readonly attachments: readonly Attachment[];
+  /** Inline parts of the HTML, not listed as attachments. */
+  readonly pictures?: readonly InlineImage[];
+  /** The same for every attempt, so that all attempts have the same bytes. */
+  readonly date: Date;
+  /** Limit for attachments and pictures together. */
+  readonly maxBytes?: number;
+  readonly dkim?: DkimKey | undefined;
+}
+
+export interface EmailMessage {
+  readonly messageId: string;
+  readonly envelope: { readonly from: string; readonly to: string };
+  readonly raw: Uint8Array;
+  /** The MIME boundary: a hash of texts, files and pictures, independent of sender and signature. */
+  readonly boundary: string;
+}
+
+/** The canonical form of an address. Throws `deliver.recipient_refused` for anything that must not be in a header. */
+function requireAddress(value: string, role: string): string {
+  const canonical = canonicalAddress(value);
+  if (canonical !== undefined) return canonical;
+  throw new DocketError('deliver.recipient_refused', `The ${role} of the message is not a plain e-mail address.`, {
+    expected: 'name@domain.example',
+    got: JSON.stringify(value),
+  });
+}
+
+/**
+ * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so mail programs
+ * can detect a duplicate, and a message can be traced to its row. A plain hash without a key: a Message-ID proves nothing,
+ * and a key could never be rotated.
+ */
+export function messageIdOf(delivery: string, from: string): string {
+  const domain = from.slice(from.lastIndexOf('@') + 1);
+  return `<${sha256(`message:${delivery}`).slice(0, 40)}@${domain}>`;
+}
+
+/**
+ * The MIME boundary: a hash of all parts. It is deterministic, and no part can contain it, so that report data cannot end
+ * its part and start an attachment. `assertSameEmail` searches archived messages for it: do not change how it is made.
+ */
+function mimeBoundary({
+  delivery,
+  sharedKey = delivery,
+  text,
+  html = '',
+  attachments,
+  pictures = [],
+}: EmailParts): string {
+  const hash = createHash('sha256').update(JSON.stringify([sharedKey, text, html]));
+  for (const { name, content } of attachments)
+    hash.update(`\n${JSON.stringify(name)} ${content.length}\n`).update(content);
+  for (const { cid, bytes } of pictures) hash.update(`\n${JSON.stringify(cid)} ${bytes.length}\n`).update(bytes);
+  return hash.digest('hex').slice(0, 32);
+}
+
+/**
+ * The exact MIME message of one delivery. Deterministic, so that a retry sends the archived bytes. Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
+ * are too large.
+ */
+export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
+  const from = requireAddress(parts.from, 'sender');
+  const to = requireAddress(parts.to, 'recipient');
+  const toHeader = (parts.visibleRecipients ?? [parts.to]).map((each) => requireAddress(each, 'recipient'));
+  const pictures = parts.pictures ?? [];
+  const maxBytes = parts.maxBytes ?? MAX_ATTACHMENT_BYTES;
+  const size = [...parts.attachments.map(({ content }) => content), ...pictures.map(({ bytes }) => bytes)].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  );
+  if (size > maxBytes) {
+    throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
+      expected: `at most ${maxBytes} bytes together`,
+      got: `${size} bytes: ${parts.attachments.map(({ name, content }) => `${name} (${content.length})`).join(', ')}`,
+      next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links.',
+    });
+  }
+  const messageId = messageIdOf(parts.sharedKey ?? parts.delivery, from);
+  const boundary = mimeBoundary(parts);
+  // Loaded on first use: most commands send nothing.
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+  const message = new MailComposer({
+    from,
+    to: toHeader,
+    ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
+    subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
+    messageId,
+    date: parts.date,
+    headers: {
+      'X-Docket-Run': oneLine(parts.run),
+      // RFC 3834: suppresses automatic replies.
+      'Auto-Submitted': 'auto-generated',
+    },
+    text: parts.text,
+    ...(parts.html === undefined ? {} : { html: parts.html }),
+    attachments: [
+      ...pictures.map(({ cid, name, bytes }) => ({
+        cid,
+        filename: name,
+        contentType: 'image/png',
+        contentDisposition: 'inline' as const,
+        content: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      })),
+      ...parts.attachments.map(({ name, mediaType, content }) => ({
+        filename: headerText(name),
+        contentType: mediaType,
+        content: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
+      })),
+    ],
+    baseBoundary: boundary,
+    newline: 'win',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const built = await message.compile().build();
+  const raw = parts.dkim === undefined ? built : await signMessage(built, parts.dkim);
+  return Object.freeze({ messageId, envelope: Object.freeze({ from, to }), raw, boundary });
+}

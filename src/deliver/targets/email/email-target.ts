@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { DocketError } from '../../../base/error.ts';
+import { renderNonEmptySubject, renderSubject } from '../../../base/text/email-subject.ts';
+import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
+import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
+import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/primitives.ts';
+import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
+import { type Artifact, type MailBody, mailAttachments } from '../../../render/artifact.ts';
+import { artifactBytes } from '../../archive/artifact-bytes.ts';
+import type { AttemptResult, SendFn } from '../../attempt.ts';
+import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
+import { assertSameEmail } from '../../resend-check.ts';
+import { recipientKey } from '../../send-decision.ts';
+import { type DeliveryContext, defineTarget, newRow, type SendContext, templateVariables } from '../target.ts';
+import { buildEmail, type EmailMessage, MAX_ATTACHMENT_BYTES, messageIdOf } from './email-message.ts';
+import { findFileLinks, withFileLinks } from './file-links.ts';
+import type { Mailer } from './smtp/smtp-mailer.ts';
+import type { SendResult } from './smtp/smtp-replies.ts';
+
+const emailSchema = (formats: readonly string[]) =>
+  z.strictObject({
+    to: z
+      .array(lineSchema(320))
+      .min(1)
+      .max(100)
+      .describe("Recipients; each must match the organization's `recipients`."),
+    subject: deliveryTextSchema.optional().describe('Defaults to the title and the period.'),
+    attach: z.array(z.enum(formats)).max(formats.length).default([]).describe('Which of the outputs to attach.'),
+    together: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: one message that names all recipients; each still has a delivery of its own. Default: one message each.',
+      ),
+    max_attachment: sizeSchema
+      .optional()
+      .describe(
+        'Files and pictures of a message together, 10MB by default. Larger files become links to an S3 or SFTP delivery of the report or to an archive in a bucket; without one the e-mail is refused.',
+      ),
+  });
+type EmailSpec = z.infer<ReturnType<typeof emailSchema>>;
+
+const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
+
+/** E-mail. Each mailbox is one delivery, also where one message names all of them: the results may differ. */
+export const emailTarget = defineTarget({
+  kind: 'email',
+  audience: { one: 'person', many: 'people', people: true },
+  messageType: 'eml',
+  usesMailServer: true,
+  attachField: 'attach',
+  schema: emailSchema,
+  diagnostics: ({ subject }, { variables }) =>
+    templateDiagnostics(['subject'], subject, (text) => renderNonEmptySubject(text, variables(''), 'the subject')),
+  describe: ({ to, attach }) => ({
+    addresses: to,
+    mailboxes: to.map((address, index) => ({ address, path: ['to', index] })),
+    attach,
+  }),
+  list: (target, spec, context) => {
+    const { published, mail, settings } = context;
+    const byMailbox = new Map(spec.to.map((recipient) => [recipientKey(recipient), recipient] as const));
+    return [...byMailbox].map(([mailbox, recipient]) => {
+      const row = newRow(published, target, canonicalAddress(recipient) ?? recipient, mailbox);
+      return {
+        row,
+        service: mail?.service ?? 'mail',
+        messageId: mail === undefined ? null : messageIdOf(spec.together ? sharedMessageKey(row) : row.id, mail.from),
+        recipientRefusal: () => recipientRefusal(row.recipient, settings.recipients),
+        // It links to files of other deliveries, which must be `sent` first.
+        ...(exceedsLimit(spec, context) ? { phase: 1 as const } : {}),
+      };
+    });
+  },
+  send: async ({ row }, spec, context, previousEpoch) => {
+    const { settings, published, archive, mail } = context;
+    assertAllowed(row.recipient, settings.recipients, {
+      shown: JSON.stringify(row.recipient),
+      next: 'Correct the recipient, or allow it in org.yaml.',
+    });
+    if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL_SERVER });
+    const attached = selectAttachments(spec, published.artifacts);
+    const linked = exceedsLimit(spec, context);
+    const body = linked ? await bodyWithLinks(row, spec, context) : published.mail;
+    if ('waitsFor' in body) {
+      const detail = `The files are too large to attach. Waits for their delivery to ${body.waitsFor}.`;
+      return async () => ({ state: 'pending', detail });
+    }
+    const { manifest } = published;
+    const allowed = spec.to.flatMap((recipient) =>
+      recipientRefusal(recipient, settings.recipients) === undefined ? (canonicalAddress(recipient) ?? []) : [],
+    );
+    const message = await buildEmail({
+      delivery: row.id,
+      run: manifest.run,
+      from: mail.from,
+      to: row.recipient,
+      ...(spec.together ? { visibleRecipients: uniqueMailboxes(allowed), sharedKey: sharedMessageKey(row) } : {}),
+      ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
+      subject: renderSubject(spec.subject, templateVariables(manifest), 'deliveries[].email.subject'),
+      text: body.text,
+      html: body.html,
+      pictures: published.mail.pictures,
+      attachments: await Promise.all(
+        (linked ? [] : attached).map(async (artifact) => ({
+          name: artifact.name,
+          mediaType: artifact.mediaType,
+          content: await artifactBytes(artifact),
+        })),
+      ),
+      date: new Date(manifest.made_at),
+      maxBytes: attachmentLimit(spec),
+      dkim: mail.dkim,
+    });
+    // Checked again on the envelope, whatever built it.
+    assertAllowed(message.envelope.to, settings.recipients, { shown: message.envelope.to });
+    // Links change from day to day.
+    if (!linked && previousEpoch > 0) await assertSameEmail(archive, published, row.id, message);
+    return emailSender(mail.mailer, message, await archive.putMessage(published, row.id, message.raw));
+  },
+});
+
+/** Throws `deliver.recipient_refused`. */
+function assertAllowed(
+  address: string,
+  recipients: DeliveryContext['settings']['recipients'],
+  { shown, ...hint }: { readonly shown: string; readonly next?: string },
+): void {
+  const refusal = recipientRefusal(address, recipients);
+  if (refusal !== undefined) throw new DocketError('deliver.recipient_refused', `${shown} ${refusal}.`, hint);
+}
+
+/** The key of the one message for all recipients; no mailbox has it. */
+const sharedMessageKey = ({ run, target }: NewDelivery): string => deliveryId(run, target, '');
+
+const attachmentLimit = ({ max_attachment }: EmailSpec): number =>
+  max_attachment === undefined ? MAX_ATTACHMENT_BYTES : bytesOf(max_attachment);
+
+/** By the sizes in the archive, before any file is read. */
+function exceedsLimit(spec: EmailSpec, { published: { artifacts, mail } }: DeliveryContext): boolean {
+  const files = mailAttachments(artifacts, spec.attach).reduce((sum, { bytes }) => sum + bytes, 0);
+  const pictures = mail.pictures.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return files > 0 && files + pictures > attachmentLimit(spec);
+}
+
+/** The body with links to the files, or the delivery that has to happen first. */
+async function bodyWithLinks(
+  row: NewDelivery,
+  spec: EmailSpec,
+  { published, deliveries, ledger, archive }: SendContext,
+): Promise<Pick<MailBody, 'html' | 'text'> | { readonly waitsFor: string }> {
+  const rows = await ledger.list(row.run);
+  const found = await findFileLinks({ formats: spec.attach, published, deliveries, rows, archive });
+  return 'waitsFor' in found ? found : withFileLinks(published.mail, found, attachmentLimit(spec));
+}
+
+const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [
+  ...new Map(addresses.map((address) => [recipientKey(address), address] as const)).values(),
+];
+
+/** The files to attach. Throws `deliver.target_refused` where the run has no file of a format. */
+function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): readonly Artifact[] {
+  const missing = spec.attach.find((format) => !artifacts.some((artifact) => artifact.format === format));
+  if (missing !== undefined) {
+    throw new DocketError('deliver.target_refused', `The run made no ${missing} file to attach.`, {
+      expected: `a file of each format in attach: ${spec.attach.join(', ')}`,
+      got: artifacts.map(({ name }) => name).join(', ') || 'no files',
+    });
+  }
+  return mailAttachments(artifacts, spec.attach);
+}
+
+/**
+ * Sends a finished message; the server's reply becomes the ledger's state.
+ * @param archivedHash SHA-256 (hex) of the archived message
+ */
+export function emailSender(mailer: Mailer, message: EmailMessage, archivedHash?: string): SendFn {
+  const send: SendFn = async (signal, fence) =>
+    toAttemptResult(await mailer.send(message.envelope, message.raw, signal, fence));
+  return archivedHash === undefined ? send : Object.assign(send, { message: archivedHash });
+}
+
+function toAttemptResult(result: SendResult): AttemptResult {
+  switch (result.kind) {
+    case 'accepted':
+      return { state: 'sent', detail: result.response };
+    case 'refused':
+      return { state: 'refused', detail: result.response };
+    case 'deferred':
+      return { state: 'pending', detail: result.response, targetDown: result.server };
+    case 'unknown':
+      return { state: 'unknown', detail: result.why };
+  }
+}

@@ -1,0 +1,197 @@
+import SMTPConnection, { type SMTPConnectionCustomAuthHandler } from 'nodemailer/lib/smtp-connection';
+import { createRedactor, type Redact, type Redactor, redactUntrusted } from '../../../../base/secrets/redactor.ts';
+import type { Secret } from '../../../../base/secrets/secret.ts';
+import type { AccessTokens } from './oauth2.ts';
+import { replyChecker } from './smtp-replies.ts';
+import type { SmtpServer } from './smtp-url.ts';
+
+/** Login with an access token (XOAUTH2). */
+export interface SmtpOAuth2 {
+  readonly user: string;
+  readonly tokens: AccessTokens;
+}
+
+export interface SmtpOptions {
+  /** Client name in EHLO; the host's name by default. */
+  readonly name?: string;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string;
+  readonly oauth2?: SmtpOAuth2;
+  /** Removes secrets from the server's replies; by default only those of the URL. */
+  readonly redactor?: Redactor;
+  /** Ms. They end an attempt while the worker still holds the run's lock. */
+  readonly timeouts?: Partial<SmtpTimeouts>;
+}
+
+export interface SmtpTimeouts {
+  /** DNS, TCP, TLS and the greeting together. */
+  readonly connect: number;
+  /** Inactivity at any later step, including the reply to the message. */
+  readonly inactivity: number;
+  /** The whole attempt, for a server that sends slowly. */
+  readonly total: number;
+  /** How long a pooled connection stays open. */
+  readonly idle: number;
+}
+
+export const SMTP_TIMEOUTS_MS: SmtpTimeouts = { connect: 10_000, inactivity: 60_000, total: 180_000, idle: 10_000 };
+
+/** Not `XOAUTH2`: nodemailer would prefer other methods of the server to a handler of that name. */
+const CUSTOM_AUTH_METHOD = 'DOCKET-XOAUTH2';
+const XOAUTH2 = 'XOAUTH2';
+const AUTH_CONTINUE = 334;
+const AUTH_SUCCEEDED = 235;
+
+/** Removes secrets from replies. Apply it before lines are joined. */
+export function replyRedactor(url: Secret, { redactor = createRedactor() }: SmtpOptions): Redact {
+  redactor.registerSecret(url.reveal());
+  return (reply) => redactUntrusted(reply, redactor.redact);
+}
+
+/** A connection that is not open yet. The caller must always handle `error` and close it. */
+export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPConnection {
+  const timeouts = { ...SMTP_TIMEOUTS_MS, ...options.timeouts };
+  // As nodemailer does for its own failures: emit `error`, then close, so that it ignores the reply.
+  const logger = replyChecker((failure) => {
+    connection.emit('error', Object.assign(new Error(failure.message), failure));
+    connection.close();
+  });
+  const connection = new SMTPConnection({
+    host: server.host,
+    port: server.port,
+    secure: server.secure,
+    requireTLS: server.tls === 'required' && !server.secure,
+    ignoreTLS: server.tls === 'off',
+    connectionTimeout: timeouts.connect,
+    greetingTimeout: timeouts.connect,
+    dnsTimeout: timeouts.connect,
+    socketTimeout: timeouts.inactivity,
+    socketCloseTimeout: 1_000,
+    maxResponseSize: 64 * 1024,
+    logger,
+    transactionLog: true,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.ca === undefined ? {} : { tls: { ca: options.ca } }),
+    ...(options.oauth2 === undefined
+      ? {}
+      : { customAuth: { [CUSTOM_AUTH_METHOD]: tokenAuthentication(options.oauth2) } }),
+  });
+  return connection;
+}
+
+/**
+ * Connects, starts TLS and logs in. With a user the login is mandatory: a server without AUTH is not the configured one.
+ */
+export function connectAndAuthenticate(
+  connection: SMTPConnection,
+  server: SmtpServer,
+  { oauth2 }: SmtpOptions,
+  callback: (error?: Error | null) => void,
+): void {
+  connection.connect((error) => {
+    const { user, pass } = server;
+    if (error || (user === undefined && oauth2 === undefined)) return callback(error);
+    const login =
+      oauth2 === undefined
+        ? { credentials: { user, pass: pass?.reveal() ?? '' } }
+        : { method: CUSTOM_AUTH_METHOD, user: oauth2.user };
+    connection.login(login, callback);
+  });
+}
+
+/** Logs in with the current token, then once with a new one: the current one may be revoked. */
+const tokenAuthentication =
+  ({ user, tokens }: SmtpOAuth2): SMTPConnectionCustomAuthHandler =>
+  async ({ authMethods, sendCommand }) => {
+    if (!authMethods.includes(XOAUTH2)) throw new Error(`The server offers no ${XOAUTH2}`);
+    const authenticate = async (renew: boolean) => {
+      const token = await tokens({ renew });
+      const credentials = Buffer.from(`user=${user}\x01auth=Bearer ${token.reveal()}\x01\x01`).toString('base64');
+      const { status, text } = await sendCommand(`AUTH ${XOAUTH2} ${credentials}`);
+      // A refusal starts with a challenge; an empty response gets the final code.
+      return status === AUTH_CONTINUE ? await sendCommand('') : { status, text };
+    };
+    const first = await authenticate(false);
+    if (first.status === AUTH_SUCCEEDED) return;
+    const second = await authenticate(true);
+    if (second.status !== AUTH_SUCCEEDED)
+      throw new Error(`The access token was refused: ${second.status} ${second.text}`);
+  };
+
+/** A pooled connection must reply to RSET within this time. */
+const RESET_TIMEOUT_MS = 5_000;
+/** Servers may treat more messages on one connection as abuse. */
+const MAX_MESSAGES_PER_CONNECTION = 100;
+
+/** One connection to a mail server, for consecutive messages; not open yet. */
+export function createSmtpSession(server: SmtpServer, options: SmtpOptions) {
+  const connection = openConnection(server, options);
+  let onFailure: ((error: unknown) => void) | undefined;
+  // Never removed: nodemailer may emit a late `error`, which without a listener would end the process.
+  connection.on('error', (error) => onFailure?.(error));
+  // After the callbacks of the same turn, which have more specific errors.
+  connection.once('end', () => setImmediate(() => onFailure?.(new Error('Connection closed unexpectedly'))));
+  return {
+    connection,
+    /** Messages sent so far. */
+    messageCount: 0,
+    /** Sets the listener for failures of the connection; undefined: none. */
+    setListener: (next: typeof onFailure): void => {
+      onFailure = next;
+    },
+    close: (): void => connection.close(),
+  };
+}
+export type SmtpSession = ReturnType<typeof createSmtpSession>;
+
+/**
+ * Idle connections, kept for a few seconds, without a limit: no message waits for a connection. A pooled session is reset
+ * (RSET) before its next message, so that a late reply is never taken for the reply to that message.
+ */
+export function smtpPool(options: SmtpOptions) {
+  const idleMs = options.timeouts?.idle ?? SMTP_TIMEOUTS_MS.idle;
+  const idle = new Map<SmtpSession, NodeJS.Timeout>();
+  let closed = false;
+  const discard = (session: SmtpSession): void => {
+    clearTimeout(idle.get(session));
+    idle.delete(session);
+    session.close();
+  };
+  return {
+    /** A live pooled session; undefined when there is none. */
+    acquire: async (): Promise<SmtpSession | undefined> => {
+      for (;;) {
+        const session = [...idle.keys()].at(-1);
+        if (session === undefined) return undefined;
+        clearTimeout(idle.get(session));
+        idle.delete(session);
+        if (await isAlive(session)) return session;
+        session.close();
+      }
+    },
+    /** Returns a session to the pool after an accepted message, or closes it. */
+    release: (session: SmtpSession) => {
+      session.messageCount += 1;
+      const isFull = session.messageCount >= MAX_MESSAGES_PER_CONNECTION;
+      if (closed || isFull || session.connection.destroyed) return session.close();
+      session.setListener(() => discard(session));
+      // unref: an idle connection must not keep the process alive.
+      idle.set(session, setTimeout(discard, idleMs, session).unref());
+    },
+    close: () => {
+      closed = true;
+      for (const session of [...idle.keys()]) discard(session);
+    },
+  };
+}
+
+const isAlive = (session: SmtpSession): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), RESET_TIMEOUT_MS);
+    const settle = (alive: boolean) => {
+      clearTimeout(timer);
+      resolve(alive);
+    };
+    session.setListener(() => settle(false));
+    session.connection.reset((error) => settle(!error));
+  });

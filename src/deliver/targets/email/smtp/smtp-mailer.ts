@@ -1,0 +1,218 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { Redact } from '../../../../base/secrets/redactor.ts';
+import type { Secret } from '../../../../base/secrets/secret.ts';
+import { oneLine } from '../../../../base/text/bidi.ts';
+import { type Fence, NotConfirmedError, noFence } from '../../../fence.ts';
+import {
+  connectAndAuthenticate,
+  createSmtpSession,
+  replyRedactor,
+  SMTP_TIMEOUTS_MS,
+  type SmtpOptions,
+  type SmtpSession,
+  smtpPool,
+} from './smtp-connection.ts';
+import { classifyFailure, type SendResult, type SmtpFailure } from './smtp-replies.ts';
+import { parseSmtpUrl, type SmtpServer } from './smtp-url.ts';
+
+export type { SmtpOptions } from './smtp-connection.ts';
+export type { SendResult } from './smtp-replies.ts';
+
+/** One recipient per envelope, so that a message is accepted or refused as a whole. */
+export interface Envelope {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Sends exact bytes. Failures of the server and the network are results, not exceptions. */
+export interface Mailer {
+  /**
+   * @param raw the whole MIME message
+   * @param signal cancels the attempt until the message is sent completely; after that the reply is awaited, because
+   *   without it the delivery would be `unknown`
+   * @param fence confirmed before the body and before the DATA terminator; if it rejects, nothing was sent
+   */
+  send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal, fence?: Fence): Promise<SendResult>;
+  close(): Promise<void>;
+}
+
+/** A mailer over SMTP with pooled connections. */
+export interface SmtpMailer extends Mailer {
+  /**
+   * Closes idle connections and pools no more: another mailer replaces this one. Running transactions continue, and later
+   * ones open their own connection. Resolves when no transaction is running.
+   */
+  drain(): Promise<void>;
+}
+
+const toSmtpFailure = (error: unknown): SmtpFailure =>
+  error instanceof Error ? error : { message: String(error), code: 'EUNKNOWN' };
+
+/**
+ * A mailer over SMTP. A connection is reused after an accepted message and closed after any other result. It does not use
+ * nodemailer's pool, which queues a message again when a connection closes early, without a sign whether the message was
+ * sent. URL: `smtp://` (STARTTLS) or `smtps://` (implicit TLS), see `parseSmtpUrl`.
+ * Throws `config.invalid` for an invalid URL, without repeating it.
+ */
+export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
+  const server = parseSmtpUrl(url, options.oauth2 !== undefined);
+  const redact = replyRedactor(url, options);
+  const pool = smtpPool(options);
+  const active = new Set<SmtpSession>();
+  let onIdle: (() => void) | undefined;
+
+  const sendOver = async (session: SmtpSession, isOpen: boolean, mail: OutgoingMail, signal: AbortSignal) => {
+    active.add(session);
+    const result = await runTransaction(session, isOpen, server, options, mail, signal, redact);
+    active.delete(session);
+    if (result.kind === 'accepted') pool.release(session);
+    if (active.size === 0) onIdle?.();
+    return result;
+  };
+  return {
+    send: async (envelope, raw, signal, fence = noFence) => {
+      const mail = { envelope, raw, fence };
+      const pooled = await pool.acquire();
+      if (pooled !== undefined) {
+        const result = await sendOver(pooled, true, mail, signal);
+        // A broken pooled connection is no failure of the server, and the message was not sent: try a new connection.
+        if (result.kind !== 'deferred' || !result.server || signal.aborted) return result;
+      }
+      return sendOver(createSmtpSession(server, options), false, mail, signal);
+    },
+    drain: async () => {
+      pool.close();
+      if (active.size > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+    },
+    close: async () => {
+      pool.close();
+      for (const session of active) session.close();
+    },
+  };
+}
+
+interface OutgoingMail {
+  readonly envelope: Envelope;
+  readonly raw: Uint8Array;
+  readonly fence: Fence;
+}
+
+/** Sends one message and awaits the reply. Resolves exactly once, with nodemailer's first event. */
+function runTransaction(
+  session: SmtpSession,
+  isOpen: boolean,
+  server: SmtpServer,
+  options: SmtpOptions,
+  { envelope, raw, fence }: OutgoingMail,
+  signal: AbortSignal,
+  redact: Redact,
+): Promise<SendResult> {
+  const totalMs = options.timeouts?.total ?? SMTP_TIMEOUTS_MS.total;
+  return new Promise((resolve) => {
+    /** The DATA terminator may have been sent. */
+    let isConsumed = false;
+    let isSettled = false;
+    const settle = (result: SendResult): void => {
+      isSettled = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+      session.setListener(undefined);
+      // Synchronously: until the connection is closed the DATA terminator could still be sent.
+      if (result.kind !== 'accepted') session.close();
+      resolve(result);
+    };
+    const onError = (error: unknown): void => {
+      if (error instanceof NotConfirmedError)
+        settle({ kind: 'deferred', response: oneLine(error.message), server: false });
+      else settle(classifyFailure(toSmtpFailure(error), isConsumed, redact));
+    };
+    const cancel = (): void => {
+      if (!isConsumed) onError(new Error('Cancelled before the message was sent'));
+    };
+    const timer = setTimeout(() => onError(new Error(`Timed out after ${totalMs} ms`)), totalMs);
+
+    const message = bodyStream(raw, {
+      fence,
+      // A function, because STARTTLS replaces the socket.
+      socket: () => session.connection._socket,
+      isClosed: () => isSettled,
+      onEnd: () => {
+        isConsumed = true;
+      },
+      onError,
+    });
+
+    session.setListener(onError);
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) return cancel();
+
+    const send = (): void =>
+      session.connection.send({ from: envelope.from, to: [envelope.to], size: raw.length }, message, (error, info) => {
+        if (error) return onError(error);
+        const response = oneLine(redact(info?.response ?? ''));
+        if (info?.rejected.length) return onError(new Error(`The recipient was rejected: ${response}`));
+        // A 250 before the DATA terminator replies to something else: the message may or may not be accepted.
+        if (!isConsumed) return settle({ kind: 'unknown', why: `Reply before the end of the message: ${response}` });
+        settle({ kind: 'accepted', response });
+      });
+    if (isOpen) send();
+    else connectAndAuthenticate(session.connection, server, options, (error) => (error ? onError(error) : send()));
+  });
+}
+
+const BODY_CHUNK_BYTES = 64 * 1024;
+
+/** nodemailer's stream that escapes leading dots and writes to the socket. */
+type Encoder = NodeJS.WritableStream & Partial<Pick<Readable, 'readableLength'>>;
+
+interface BodyHooks {
+  readonly fence: Fence;
+  /** The current socket. */
+  readonly socket: () => Pick<Socket, 'write'> | false | null;
+  /** Whether the transaction has ended: then nothing more is written. */
+  readonly isClosed: () => boolean;
+  /** Called right before the DATA terminator is written. */
+  readonly onEnd: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * The message as a stream for nodemailer, which pipes it after the reply 354. Nothing is written before the fence confirms.
+ * The DATA terminator is a separate write, after the body is flushed to the operating system and the fence has confirmed
+ * again: a process that was frozen in between cannot complete a message.
+ */
+function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
+  const body = new Readable({ read: () => {} });
+  const pipe = <T extends NodeJS.WritableStream>(to: T): T => {
+    writeBody(raw, to, hooks).catch(hooks.onError);
+    return to;
+  };
+  return Object.assign(body, { pipe });
+}
+
+/** @param to `to.end()` writes the DATA terminator */
+async function writeBody(raw: Uint8Array, to: Encoder, { fence, socket, isClosed, onEnd }: BodyHooks): Promise<void> {
+  await fence.confirm();
+  for (let at = 0; at < raw.length; at += BODY_CHUNK_BYTES) {
+    await fence.confirmIfStale();
+    if (isClosed()) return;
+    await new Promise<void>((resolve) => to.write(raw.subarray(at, at + BODY_CHUNK_BYTES), () => resolve()));
+    await flush(to, socket(), isClosed);
+  }
+  await fence.confirm();
+  if (isClosed()) return;
+  onEnd();
+  to.end();
+}
+
+/** Resolves when the operating system has all bytes written to the encoder, or the transaction has ended. */
+async function flush(to: Encoder, socket: ReturnType<BodyHooks['socket']>, isClosed: () => boolean): Promise<void> {
+  do {
+    // The encoder writes in a later turn. The callback of an empty write is called after all earlier writes.
+    await setImmediate();
+    if (isClosed() || !socket) return;
+    await new Promise<void>((resolve) => socket.write('', () => resolve()));
+  } while ((to.readableLength ?? 0) > 0);
+}

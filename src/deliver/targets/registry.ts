@@ -1,0 +1,42 @@
+import { type DeliverySpec, targetName, targetOf } from '../../definitions/schema/kinds.ts';
+import { directoryTarget } from './directory/directory-target.ts';
+import { emailTarget } from './email/email-target.ts';
+import { s3Target } from './s3/s3-target.ts';
+import { sftpTarget } from './sftp/sftp-target.ts';
+import type { Delivery, DeliveryContext, ProbeContext, Target, TargetProbe } from './target.ts';
+import { webhookTarget } from './webhook/webhook-target.ts';
+
+/** The built-in targets, in the order in which schema, documentation and messages name them. */
+export const TARGETS: readonly Target[] = [emailTarget, directoryTarget, s3Target, sftpTarget, webhookTarget];
+
+/** The kinds whose sent messages the archive keeps. */
+export const messageKinds = (targets = TARGETS): ReadonlySet<string> =>
+  new Set(targets.flatMap(({ kind, messageType }) => (messageType === undefined ? [] : [kind])));
+
+/** The kind that archives messages of this file type; null where several do. @param name e.g. `<delivery>.eml` */
+export function kindOfMessage(name: string, targets = TARGETS): string | null {
+  const [first, ...others] = targets.filter(
+    ({ messageType }) => messageType !== undefined && name.endsWith(`.${messageType}`),
+  );
+  return first === undefined || others.length > 0 ? null : first.kind;
+}
+
+/** Every delivery of the definition, in its order. */
+export function listDeliveries(context: DeliveryContext, targets: readonly Target[] = TARGETS): Delivery[] {
+  const all: Delivery[] = [];
+  for (const [index, entry] of context.definition.deliveries.entries()) {
+    const { target, spec } = targetOf(entry, targets);
+    for (const listed of target.list(targetName(index, target.kind), spec, context)) {
+      const prepare = (previousEpoch: number) =>
+        target.send(listed, spec, { ...context, deliveries: all }, previousEpoch);
+      all.push({ ...listed, prepare });
+    }
+  }
+  return all;
+}
+
+/** Undefined for a target that `docket doctor` checks in another way. */
+export function targetProbe(delivery: DeliverySpec, context: ProbeContext, targets = TARGETS): TargetProbe | undefined {
+  const { target, spec } = targetOf(delivery, targets);
+  return target.probe?.(spec, context);
+}

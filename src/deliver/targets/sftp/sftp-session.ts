@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import type { Client, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2';
+import { errorMessage } from '../../../base/error.ts';
+import { type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
+import { oneLine } from '../../../base/text/bidi.ts';
+import type { Artifact } from '../../../render/artifact.ts';
+import { artifactChunks } from '../../archive/artifact-bytes.ts';
+
+/** An error of an SFTP server, for the ledger. */
+export class SftpFailure extends Error {
+  override readonly name = 'SftpFailure';
+  /**
+   * - `answered`: the server refused one request; `code` is its status
+   * - `lost`: no reply; the request may have been executed
+   * - `down`: no connection or login; nothing was requested
+   * - `hostKeyMismatch`: the server's key is not the pinned one
+   */
+  readonly kind: 'answered' | 'lost' | 'down' | 'hostKeyMismatch';
+  readonly code: number | undefined;
+
+  constructor(kind: SftpFailure['kind'], detail: string, code?: number) {
+    super(oneLine(detail));
+    this.kind = kind;
+    this.code = code;
+  }
+}
+
+/** Status codes (draft-ietf-secsh-filexfer-02 §7). */
+const NO_SUCH_FILE = 2;
+const UNSUPPORTED = 8;
+
+/** Of one request. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const CHUNK_BYTES = 32 * 1024;
+
+type Callback<T> = (error: Error | null | undefined, value: T) => void;
+
+export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact) {
+  const pending = new Set<(error: Error) => void>();
+  let closed = false;
+  client.once('close', () => {
+    closed = true;
+    for (const fail of pending) fail(new Error('the connection was closed'));
+  });
+
+  /** One request with a timeout: a silent server would block the run otherwise. */
+  const request = <T>(start: (done: Callback<T>) => void): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        fail(new Error(`no answer within ${REQUEST_TIMEOUT_MS / 1000} s`));
+        client.destroy();
+      }, REQUEST_TIMEOUT_MS);
+      const settled = (): void => {
+        clearTimeout(timer);
+        pending.delete(fail);
+      };
+      const fail = (error: unknown): void => {
+        settled();
+        const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+        const detail = redactUntrusted(errorMessage(error), redact);
+        reject(typeof code === 'number' ? new SftpFailure('answered', detail, code) : new SftpFailure('lost', detail));
+      };
+      pending.add(fail);
+      if (closed) return fail(new Error('the connection was closed'));
+      try {
+        start((error, value) => {
+          if (error) return fail(error);
+          settled();
+          resolve(value);
+        });
+      } catch (error) {
+        fail(error);
+      }
+    });
+  const command = (start: (done: (error?: Error | null) => void) => void): Promise<void> =>
+    request<void>((done) => start((error) => done(error, undefined)));
+  sftp.on('error', () => client.destroy());
+
+  const open = (path: string, flags: 'r' | 'wx'): Promise<Buffer> => request((done) => sftp.open(path, flags, done));
+  const closeHandle = (handle: Buffer): Promise<void> => command((done) => sftp.close(handle, done));
+
+  /** Writes the slices of each chunk concurrently. */
+  async function writeChunks(handle: Buffer, artifact: Artifact, signal: AbortSignal): Promise<void> {
+    let offset = 0;
+    for await (const chunk of artifactChunks(artifact, signal)) {
+      const starts = Array.from({ length: Math.ceil(chunk.length / CHUNK_BYTES) }, (_, index) => index * CHUNK_BYTES);
+      const base = offset;
+      await Promise.all(
+        starts.map((start) =>
+          command((done) =>
+            sftp.write(handle, chunk, start, Math.min(CHUNK_BYTES, chunk.length - start), base + start, done),
+          ),
+        ),
+      );
+      offset += chunk.length;
+    }
+    // ssh2 throws synchronously for a server without the extension; the file is not synced then.
+    await command((done) => sftp.ext_openssh_fsync(handle, done)).catch((error: unknown) => {
+      if (error instanceof SftpFailure && error.kind === 'answered' && error.code !== UNSUPPORTED) throw error;
+    });
+    const { size } = await request<Stats>((done) => sftp.fstat(handle, done));
+    if (size !== artifact.bytes) {
+      throw new SftpFailure('answered', `the server holds ${size} bytes of ${artifact.bytes}`);
+    }
+  }
+
+  /** Undefined when the file does not exist. */
+  const sizeOf = async (path: string): Promise<number | undefined> => {
+    try {
+      return (await request<Stats>((done) => sftp.stat(path, done))).size;
+    } catch (error) {
+      if (error instanceof SftpFailure && error.code === NO_SUCH_FILE) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    size: sizeOf,
+    /** SHA-256 (hex) of the file on the server. */
+    digest: async (path: string): Promise<string> => {
+      const hash = createHash('sha256');
+      const handle = await open(path, 'r');
+      try {
+        for (let at = 0; ; ) {
+          const read = await request<Buffer>((done) => {
+            const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+            // At the end of the file ssh2 reports 0 bytes and no error.
+            sftp.read(handle, buffer, 0, CHUNK_BYTES, at, (error, bytes) => done(error, buffer.subarray(0, bytes)));
+          });
+          if (read.length === 0) return hash.digest('hex');
+          hash.update(read);
+          at += read.length;
+        }
+      } finally {
+        await closeHandle(handle).catch(() => {});
+      }
+    },
+    /** Undefined when the folder may not be listed. `modified` in epoch seconds. */
+    list: async (folder: string) => {
+      try {
+        const entries = await request<FileEntryWithStats[]>((done) => sftp.readdir(folder, done));
+        return entries.map(({ filename, attrs }) => ({ name: filename, modified: attrs.mtime }));
+      } catch (error) {
+        if (error instanceof SftpFailure && error.kind === 'answered') return undefined;
+        throw error;
+      }
+    },
+    /** Creates a file. Verifies the artifact's bytes while it reads them; syncs the file where the server can. */
+    write: async (path: string, artifact: Artifact, signal: AbortSignal): Promise<void> => {
+      const handle = await open(path, 'wx');
+      try {
+        await writeChunks(handle, artifact, signal);
+      } catch (error) {
+        await closeHandle(handle).catch(() => {});
+        throw error;
+      }
+      await closeHandle(handle);
+    },
+    /** Creates an empty file. */
+    touch: async (path: string) => closeHandle(await open(path, 'wx')),
+    /** Atomic. Without `replace` the server refuses an existing `to`. */
+    rename: (from: string, to: string, replace: boolean) =>
+      command((done) => {
+        if (!replace) return sftp.rename(from, to, done);
+        try {
+          sftp.ext_openssh_rename(from, to, done);
+        } catch {
+          // Without the extension the standard rename is used; most servers refuse it for an existing name.
+          sftp.rename(from, to, done);
+        }
+      }),
+    remove: (path: string) => command((done) => sftp.unlink(path, done)),
+    makeFolder: async (path: string): Promise<void> => {
+      const steps = path.split('/');
+      for (const [index, step] of steps.entries()) {
+        const folder = steps.slice(0, index + 1).join('/');
+        if (step === '' || (await sizeOf(folder)) !== undefined) continue;
+        await command((done) => sftp.mkdir(folder, done)).catch(async (error: unknown) => {
+          // Another program may have created it meanwhile.
+          if ((await sizeOf(folder)) === undefined) throw error;
+        });
+      }
+    },
+    close: (): void => void client.end(),
+  };
+}
+export type SftpSession = ReturnType<typeof createSftpSession>;

@@ -1,0 +1,146 @@
+import type { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import type { SecretSource } from '../../base/secrets/secret.ts';
+import type { TemplateVariables } from '../../base/text/template.ts';
+import type { TargetSchema } from '../../definitions/schema/kinds.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { Archive, Manifest, PublishedRun } from '../archive/archive.ts';
+import type { SharedLink } from '../archive/storage/archive-storage.ts';
+import type { SendFn, VerificationResult } from '../attempt.ts';
+import type { DestinationGuard, DestinationPolicy } from '../destination-guard.ts';
+import { deliveryId, type Ledger, type NewDelivery } from '../ledger/ledger.ts';
+import type { DkimKey } from './email/dkim.ts';
+import type { Mailer } from './email/smtp/smtp-mailer.ts';
+
+/** A kind of target: everything that Docket knows about it. `Spec` is the output of its schema. */
+export interface Target<Spec = never> extends TargetSchema<Spec> {
+  /**
+   * How its recipients are counted in texts. Absent: a delivery stays on this machine, and does not count as one when a
+   * report is about to be delivered for the same period again.
+   */
+  readonly audience?: {
+    readonly one: string;
+    readonly many: string;
+    /** The recipients are people, each with a mailbox. */
+    readonly people?: true;
+  };
+  /** The file type under which the archive keeps the messages that it sends; absent where it sends none. */
+  readonly messageType?: 'eml' | 'json';
+  /** Sends through a mail server, SMTP_URL or the organization's own. `docket doctor` checks the server instead. */
+  readonly usesMailServer?: true;
+  /** The deliveries of one entry of `deliveries`. Sends nothing, and never throws for a template that cannot be filled. */
+  list(target: string, spec: Spec, context: DeliveryContext): readonly ListedDelivery[];
+  /**
+   * Archives the message, if there is one, and returns the function that sends. Throws `deliver.*` for a delivery that
+   * is refused permanently.
+   * @param previousEpoch the row's epoch before this attempt; at 0 no message was archived yet
+   */
+  send(delivery: ListedDelivery, spec: Spec, context: SendContext, previousEpoch: number): Promise<SendFn>;
+  /** How to try it without a delivery. Absent where `docket doctor` has a check of its own. */
+  probe?(spec: Spec, context: ProbeContext): TargetProbe;
+}
+
+/** Ties a target to the output of its schema. */
+export const defineTarget = <Schema extends z.ZodType>(
+  target: Omit<Target<z.output<Schema>>, 'schema'> & { schema(formats: readonly string[]): Schema },
+): Target => target;
+
+/** One delivery of a definition, as its target lists it. */
+export interface ListedDelivery {
+  readonly row: NewDelivery;
+  /** The server or service that it needs: deliveries of one service fail together while that is down. */
+  readonly service: string;
+  readonly messageId: string | null;
+  /** Why the recipient may not receive it, as the end of a sentence; undefined when it may. */
+  readonly recipientRefusal?: () => string | undefined;
+  /** Checks in the target whether a row left `sending` was delivered. */
+  readonly verify?: () => Promise<VerificationResult>;
+  /** The location of each file once this is `sent`, by file name. */
+  readonly fileLocations?: () => ReadonlyMap<string, string>;
+  /** The locations are URLs that an e-mail can link to, so an e-mail with too large attachments waits for this delivery. */
+  readonly linkable?: true;
+  /** Links that open without credentials once this is `sent`, by file name; without those that cannot be made. */
+  readonly sharedLinks?: () => Promise<ReadonlyMap<string, SharedLink>>;
+  /** Deliveries of a later phase refer to results of earlier ones. Default 0. */
+  readonly phase?: 1 | 2;
+}
+
+/** One delivery of a definition: its ledger row, and how to make it. */
+export interface Delivery extends ListedDelivery {
+  /** `Target.send` of its target. */
+  readonly prepare: (previousEpoch: number) => Promise<SendFn>;
+}
+
+/** The SMTP route of an organization: its own server, or the deployment's. */
+export interface MailRoute {
+  readonly mailer: Mailer;
+  /** The sender's address. */
+  readonly from: string;
+  /** Signs every message. */
+  readonly dkim?: DkimKey;
+  /** The server's name without secrets: the routes of all organizations that use one server fail together. */
+  readonly service?: string;
+}
+
+export interface DeliveryContext {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  readonly published: PublishedRun;
+  readonly archive: Archive;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly secrets: SecretSource;
+  readonly workingDirectory: string;
+  /** Undefined: no mail server is configured. */
+  readonly mail: MailRoute | undefined;
+  /** Deployment-wide rules for destinations; the organization's own rules apply in any case. */
+  readonly destinations?: DestinationPolicy | undefined;
+}
+
+export interface SendContext extends DeliveryContext {
+  /** All deliveries of the definition. */
+  readonly deliveries: readonly Delivery[];
+}
+
+export interface ProbeContext {
+  /** Variables of a run of today. */
+  readonly variables: TemplateVariables;
+  readonly secrets: SecretSource;
+  readonly allowPrivate: boolean;
+  readonly guard: DestinationGuard;
+  readonly workingDirectory: string;
+}
+
+export interface TargetProbe {
+  /** For people, e.g. `S3 s3://reports/acme/`. */
+  readonly name: string;
+  /**
+   * Does everything that a delivery needs, and leaves nothing behind. Resolves with a sentence about the result.
+   * Throws `deliver.target_failed`, `deliver.target_refused`, `config.*`, `template.invalid`.
+   */
+  readonly probe: () => Promise<string>;
+}
+
+export const probeError = (subject: string, got: string, next: string): DocketError =>
+  new DocketError('deliver.target_failed', `${subject} cannot be used.`, { got, next });
+
+/** The variables of subjects and paths. */
+export const templateVariables = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
+  period,
+  org,
+  report,
+  title,
+  run,
+});
+
+/** @param key identifies the row among those of its target where `recipient`, which is for people, may change */
+export function newRow({ manifest }: PublishedRun, target: string, recipient: string, key = recipient): NewDelivery {
+  const { run, org, report } = manifest;
+  return { id: deliveryId(run, target, key), run, org, report, target, recipient };
+}
+
+/** Whether a target could not be opened because it, or a secret for it, is refused: a retry changes nothing. */
+export const isTargetRefusal = (error: unknown): boolean =>
+  error instanceof DocketError && (error.code === 'deliver.target_refused' || error.code === 'config.secret_refused');

@@ -1,0 +1,170 @@
+import type { buildConnector } from 'undici';
+import { createRedactor, type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
+import { oneLine } from '../../../base/text/bidi.ts';
+import {
+  type AddressPolicy,
+  addressRefusal,
+  ForbiddenAddress,
+  guardedLookup,
+  literalRefusal,
+} from '../../address-guard.ts';
+import { type Fence, NotConfirmedError, noFence } from '../../fence.ts';
+
+/** The result of one POST. */
+export type PostResult =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      /** The beginning of the body, redacted. */
+      readonly text: string;
+      /** The header `Retry-After`. */
+      readonly retryAfter?: string | undefined;
+      /** The header `Date`. */
+      readonly date?: string | undefined;
+    }
+  /** No connection. `forbidden`: the address is refused. */
+  | { readonly kind: 'unsent'; readonly reason: string; readonly forbidden: boolean }
+  /** Connected, but the fence did not confirm the send: no byte was written. */
+  | { readonly kind: 'withheld'; readonly reason: string }
+  /** Connected, and no complete reply: the request may have been processed. */
+  | { readonly kind: 'lost'; readonly reason: string };
+
+export interface PostOptions {
+  readonly allowPrivate: boolean;
+  /** Removes secrets from replies of the receiver. */
+  readonly redact?: Redact;
+  readonly signal: AbortSignal;
+  /** Confirmed on the open connection, right before the request is written. */
+  readonly fence?: Fence | undefined;
+  /** CA certificates (PEM) instead of the system's, for tests. */
+  readonly ca?: string;
+  /** Ms for the connection and for the whole reply; for tests. */
+  readonly timeouts?: { readonly connect: number; readonly answer: number };
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 30_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
+const MAX_DETAIL_LENGTH = 200;
+
+/** Loaded on first use: most commands send nothing. */
+const loadUndici = () => import('undici');
+
+/** A connector that refuses addresses, both literal ones and those of a host name. */
+async function guardedConnector(options: PostOptions, onConnected: () => void): Promise<buildConnector.connector> {
+  const { buildConnector } = await loadUndici();
+  const { allowPrivate, ca, timeouts, fence = noFence } = options;
+  const policy: AddressPolicy = { allowPrivate };
+  const connect = buildConnector({
+    timeout: timeouts?.connect ?? CONNECT_TIMEOUT_MS,
+    ...(ca === undefined ? {} : { ca }),
+    lookup: guardedLookup(policy),
+  });
+  return (target, callback) => {
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    const refused = literalRefusal(host, policy);
+    if (refused !== undefined) return callback(refused, null);
+    connect(target, (...result) => {
+      const [error, socket] = result;
+      if (error !== null) return callback(error, null);
+      const addressRefused = addressRefusal(host, socket.remoteAddress ?? '', policy);
+      if (addressRefused !== undefined) {
+        socket.destroy();
+        return callback(addressRefused, null);
+      }
+      // undici writes the whole request in the tick in which it gets the connection.
+      fence.confirm().then(
+        () => {
+          onConnected();
+          callback(null, socket);
+        },
+        (withheld: Error) => {
+          socket.destroy();
+          callback(withheld, null);
+        },
+      );
+    });
+  };
+}
+
+const errorDetail = (error: unknown, redact: Redact): string => {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  // When all addresses of a host fail, the message is empty and `errors` has the reasons.
+  const inner = error instanceof AggregateError ? error.errors.map((each) => errorDetail(each, redact)).join('; ') : '';
+  return oneLine(redactUntrusted(inner === '' ? message : inner, redact));
+};
+
+/** One POST over a new connection, without redirects and retries. Never throws. */
+export async function postWebhook(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  options: PostOptions,
+): Promise<PostResult> {
+  const { redact = createRedactor().redact } = options;
+  const { Client } = await loadUndici();
+  let connected = false;
+  const client = new Client(url.origin, {
+    connect: await guardedConnector(options, () => {
+      connected = true;
+    }),
+    pipelining: 1,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+  });
+  const limit = AbortSignal.timeout(options.timeouts?.answer ?? RESPONSE_TIMEOUT_MS);
+  // Once connected, the reply is awaited: an abort would make the result `unknown`.
+  const stopped = abortableUntil(() => connected, options.signal);
+  try {
+    const answer = await client.request({
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers: { ...headers },
+      body,
+      signal: AbortSignal.any([limit, stopped]),
+    });
+    const text = await answer.body.text().catch(() => '');
+    const { 'retry-after': retryAfter, date } = answer.headers;
+    return {
+      kind: 'answered',
+      status: answer.statusCode,
+      text: oneLine(redactUntrusted(text, redact), MAX_DETAIL_LENGTH),
+      retryAfter: [retryAfter].flat()[0],
+      date: [date].flat()[0],
+    };
+  } catch (error) {
+    if (error instanceof NotConfirmedError) return { kind: 'withheld', reason: error.message };
+    const reason = limit.aborted ? 'no answer in time' : errorDetail(error, redact);
+    // Aborted during the connect: it may be connected by now, but nothing was written.
+    const written = connected && !stopped.aborted;
+    return written
+      ? { kind: 'lost', reason }
+      : { kind: 'unsent', reason, forbidden: error instanceof ForbiddenAddress };
+  } finally {
+    await client.destroy().catch(() => {});
+  }
+}
+
+/** A signal that follows `signal` until `passed` returns true. */
+function abortableUntil(passed: () => boolean, signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (!passed()) controller.abort(signal.reason);
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  return controller.signal;
+}
+
+/** Connects as a POST would, TLS included, and sends nothing. Throws an `Error` with a redacted message. */
+export async function probeConnection(url: URL, options: Omit<PostOptions, 'signal'>): Promise<void> {
+  const { redact = createRedactor().redact } = options;
+  const connect = await guardedConnector({ ...options, signal: new AbortController().signal }, () => {});
+  await new Promise<void>((resolve, reject) => {
+    const { protocol, hostname, host, port } = url;
+    connect({ protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => {
+      if (error !== null) return reject(new Error(errorDetail(error, redact)));
+      socket.destroy();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,216 @@
+import type { Clock } from '../../../base/clock.ts';
+import { DocketError, errorMessage, errorSentence } from '../../../base/error.ts';
+import { parseRetryAfter } from '../../../base/net/retry-after.ts';
+import type { Redact } from '../../../base/secrets/redactor.ts';
+import type { SecretSource } from '../../../base/secrets/secret.ts';
+import { individualFiles } from '../../../render/artifact.ts';
+import type { AttemptResult, SendFn } from '../../attempt.ts';
+import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
+import { assertSameFiles } from '../../resend-check.ts';
+import {
+  defineTarget,
+  isTargetRefusal,
+  newRow,
+  type ProbeContext,
+  probeError,
+  type SendContext,
+  type TargetProbe,
+} from '../target.ts';
+import { parseWebhookSecret, signatureHeaders, webhookBody } from './webhook-message.ts';
+import { type PostOptions, type PostResult, postWebhook, probeConnection } from './webhook-request.ts';
+import { type WebhookSpec, webhookDisplayName, webhookSchema, webhookUrlDiagnostic } from './webhook-schema.ts';
+
+/** A POST with the names of the files and the locations where other deliveries of the run have put them. */
+export const webhookTarget = defineTarget({
+  kind: 'webhook',
+  audience: { one: 'webhook', many: 'webhooks' },
+  messageType: 'json',
+  schema: () => webhookSchema,
+  diagnostics: ({ url }, { allowPrivate }) => {
+    const diagnostic = allowPrivate || typeof url !== 'string' ? undefined : webhookUrlDiagnostic(url);
+    return diagnostic === undefined ? [] : [{ path: ['url'], ...diagnostic }];
+  },
+  describe: (spec) => ({
+    addresses: [webhookDisplayName(spec)],
+    // A URL from a secret is checked at delivery only: its host must not be shown.
+    destinations:
+      typeof spec.url === 'string' ? [{ path: ['url'], host: new URL(spec.url).hostname, privateReported: true }] : [],
+  }),
+  list: (target, spec, { published }) => {
+    const name = webhookDisplayName(spec);
+    const row = newRow(published, target, name);
+    return [
+      {
+        row,
+        service: `${name} of ${row.org}`,
+        messageId: null,
+        phase: 2,
+        // The receiver ignores a second request with the same id.
+        ...(spec.idempotent ? { verify: async () => 'unsent' as const } : {}),
+      },
+    ];
+  },
+  send: async ({ row }, spec, context, previousEpoch) => {
+    const { published, archive, clock, secrets, settings, destinations } = context;
+    const guard = destinationGuard(settings, destinations);
+    if (typeof spec.url === 'string') guard.assertHost(new URL(spec.url).hostname);
+    const links = await fileLocations(row.run, context);
+    const body = webhookBody(published.manifest, individualFiles(published.artifacts), links);
+    if (previousEpoch > 0) await assertSameFiles(archive, published, row.id, body);
+    const message = await archive.putMessage(published, row.id, Buffer.from(body), 'json');
+    const options = { allowPrivate: settings.allow_private === true };
+    return Object.assign(sendWebhook({ spec, id: row.id, body, clock, options, guard }, secrets), { message });
+  },
+  probe: (spec, context) => probeWebhook(spec, context),
+});
+
+/** The locations of each file in the deliveries of the run that are `sent`, by file name. */
+async function fileLocations(run: string, { ledger, deliveries }: SendContext): Promise<Map<string, string[]>> {
+  const states = new Map((await ledger.list(run)).map(({ id, state }) => [id, state]));
+  const locations = new Map<string, string[]>();
+  for (const delivery of deliveries) {
+    if (states.get(delivery.row.id) !== 'sent') continue;
+    for (const [file, location] of delivery.fileLocations?.() ?? [])
+      locations.set(file, [...(locations.get(file) ?? []), location]);
+  }
+  return locations;
+}
+
+/** Checks connection, certificate, address and the form of the key, without a request. */
+function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: ProbeContext): TargetProbe {
+  const name = webhookDisplayName(spec);
+  return {
+    name: `Webhook ${name}`,
+    probe: async () => {
+      const url = await webhookUrl(spec, secrets);
+      parseWebhookSecret(await secrets(spec.secret));
+      assertPublic(url, allowPrivate);
+      assertListed(url, spec, guard);
+      try {
+        await probeConnection(url, { allowPrivate, redact: secrets.redactor.redact });
+      } catch (error) {
+        throw probeError(`The ${name}`, errorMessage(error), 'Correct the URL, or ask whoever runs the receiver.');
+      }
+      return `${typeof spec.url === 'string' ? url.host : name} can be reached; nothing was posted`;
+    },
+  };
+}
+
+/** Reads the URL, which may be a secret. Throws `config.secret_missing`, `config.invalid`. */
+async function webhookUrl({ url }: WebhookSpec, secrets: SecretSource): Promise<URL> {
+  const text = typeof url === 'string' ? url : (await secrets(url)).reveal();
+  if (URL.canParse(text)) {
+    const parsed = new URL(text);
+    const { protocol, username, password } = parsed;
+    if (['https:', 'http:'].includes(protocol) && username === '' && password === '') return parsed;
+  }
+  throw new DocketError('config.invalid', `The URL of the ${webhookDisplayName({ url })} is not one.`, {
+    expected: 'a URL, https://…, without user and password',
+    got: 'another text (not shown)',
+    next: 'Correct the value that the reference names.',
+  });
+}
+
+/** For URLs that no check of the definition has seen, because they are secrets. Throws `deliver.target_refused`. */
+function assertPublic(url: URL, allowPrivate: boolean): void {
+  const diagnostic = allowPrivate ? undefined : webhookUrlDiagnostic(url.href);
+  if (diagnostic === undefined) return;
+  throw new DocketError('deliver.target_refused', 'The webhook may not go there.', {
+    expected: diagnostic.expected,
+    got: diagnostic.got,
+    next: `${diagnostic.next}.`,
+  });
+}
+
+/**
+ * Checks the host against the organization's `destinations`. The error does not show the host of a URL that is a secret.
+ * Throws `deliver.target_refused`.
+ */
+function assertListed(url: URL, spec: WebhookSpec, guard: Pick<DestinationGuard, 'assertHost'>): void {
+  guard.assertHost(url.hostname, typeof spec.url === 'string' ? url.hostname : 'another host (not shown)');
+}
+
+export interface WebhookDelivery {
+  readonly spec: WebhookSpec;
+  /** The id of the ledger row: the receiver recognizes a repetition by it. */
+  readonly id: string;
+  readonly body: string;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly options: Omit<PostOptions, 'signal' | 'fence'>;
+  readonly guard: Pick<DestinationGuard, 'assertHost'>;
+}
+
+/** Posts a body that is archived. References that cannot be read leave the delivery `pending`. */
+export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource): SendFn {
+  const { spec, id, body, clock, options, guard } = delivery;
+  return async (signal, fence) => {
+    let url: URL;
+    let key: Buffer;
+    try {
+      url = await webhookUrl(spec, secrets);
+      assertPublic(url, options.allowPrivate);
+      assertListed(url, spec, guard);
+      key = parseWebhookSecret(await secrets(spec.secret));
+    } catch (error) {
+      return preparationResult(error);
+    }
+    const headers = signatureHeaders(id, clock.now(), body, key);
+    const posted = await postWebhook(url, headers, body, {
+      ...options,
+      redact: urlRedactor(spec, url, secrets),
+      signal,
+      fence,
+    });
+    return toAttemptResult(posted, spec.idempotent, clock.now());
+  };
+}
+
+/** Receivers may repeat the path in an error: every part of a URL that is a secret is redacted, however short. */
+function urlRedactor({ url: given }: WebhookSpec, url: URL, { redactor }: SecretSource): Redact {
+  if (typeof given === 'string') return redactor.redact;
+  const secretParts = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);
+  return (text) => secretParts.reduce((rest, part) => rest.replaceAll(part, '[secret]'), redactor.redact(text));
+}
+
+function preparationResult(error: unknown): AttemptResult {
+  if (!(error instanceof DocketError)) return { state: 'pending', detail: String(error), targetDown: true };
+  const { message, got, next } = error;
+  const detail = errorSentence({ message, got, next, expected: undefined });
+  return isTargetRefusal(error) ? { state: 'refused', detail } : { state: 'pending', detail, targetDown: true };
+}
+
+/**
+ * | result                                         | state                                   |
+ * |------------------------------------------------|-----------------------------------------|
+ * | 2xx                                            | sent                                    |
+ * | 408, 429, 5xx                                  | pending: retried, after 429 and 503 not |
+ * |                                                | before `Retry-After`, an hour at most   |
+ * | a status outside HTTP (above 599)              | unknown, idempotent or not              |
+ * | anything else, redirects too                   | refused                                 |
+ * | a private address                              | refused                                 |
+ * | no connection                                  | pending                                 |
+ * | withheld: not confirmed                        | pending                                 |
+ * | connected, and no reply                        | unknown; pending where it is idempotent |
+ */
+function toAttemptResult(posted: PostResult, idempotent: boolean, now: number): AttemptResult {
+  if (posted.kind === 'unsent') {
+    if (posted.forbidden) return { state: 'refused', detail: posted.reason };
+    return { state: 'pending', detail: `Not connected: ${posted.reason}`, targetDown: true };
+  }
+  if (posted.kind === 'withheld') return { state: 'pending', detail: posted.reason };
+  if (posted.kind === 'lost') {
+    if (idempotent) return { state: 'pending', detail: `No answer, sent again: ${posted.reason}` };
+    return { state: 'unknown', detail: `No certain answer after the request had left: ${posted.reason}` };
+  }
+  const { status, text } = posted;
+  const detail = `HTTP ${status}${text === '' ? '' : ` ${text}`}`;
+  if (status >= 200 && status < 300) return { state: 'sent', detail };
+  if (status === 429 || status === 503) {
+    const wait = parseRetryAfter(posted.retryAfter, posted.date, now) ?? 0;
+    return { state: 'pending', detail, ...(wait > 0 ? { notBefore: now + wait } : {}) };
+  }
+  // Such a status neither accepts nor refuses, and a retry need not end otherwise.
+  if (status > 599) return { state: 'unknown', detail };
+  if (status === 408 || status >= 500) return { state: 'pending', detail };
+  return { state: 'refused', detail: status < 400 ? `${detail} (redirects are not followed)` : detail };
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import { systemClock } from '../base/clock.ts';
+import { readConfig } from '../base/config/config.ts';
+import { isErrno } from '../base/errno.ts';
+import { DocketError } from '../base/error.ts';
+import { stderrLog } from '../base/log.ts';
+import { createScope, type Scope } from '../base/scope.ts';
+import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
+import { composeDocket } from '../compose/docket.ts';
+import { staticDefinitions } from '../definitions/load/definition-source.ts';
+import { directoryArchive } from '../deliver/archive/inline-archive.ts';
+import { inlineImages } from '../render/artifact.ts';
+import type { OnRunEvent } from '../run/run-events.ts';
+import type { RunRecord } from '../run/run-record.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../services/definitions/built-in-kinds.ts';
+import { localRedis } from './local-redis.ts';
+import { createMailCatcher } from './mail-catcher.ts';
+
+/** The reports that the demo runs, in the order of its summary. */
+const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
+
+export interface DemoOptions {
+  /** Output folder. Written elsewhere and moved here at the end, so that concurrent demos do not mix. */
+  readonly out: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly printLine: (line: string) => void;
+  /** Shows the progress of a run. */
+  readonly observerOf: (report: string, now: () => number) => OnRunEvent;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. Returns
+ * their results and the absolute path of the output.
+ */
+export async function runDemo({ out, ...options }: DemoOptions) {
+  const target = resolve(out);
+  const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
+  const scope = createScope();
+  try {
+    await mkdir(staging, { recursive: true });
+    const records = await runReports(staging, options, scope);
+    // Closed before the folder is moved, because they write into it.
+    await scope.close();
+    await writeMailPages(staging, records);
+    await replaceFolder(staging, target);
+    await printSummary(target, records, options.printLine);
+    return { folder: target, records };
+  } finally {
+    await scope.close();
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+async function runReports(
+  staging: string,
+  { env, printLine, observerOf, signal }: Omit<DemoOptions, 'out'>,
+  scope: Scope,
+): Promise<RunRecord[]> {
+  const redis = scope.use(await localRedis(env, printLine), (opened) => opened.close());
+  const prefix = `{docket-demo-${randomBytes(6).toString('hex')}}`;
+  scope.use(redis, ({ url }) => deleteKeys(url, prefix));
+  const sandbox = scope.use(await startSandbox(), (opened) => opened.close());
+  const mail = scope.use(await createMailCatcher(join(staging, 'mailbox')), (opened) => opened.close());
+  printLine(`Redis    ${redis.origin}`);
+  printLine(`Sandbox  ${sandbox.url}, ${sandbox.organizations.length} organizations, 30 calls a minute per key`);
+  printLine(`Mail     ${mail.url}`);
+  printLine('');
+
+  const jobs = await loadDefinitions(fileURLToPath(new URL('../../jobs', import.meta.url)));
+  const config = readConfig({
+    COMPLIANCE_API_URL: sandbox.url,
+    REDIS_URL: redis.url,
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'reports@docket.example',
+    DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
+    LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
+  });
+  const { registerSecret, redact } = createRedactor();
+  // The Redis may be external.
+  for (const password of passwordsIn(redis.url)) registerSecret(password);
+  const lines = new Map(DEMO_REPORTS.map((name) => [name as string, observerOf(name, systemClock.now)]));
+  const ended = countdown(DEMO_REPORTS.length, signal);
+  const { store } = scope.use(
+    await composeDocket(
+      {
+        config,
+        env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
+        clock: systemClock,
+        log: stderrLog(config.LOG_LEVEL, { redact }),
+        registerSecret,
+        workingDirectory: staging,
+      },
+      {
+        jobs: staticDefinitions(jobs),
+        prefix,
+        observe: (order, event) => {
+          lines.get(`${order.org}/${order.report}`)?.(event);
+          if (event.type === 'finished') ended.count();
+        },
+      },
+    ),
+    (opened) => opened.close(),
+  );
+
+  const triggered = await Promise.all(
+    DEMO_REPORTS.map((name) =>
+      store.trigger({
+        ...requireReport(jobs, name),
+        slot: { trigger: randomBytes(8).toString('hex') },
+        trigger: 'on_demand',
+        priority: 'on_demand',
+        deliver: true,
+      }),
+    ),
+  );
+  await ended.all;
+  const records = await Promise.all(triggered.map(({ record }) => store.runs.get(record.id)));
+  return records.flatMap((record) => record ?? []);
+}
+
+/** Resolves after `count` calls; rejects if stopped before. */
+function countdown(from: number, signal: AbortSignal): { readonly all: Promise<void>; readonly count: () => void } {
+  let left = from;
+  let resolveAll = () => {};
+  const all = new Promise<void>((resolve, reject) => {
+    resolveAll = resolve;
+    signal.addEventListener('abort', () => reject(new DocketError('run.cancelled', 'The demo was cancelled.')), {
+      once: true,
+    });
+  });
+  // Avoids an unhandled rejection before it is awaited.
+  all.catch(() => {});
+  return {
+    all,
+    count: () => {
+      left -= 1;
+      if (left === 0) resolveAll();
+    },
+  };
+}
+
+/** Deletes the demo's keys from an external Redis. */
+async function deleteKeys(url: string, prefix: string): Promise<void> {
+  const redis = new Redis(url);
+  try {
+    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
+      if (keys.length > 0) await redis.unlink(...keys);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Writes each e-mail as an HTML page next to the messages. */
+async function writeMailPages(staging: string, records: readonly RunRecord[]): Promise<void> {
+  const archive = directoryArchive(join(staging, 'archive'));
+  for (const record of records) {
+    const sealed = await archive.find(record);
+    if (sealed !== undefined)
+      await writeFile(join(staging, 'mailbox', `${record.report}.html`), inlineImages(sealed.mail));
+  }
+}
+
+/** Replaces the output of an earlier demo. Of two that end at the same time the later one wins. */
+async function replaceFolder(staging: string, target: string): Promise<void> {
+  for (;;) {
+    await rm(target, { recursive: true, force: true });
+    try {
+      return await rename(staging, target);
+    } catch (error) {
+      if (!isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+    }
+  }
+}
+
+async function printSummary(
+  target: string,
+  records: readonly RunRecord[],
+  say: DemoOptions['printLine'],
+): Promise<void> {
+  const shown = relative(process.cwd(), target) || '.';
+  say('');
+  for (const record of records) {
+    const { org, report, period, state, calls, files, deliveries } = record;
+    const sent = deliveries.filter((delivery) => delivery.state === 'sent').length;
+    say(
+      `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls, ${files.length} files, ${sent} of ${deliveries.length} deliveries sent`,
+    );
+    if (record.error !== null) say(`  ${record.error.message}`);
+  }
+  say('');
+  say(`Everything is under ${shown}/. Open first:`);
+  for (const line of await listFirst(target)) say(`  ${join(shown, line)}`);
+  say('');
+  say('Try next:');
+  say('  npx docket sandbox              the API on a port; prints the two variables to set for the next two');
+  say('  npx docket explain demo/board-pack      what a run asks and costs, and who gets it');
+  say('  npx docket run demo/weekly-kpi --no-deliver --period 2026-10      one run, without Redis');
+  say(
+    '  docs/first-report.md            a report of your own in five minutes: docket sandbox, docket init, docket run',
+  );
+}
+
+/** The most interesting files first. */
+const SHOWN_FIRST = ['.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
+
+/** The workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
+async function listFirst(target: string): Promise<string[]> {
+  const entries = await readdir(target, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(target, join(entry.parentPath, entry.name)))
+    .sort();
+  const csv = new Map<string, number>();
+  for (const path of paths.filter((each) => each.endsWith('.csv') && !each.startsWith('archive'))) {
+    csv.set(`${dirname(path)}/`, (csv.get(`${dirname(path)}/`) ?? 0) + 1);
+  }
+  const single = paths.filter((path) => !path.startsWith('archive') || path.endsWith('manifest.json'));
+  return SHOWN_FIRST.flatMap((ending) => [...single, ...csv.keys()].filter((path) => path.endsWith(ending))).map(
+    (path) => (csv.has(path) ? `${path}  (${csv.get(path)} CSV files, a schema beside each)` : path),
+  );
+}

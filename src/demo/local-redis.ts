@@ -1,0 +1,146 @@
+import { execFile, spawn } from 'node:child_process';
+import { access, constants, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { DocketError } from '../base/error.ts';
+
+const run = promisify(execFile);
+
+/** A Redis to use. `close` stops a private process and leaves an external one running. */
+export interface LocalRedis {
+  readonly url: string;
+  /** Its origin as text: `REDIS_URL`, or the program and port of the private process. */
+  readonly origin: string;
+  close(): Promise<void>;
+}
+
+const INSTALL_COMMAND = 'apt-get update && apt-get install -y redis-server';
+
+/**
+ * Finds or starts a Redis: `REDIS_URL` if set; else `redis-server` or `valkey-server` on the PATH as a private
+ * process on a free port; else Debian's package as root; else an error with the command to run.
+ *
+ * @param onProgress called before the slow step (installing the package)
+ */
+export async function localRedis(
+  env: Readonly<Record<string, string | undefined>>,
+  onProgress: (line: string) => void = () => {},
+  options: readonly string[] = [],
+): Promise<LocalRedis> {
+  const given = env.REDIS_URL?.trim();
+  if (given) return { url: given, origin: 'REDIS_URL', close: async () => {} };
+  let program = await findServerProgram(env);
+  if (program === undefined) {
+    await install(env, onProgress);
+    program = await findServerProgram(env);
+  }
+  if (program === undefined) throw redisMissing('redis-server is still not on the PATH after installing it');
+  return startPrivate(program, options);
+}
+
+async function findServerProgram(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
+  const folders = (env.PATH ?? '').split(delimiter).filter(Boolean);
+  for (const name of ['redis-server', 'valkey-server']) {
+    for (const path of folders.map((folder) => join(folder, name))) {
+      const found = await access(path, constants.X_OK).catch((): false => false);
+      if (found !== false) return path;
+    }
+  }
+  return undefined;
+}
+
+async function install(
+  env: Readonly<Record<string, string | undefined>>,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  if (process.getuid?.() !== 0)
+    throw redisMissing('no redis-server or valkey-server is on the PATH, and only root can install one');
+  onProgress('Redis is not installed: installing the distribution’s redis-server (once) …');
+  // A container has no service manager; with one, RUNLEVEL=1 keeps the package from starting a system-wide server.
+  const quiet = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }, maxBuffer: 64 * 1024 * 1024 };
+  try {
+    await run('apt-get', ['update'], quiet);
+    await run('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], quiet);
+  } catch (cause) {
+    throw redisMissing('installing the redis-server package failed', cause);
+  }
+}
+
+const redisMissing = (why: string, cause?: unknown) =>
+  new DocketError('redis.unreachable', `Docket needs a Redis: ${why}.`, {
+    next: `Run \`${INSTALL_COMMAND}\` as root (or your system's equivalent), or set REDIS_URL to a Redis you have.`,
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+async function startPrivate(program: string, options: readonly string[]): Promise<LocalRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-redis-'));
+  // Another process can take the free port before the server binds it: then the server exits and we retry.
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const storage = ['--save', '', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'];
+    const child = spawn(program, [...place, ...storage, ...options], { stdio: 'ignore' });
+    const ended = new Promise<'ended'>((resolve) => {
+      child.once('exit', () => resolve('ended'));
+      child.once('error', () => resolve('ended'));
+    });
+    // The server must not outlive this process; `exit` handlers run on uncaught errors too.
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    const ready = await Promise.race([waitUntilReady(port, ended), ended]).catch((error: unknown) => {
+      kill();
+      throw error;
+    });
+    if (ready === 'ready') {
+      return {
+        url: `redis://127.0.0.1:${port}`,
+        origin: `private ${program} on port ${port}`,
+        close: async () => {
+          process.off('exit', kill);
+          child.kill('SIGTERM');
+          await ended;
+          await rm(folder, { recursive: true, force: true });
+        },
+      };
+    }
+    process.off('exit', kill);
+    if (attempt === 5) {
+      await rm(folder, { recursive: true, force: true });
+      throw new DocketError('redis.unreachable', `${program} ended at once, five times.`, {
+        next: `Run \`${program} --port 0\` by hand to see why, or set REDIS_URL.`,
+      });
+    }
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('a listening TCP server has no port');
+  return address.port;
+}
+
+/** Pings until the server answers, or has ended. */
+async function waitUntilReady(port: number, ended: Promise<'ended'>): Promise<'ready' | 'ended'> {
+  const client = new Redis({
+    port,
+    host: '127.0.0.1',
+    lazyConnect: true,
+    maxRetriesPerRequest: null,
+    retryStrategy: () => 25,
+  });
+  client.on('error', () => {});
+  try {
+    return await Promise.race([client.ping().then(() => 'ready' as const), ended]);
+  } finally {
+    client.disconnect();
+  }
+}

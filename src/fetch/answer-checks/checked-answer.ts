@@ -1,0 +1,75 @@
+import type { Catalog, Metric } from '../../contract/catalog.ts';
+import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
+import type { NoteMessage } from '../../i18n/note.ts';
+import { bucketsOf, type DateRange, previousPeriod } from '../../plan/buckets.ts';
+import { requestRange } from '../../plan/partition.ts';
+import type { NoteCode, TableNote } from '../dataset.ts';
+
+/** A call with its response. */
+export interface CallAnswer {
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  /** Epoch ms at which the response was received. */
+  readonly at: number;
+}
+
+/** What responses are checked against, besides their requests. */
+export interface CheckContext {
+  readonly catalog: Catalog;
+  /** The metrics of the table. A call shared by several sections has other metrics as well. */
+  readonly metrics: readonly Metric[];
+  /** Request and response of the whole table: of its only call, or joined. */
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  /** Its range had not ended when it was computed. */
+  readonly running: boolean;
+}
+
+/** A note on a violation of the specification, which makes the table incomplete. */
+export const incompleteNote = (code: NoteCode, message: NoteMessage): TableNote => ({
+  code,
+  message,
+  incomplete: true,
+});
+
+/** A response with what its request requires. */
+export interface CheckedAnswer {
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  readonly granularity: Granularity | undefined;
+  readonly range: DateRange | undefined;
+  /** The expected buckets by date; null without granularity. */
+  readonly buckets: readonly (string | null)[];
+  /** The previous period; undefined without comparison. */
+  readonly previous: { readonly range: DateRange; readonly buckets: number } | undefined;
+  /** The table's metrics that this call requested. */
+  readonly metrics: readonly Metric[];
+}
+
+export function toCheckedAnswer(
+  { request, response }: Pick<CallAnswer, 'request' | 'response'>,
+  { metrics }: Pick<CheckContext, 'metrics'>,
+): CheckedAnswer {
+  const range = requestRange(request);
+  const granularity = request.time?.granularity;
+  const previousRange = range === undefined ? undefined : previousPeriod(range);
+  return {
+    request,
+    response,
+    granularity,
+    range,
+    buckets:
+      range === undefined || granularity === undefined
+        ? [null]
+        : bucketsOf(range, granularity).map(({ label }) => label),
+    previous:
+      previousRange === undefined || request.time?.compare === undefined
+        ? undefined
+        : { range: previousRange, buckets: bucketsOf(previousRange, granularity).length },
+    metrics: metrics.filter(({ id }) => request.metrics.includes(id)),
+  };
+}
+
+/** The bucket of a row; null without granularity, undefined if the row has none. */
+export const bucketOf = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
+  granularity === undefined ? null : (row.bucket ?? undefined);

@@ -1,0 +1,215 @@
+import type { SteadyClock } from '../../base/clock.ts';
+import { toDocketError } from '../../base/error.ts';
+import { memoize } from '../../base/memoize.ts';
+import { asOutcome, done, type Outcome, snooze } from '../../base/outcome.ts';
+import { HOUR_MS } from '../../base/time.ts';
+import { type Catalog, catalogSchema } from '../../contract/catalog.ts';
+import type { OrgRef } from '../../contract/organization.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
+import type { ComplianceClient } from '../client/compliance-client.ts';
+import type { OnFetchEvent } from '../fetch-events.ts';
+import type { Budget, Priority } from '../rate-limit/budget.ts';
+import { rateLimitContext, rateLimitedCall } from '../rate-limit/rate-limited-call.ts';
+
+/** Which catalog, and the budget for requesting it. */
+export interface CatalogRequest {
+  readonly client: ComplianceClient;
+  readonly budget: Budget;
+  /** Fingerprint of the API key. */
+  readonly key: string;
+  readonly org: OrgRef;
+  /** The organization's id in Docket, for the round-robin of the budget. */
+  readonly tenant: string;
+  readonly priority: Priority;
+  /** Id of the run: identifies the waiter. */
+  readonly run: string;
+  readonly maxWaitMs: number;
+  /** A cached catalog that is older is fetched again; absent: any cached one is used. */
+  readonly maxAgeMs?: number | undefined;
+}
+
+/** Catalogs by key and organization, cached for an hour: a run spends a metrics call on its catalog only on a miss. */
+export interface CatalogCache {
+  /** The cached catalog, or the service's for one token. Snoozes and fails like a call. */
+  get(request: CatalogRequest, signal: AbortSignal, observe: OnFetchEvent): Promise<Outcome<Catalog>>;
+  /** Deletes a cached catalog whose registry version differs from the one of a report. */
+  invalidateStale(key: string, org: OrgRef, registryVersion: number): Promise<void>;
+  /** Called when the service refuses a request that the catalog allows: the next plan uses a new catalog. */
+  invalidate(key: string, org: OrgRef): Promise<void>;
+}
+
+interface CatalogStore {
+  get(name: string): Promise<Catalog | undefined>;
+  /** Age in ms; more than `CATALOG_TTL_MS` if it is missing. */
+  ageMs(name: string): Promise<number>;
+  put(name: string, catalog: Catalog): Promise<void>;
+  delete(name: string): Promise<void>;
+  /** True for the one run that may fetch the catalog, for `CLAIM_TTL_MS` or until `release`. */
+  claim(name: string): Promise<boolean>;
+  release(name: string): Promise<void>;
+}
+
+const CATALOG_TTL_MS = HOUR_MS;
+/**
+ * Before a definition is rejected, a catalog older than this is fetched again: it may lack recent changes, such as a new
+ * group. So an invalid definition costs at most one token a minute.
+ */
+export const RECENT_CATALOG_MAX_AGE_MS = 60_000;
+/** If the claiming worker dies, others fetch the catalog after this. */
+const CLAIM_TTL_MS = 30_000;
+
+/** Between lookups while another run fetches the catalog. */
+const POLL_INTERVAL_MS = 250;
+
+export function memoryCatalogCache(clock: SteadyClock): CatalogCache {
+  const held = new Map<string, { readonly catalog: Catalog; readonly until: number }>();
+  const claims = new Map<string, number>();
+  return createCatalogCache(
+    {
+      get: async (name) => {
+        const found = held.get(name);
+        return found !== undefined && clock.now() < found.until ? found.catalog : undefined;
+      },
+      ageMs: async (name) => {
+        const until = held.get(name)?.until;
+        return until === undefined ? Number.POSITIVE_INFINITY : clock.now() - until + CATALOG_TTL_MS;
+      },
+      put: async (name, catalog) => void held.set(name, { catalog, until: clock.now() + CATALOG_TTL_MS }),
+      delete: async (name) => void held.delete(name),
+      claim: async (name) => {
+        if (clock.now() < (claims.get(name) ?? 0)) return false;
+        claims.set(name, clock.now() + CLAIM_TTL_MS);
+        return true;
+      },
+      release: async (name) => void claims.delete(name),
+    },
+    clock,
+  );
+}
+
+/** Shared by all workers. */
+export function redisCatalogCache(
+  redis: RedisClient,
+  { prefix, clock }: { readonly prefix: string; readonly clock: SteadyClock },
+): CatalogCache {
+  const key = (name: string) => `${prefix}catalog:${name}`;
+  // Every run reads one, and most organizations have the same text.
+  const read = memoize(readCatalog, 16);
+  const ask = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
+    withRedisErrors(undefined, question, BEFORE_CALL);
+  return createCatalogCache(
+    {
+      get: async (name) => {
+        const text = await ask(() => redis.get(key(name)));
+        return text === null ? undefined : read(text);
+      },
+      ageMs: async (name) => CATALOG_TTL_MS - (await ask(() => redis.pttl(key(name)))),
+      put: async (name, catalog) =>
+        void (await ask(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS))),
+      delete: async (name) => void (await ask(() => redis.del(key(name)))),
+      claim: async (name) => {
+        const claim = `${key(name)}:claim`;
+        if ((await ask(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
+        // A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+        if ((await ask(() => redis.pttl(claim))) > CLAIM_TTL_MS) await ask(() => redis.pexpire(claim, CLAIM_TTL_MS));
+        return false;
+      },
+      release: async (name) => void (await ask(() => redis.del(`${key(name)}:claim`))),
+    },
+    clock,
+  );
+}
+
+/** The catalog that the workers have cached, if any; makes no request. Throws `redis.unreachable`. */
+export async function cachedCatalog(
+  redis: RedisClient,
+  prefix: string,
+  key: string,
+  org: OrgRef,
+): Promise<Catalog | undefined> {
+  const text = await withRedisErrors(undefined, () => redis.get(`${prefix}catalog:${key}:${org}`), BEFORE_CALL);
+  return text === null ? undefined : readCatalog(text);
+}
+
+/** Undefined for text of an older version of Docket that no longer matches the schema. */
+function readCatalog(text: string): Catalog | undefined {
+  try {
+    return catalogSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCache {
+  const nameOf = (key: string, org: OrgRef) => `${key}:${org}`;
+  const cached = async (name: string, maxAgeMs: number | undefined): Promise<Catalog | undefined> => {
+    const found = await store.get(name);
+    if (found === undefined || maxAgeMs === undefined) return found;
+    return (await store.ageMs(name)) <= maxAgeMs ? found : undefined;
+  };
+  const fetchClaimed = async (
+    request: CatalogRequest,
+    name: string,
+    signal: AbortSignal,
+    observe: OnFetchEvent,
+  ): Promise<Outcome<Catalog>> => {
+    try {
+      // Another run may have stored it between our lookup and our claim.
+      const found = await cached(name, request.maxAgeMs);
+      if (found !== undefined) return done(found);
+      const result = await rateLimitedCall(rateLimitContext(request.tenant, { ...request, clock }, request.budget), {
+        id: `${request.run}:catalog`,
+        attempt: () => request.client.catalog(request.org, signal),
+        onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
+        onGrant: () => observe({ type: 'granted', call: 'catalog' }),
+        signal,
+      });
+      if (result.kind !== 'done') return result;
+      await store.put(name, result.value.value);
+      return done(result.value.value);
+    } finally {
+      await store.release(name);
+    }
+  };
+
+  return {
+    get: (request, signal, observe) =>
+      asOutcome(signal, async () => {
+        const name = nameOf(request.key, request.org);
+        const since = clock.monotonic();
+        for (;;) {
+          const found = await cached(name, request.maxAgeMs);
+          if (found !== undefined) return done(found);
+          if (await store.claim(name)) return await fetchClaimed(request, name, signal, observe);
+          // Many runs start at once: one of them fetches the catalog for all.
+          if (clock.monotonic() - since > request.maxWaitMs)
+            return snooze(clock.now() + POLL_INTERVAL_MS, 'waiting for another run to fetch the catalog');
+          await clock.sleep(POLL_INTERVAL_MS, signal);
+        }
+      }),
+    invalidate: (key, org) => store.delete(nameOf(key, org)),
+    invalidateStale: async (key, org, registryVersion) => {
+      const name = nameOf(key, org);
+      const found = await store.get(name);
+      if (found !== undefined && found.registry_version !== registryVersion) await store.delete(name);
+    },
+  };
+}
+
+/**
+ * Makes something from a catalog. If a cached catalog is too old for it (`plan.invalid`), tries once more with a recent one.
+ *
+ * @param getCatalog takes the maximum age in ms; any cached catalog will do when it is absent
+ */
+export async function withCatalog<Result>(
+  getCatalog: (maxAgeMs?: number) => Promise<Catalog>,
+  make: (catalog: Catalog) => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await make(await getCatalog());
+  } catch (thrown) {
+    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
+    return await make(await getCatalog(RECENT_CATALOG_MAX_AGE_MS));
+  }
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import type { ReportResponse } from '../../contract/report.ts';
+import { canonicalJson } from '../../plan/call.ts';
+import type { ReportCall } from '../../plan/plan.ts';
+import type { StoredResponse } from './response-store.ts';
+
+/** A response that other runs may use. */
+export interface CachedResponse extends StoredResponse {
+  readonly body: ReportResponse;
+  /** The run that made the request. */
+  readonly askedBy: string;
+}
+
+/** A response is fresh if it was computed at most `maxAgeMs` ago, or requested at most `waitingMs` ago. */
+export interface FreshnessRequirement {
+  readonly maxAgeMs: number;
+  /** For how long (ms) the run has needed the response: one requested since is as good as its own. */
+  readonly waitingMs: number;
+  /** Identifies the run's call. The same when the run is resumed, which then may claim its own request again. */
+  readonly holder: string;
+}
+
+export type CacheLookup =
+  | { readonly kind: 'hit'; readonly response: CachedResponse }
+  /** Another run's request is in flight, for at most `forMs`: then its worker is presumed dead. */
+  | { readonly kind: 'in_flight'; readonly forMs: number }
+  | { readonly kind: 'miss' };
+
+/** The right to make a request, and when it was given, on the store's clock (ms). */
+export interface RequestClaim {
+  readonly holder: string;
+  readonly claimedAt: number;
+}
+
+/**
+ * Responses that several runs may use, and the requests in flight: one at a time per cache key.
+ *
+ * The age of a response counts from its claim, less `ageAtClaimMs` if the service had computed it earlier. So it is never
+ * taken for fresher than it is, whatever the workers' clocks show and however long a worker was frozen. Of two responses
+ * the one computed later is kept. Throws `redis.unreachable`.
+ */
+export interface ResponseCache {
+  lookup(cacheKey: string, requirement: FreshnessRequirement): Promise<CacheLookup>;
+  /** As `lookup`, but a miss claims the request for the caller until `put` or `release`, or for `ttlMs`. */
+  claim(
+    cacheKey: string,
+    requirement: FreshnessRequirement,
+    ttlMs: number,
+  ): Promise<CacheLookup | { readonly kind: 'claimed'; readonly claim: RequestClaim }>;
+  /**
+   * Stores the response to a claimed request, unless the cache of the API key is full.
+   * @param ageAtClaimMs age of the response when the request was claimed
+   */
+  put(
+    cacheKey: string,
+    claim: RequestClaim,
+    response: CachedResponse,
+    ageAtClaimMs: number,
+    ttlMs: number,
+  ): Promise<void>;
+  /** The claimed request has no response: another run may claim it. */
+  release(cacheKey: string, claim: RequestClaim): Promise<void>;
+}
+
+/** Fingerprint of the API key of a cache key. */
+export const apiKeyOfCacheKey = (cacheKey: string): string => cacheKey.split(':', 1)[0] ?? cacheKey;
+
+/**
+ * Identifies a request of one Docket organization (`tenant`) with one API key. Organizations never share responses, not
+ * even with the same key: their definitions decide what data each may see.
+ */
+export const cacheKeyOf = (
+  { org, request }: Pick<ReportCall, 'org' | 'request'>,
+  by: { readonly tenant: string; readonly service: string; readonly key: string; readonly registryVersion: number },
+): string =>
+  `${by.key}:${createHash('sha256')
+    .update(canonicalJson([by.tenant, by.service, by.key, by.registryVersion, org, request]))
+    .digest('hex')}`;

@@ -1,0 +1,75 @@
+import { errors } from 'undici';
+import { DocketError } from '../../base/error.ts';
+
+/** All in ms. `total` bounds a request from dispatch to the last byte. */
+export interface RequestTimeouts {
+  readonly connect: number;
+  readonly headers: number;
+  readonly body: number;
+  readonly total: number;
+}
+
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** A failed request as `api.timeout` or `api.unreachable`. undici's errors contain hosts and codes, never headers. */
+export function networkError(
+  cause: unknown,
+  request: {
+    /** `METHOD path`. */
+    readonly where: string;
+    readonly origin: string;
+    readonly deadlinePassed: boolean;
+    readonly timeouts: RequestTimeouts;
+  },
+): DocketError {
+  const { where, origin, deadlinePassed, timeouts } = request;
+  const code = codeOf(cause);
+  if (deadlinePassed || TIMEOUT_CODES.has(code)) {
+    return new DocketError('api.timeout', 'The service did not respond in time.', {
+      where,
+      expected: `a response within ${timeouts.total} ms (connection ${timeouts.connect}, headers ${timeouts.headers}, body idle ${timeouts.body})`,
+      got: deadlinePassed ? 'none' : code,
+      next: 'Try again later; check the network between here and the service.',
+      cause,
+    });
+  }
+  const disconnected = cause instanceof errors.SocketError || code === 'ECONNRESET' || code === 'EPIPE';
+  return new DocketError(
+    'api.unreachable',
+    disconnected ? 'The connection to the service was lost.' : 'The service cannot be reached.',
+    {
+      where,
+      expected: `a service at ${origin}`,
+      got: code,
+      next: 'Check COMPLIANCE_API_URL, the network and the name resolution.',
+      cause,
+    },
+  );
+}
+
+const NOT_SENT_CODES: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/** Whether the failure came before the request was sent: the service has not counted it. */
+export const requestNotSent = (error: DocketError): boolean => NOT_SENT_CODES.has(codeOf(error.cause));
+
+/** The first code in the chain of causes: a refused connection to several addresses has it one level down. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (error instanceof Error) {
+    if ('code' in error && typeof error.code === 'string') return error.code;
+    if (error.cause !== undefined) return codeOf(error.cause);
+    return error.name;
+  }
+  return 'an unknown failure';
+}

@@ -1,0 +1,72 @@
+import type { Redact } from '../../base/secrets/redactor.ts';
+
+/** Responses need six levels. `JSON.parse` accepts any depth, on which `JSON.stringify` then overflows the stack. */
+const MAX_DEPTH = 64;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** `[` and `{`, `]` and `}` differ in this bit alone. */
+const BRACKET_CASE_BIT = 0x20;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/**
+ * Parses untrusted JSON like `JSON.parse`, with limited depth and without our secrets. Throws a `SyntaxError`.
+ *
+ * @param redact applied to every string and name after unescaping; omit it if none has a secret
+ */
+export function parseUntrustedJson(bytes: Buffer, redact?: Redact): unknown {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) at = endOfString(bytes, at);
+    else if ((byte | BRACKET_CASE_BIT) === OPEN) depth += 1;
+    else if ((byte | BRACKET_CASE_BIT) === CLOSE) depth -= 1;
+    if (depth > MAX_DEPTH) throw new SyntaxError(`nested in more than ${MAX_DEPTH} levels`);
+  }
+  const value: unknown = JSON.parse(bytes.toString('utf8'));
+  return redact === undefined ? value : redactDeep(value, redact);
+}
+
+/** Characters scanned at once: their decoded forms take several times the memory. */
+const SCAN_CHUNK_CHARS = 64 * 1024;
+/** Longer than an API key that is escaped twice. */
+const SCAN_OVERLAP_CHARS = 8 * 1024;
+
+/** Whether any text in this JSON contains a secret. Scans it once. */
+export function containsSecret(bytes: Buffer, redact: Redact): boolean {
+  const text = bytes.toString('utf8');
+  for (let at = 0; at < text.length; at += SCAN_CHUNK_CHARS) {
+    const part = text.slice(at, at + SCAN_CHUNK_CHARS + SCAN_OVERLAP_CHARS);
+    if (redact(part) !== part) return true;
+  }
+  return false;
+}
+
+function redactDeep(value: unknown, redact: Redact): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((item) => redactDeep(item, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactDeep(item, redact)]));
+}
+
+/** Offset of the closing quote; the length without one. */
+function endOfString(bytes: Buffer, start: number): number {
+  for (let at = bytes.indexOf(QUOTE, start + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
+    let before = at;
+    while (bytes[before - 1] === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return bytes.length;
+}
+
+/**
+ * Untrusted text as one line of at most `maxLength` characters, without control characters.
+ */
+export function truncateLine(text: string, maxLength = 500): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
+}
+
+/** `truncateLine` for codes and ids. */
+export const truncateId = (text: string): string => truncateLine(text, 100);

@@ -1,0 +1,195 @@
+import { asOutcome, done, type Outcome } from '../base/outcome.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import { PATHS } from '../contract/organization.ts';
+import type { ReportResponse } from '../contract/report.ts';
+import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
+import { withoutExcluded } from './answer-checks/row-checks.ts';
+import { storeUntilFull } from './cache/response-store.ts';
+import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
+import type { FetchContext } from './fetch-context.ts';
+import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
+import { fetchReport } from './fetch-report.ts';
+import { createFinishEstimator } from './finish-estimate.ts';
+import { mapOutcomes } from './map-outcomes.ts';
+import type { Budget } from './rate-limit/budget.ts';
+import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
+import { type CurrentCountsWindow, isCurrentSection, undefinedCountsTable } from './tables/current-counts.ts';
+import { joinAnswers } from './tables/join-answers.ts';
+import { summedFigures } from './tables/join-totals.ts';
+import { listTable } from './tables/list-table.ts';
+import { reportTable } from './tables/report-table.ts';
+
+export interface FetchInput extends FetchContext {
+  readonly plan: Plan;
+  /** The organization's display name. */
+  readonly organization: string;
+  /** The catalog the plan was compiled with. */
+  readonly catalog: Catalog;
+  /** When current counts are defined; absent: always. The plan may have no calls for them. */
+  readonly counts?: CurrentCountsWindow | undefined;
+}
+
+/** Calls of one run that are in flight or queued at once. */
+const MAX_CONCURRENT_CALLS = 4;
+
+type CallResult =
+  | {
+      readonly kind: 'report';
+      readonly call: ReportCall;
+      readonly response: ReportResponse;
+      readonly at: number;
+      readonly record: CallRecord;
+    }
+  | { readonly kind: 'list'; readonly list: FetchedList; readonly record: CallRecord };
+
+/**
+ * Plan → Dataset. Each call is answered from the response store, or made under the rate limit, checked and stored; then
+ * the table of each section is built. Snoozes if a token is expected later than `maxWaitMs`; run again, it makes only the
+ * missing calls. Fails with the first error that is not retryable. Rejects with the signal's reason when aborted.
+ */
+export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
+  return asOutcome(input.signal, () => fetchPlan(input));
+}
+
+async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
+  const { plan, organization } = input;
+  const results = await mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner(input));
+  if (results.kind !== 'done') return results;
+  const byCall = new Map(results.value.map((result) => [result.record.id, result]));
+  const tables = plan.sections.map((section) => tableOf(section, byCall, input));
+  const sums = plan.sections.flatMap(({ section, join }): [string, Sums][] => {
+    const summed = join === undefined ? undefined : summedFigures(join);
+    return summed === undefined ? [] : [[section.id, summed]];
+  });
+  const { definition } = plan;
+  return done({
+    org: plan.org,
+    organization,
+    report: plan.report,
+    title: definition.title,
+    ...(definition.description === undefined ? {} : { description: definition.description }),
+    owner: definition.owner,
+    period: plan.period,
+    tables,
+    ...(sums.length === 0 ? {} : { sums: Object.fromEntries(sums) }),
+    calls: results.value.map(({ record }) => record),
+    registryVersion: plan.registryVersion,
+  });
+}
+
+function missingCall(call: string, { section }: SectionPlan): never {
+  throw new Error(`the plan has no call ${call} for ${section.id}`);
+}
+
+function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResult>, input: FetchInput): Table {
+  const { section, join, replaced } = sectionPlan;
+  const { plan, catalog, counts } = input;
+  if (counts !== undefined && isCurrentSection(section, catalog)) {
+    const isLate = callsOf(sectionPlan).some((call) => {
+      const result = byCall.get(call);
+      return result?.kind !== 'report' || result.at > counts.until;
+    });
+    if (isLate) return undefinedCountsTable({ section, catalog, period: plan.period, replaced }, counts);
+  }
+  const results = callsOf(sectionPlan).map((call) => byCall.get(call) ?? missingCall(call, sectionPlan));
+  const [result] = results;
+  if (result?.kind === 'list') return listTable(section, result.list);
+  const parts = results.flatMap((part) => (part.kind === 'list' ? [] : { ...part, request: part.call.request }));
+  const [first] = parts;
+  if (first === undefined) throw new Error(`the plan has no call for ${section.id}`);
+  const table = {
+    section,
+    catalog,
+    period: plan.period,
+    at: first.at,
+    ...(replaced === undefined ? {} : { replaced }),
+  };
+  if (join === undefined) return reportTable({ ...table, request: first.request, response: first.response });
+  const { request, undefinedTotals } = join;
+  const responses = parts.map(
+    (part) => [part.call.id, { response: withoutExcluded(part.request, part.response) }] as const,
+  );
+  const response = joinAnswers(join, new Map(responses), catalog);
+  return reportTable({ ...table, request, response, parts, ...(undefinedTotals && { undefinedTotals }) });
+}
+
+function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
+  const { plan, signal, observe, client, budget, reads, clock, run, folder } = input;
+  const store = storeUntilFull(input);
+  const { responses } = store;
+  const progress = createFinishEstimator({
+    calls: plan.calls.length,
+    limits: budget.limits,
+    clock,
+    concurrency: MAX_CONCURRENT_CALLS,
+  });
+  const sectionsOf = (call: Call) =>
+    plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id);
+  let organization: Promise<Outcome<number>> | undefined;
+
+  const callbacks = ({ id: call }: Call): Pick<RateLimitedCall<unknown>, 'onWait' | 'onGrant'> => ({
+    onWait: ({ at, ahead, tokens }) => {
+      progress.recordWait(at);
+      observe({ type: 'waiting', call, until: at, ahead, tokens });
+    },
+    onGrant: () => observe({ type: 'granted', call }),
+  });
+  const reportFetched = (
+    call: Call,
+    result: { readonly saved: boolean; readonly tokens: number | null; readonly correlationId?: string | null },
+    ms: number | null,
+  ): void => {
+    const { done, finish } = progress.recordAnswer(result.tokens, ms);
+    observe({ type: 'fetched', call: call.id, ...result, of: plan.calls.length, done, finish });
+  };
+  /** `maxWaitMs` is read at each wait: it changes when the store is full. */
+  const contextOf = (limits: Budget): RateLimitContext => ({
+    ...rateLimitContext(plan.org, input, limits),
+    get maxWaitMs() {
+      return store.maxWaitMs;
+    },
+  });
+
+  return async (call, stop) => {
+    const options = { ...callbacks(call), signal, stop };
+    if (call.kind === 'report') {
+      const fetched = await fetchReport({ ...input, responses, rateLimit: contextOf(budget) }, call, options);
+      if (fetched.kind !== 'done') return fetched;
+      const { body: response, at, correlationId, askedBy, tokens, ms } = fetched.value;
+      reportFetched(call, { saved: tokens === null, tokens, correlationId }, ms);
+      const record: CallRecord = {
+        id: call.id,
+        method: 'POST',
+        path: PATHS.report(call.org),
+        sections: sectionsOf(call),
+        asOf: response.meta.as_of,
+        cached: response.meta.cached,
+        correlationId,
+        rows: response.rows.length,
+        saved: tokens === null,
+        ...(askedBy === run ? {} : { shared: { run: askedBy, at: new Date(at).toISOString() } }),
+      };
+      return done({ kind: 'report', call, response, at, record });
+    }
+    const context = { client, responses, run, folder, rateLimit: contextOf(reads) };
+    organization ??= resolveOrgId(context, call.org, options);
+    const org = await organization;
+    if (org.kind !== 'done') return org;
+    const fetched = await fetchList(context, call, org.value, options);
+    if (fetched.kind !== 'done') return fetched;
+    const { saved, rows } = fetched.value;
+    reportFetched(call, { saved, tokens: null }, null);
+    const record: CallRecord = {
+      id: call.id,
+      method: 'GET',
+      path: PATHS.list(org.value, call.list),
+      sections: sectionsOf(call),
+      asOf: null,
+      cached: null,
+      correlationId: null,
+      rows: rows.length,
+      saved,
+    };
+    return done({ kind: 'list', list: fetched.value, record });
+  };
+}

@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import { done, fail, type Outcome } from '../base/outcome.ts';
+import { type ListRecord, type OrgRef, recordSchema } from '../contract/organization.ts';
+import type { ListCall } from '../plan/plan.ts';
+import type { ResponseStore } from './cache/response-store.ts';
+import type { ComplianceClient, ListPage } from './client/compliance-client.ts';
+import type { Column, RowFile } from './dataset.ts';
+import {
+  type RateLimitContext,
+  type RateLimitedCall,
+  type RateLimitedResult,
+  rateLimitedCall,
+} from './rate-limit/rate-limited-call.ts';
+import { type RowWriter, writeRows } from './rows.ts';
+import { listColumnCollector } from './tables/list-columns.ts';
+
+/** All records of a list. */
+export interface FetchedList {
+  readonly rows: RowFile;
+  readonly columns: readonly Column[];
+  /** Names of fields with lists or objects, which a table cannot show. */
+  readonly leftOut: readonly string[];
+  readonly pages: number;
+  /** The distinct totals that the pages reported, in order; more than one means that the list changed meanwhile. */
+  readonly counts: readonly number[];
+  /** The records are in the requested order, as far as it can be checked; true for a list that changed. */
+  readonly ordered: boolean;
+  /** All pages came from the response store. */
+  readonly saved: boolean;
+}
+
+const storedPageSchema = z.object({
+  count: z.int().nullable(),
+  next: z.string().nullable(),
+  records: z.array(recordSchema),
+});
+
+export interface ListFetchContext {
+  readonly client: ComplianceClient;
+  readonly responses: ResponseStore;
+  readonly run: string;
+  /** Of the `reads` budget, not of the metrics budget. */
+  readonly rateLimit: RateLimitContext;
+  /** For the file with the rows; must exist as long as they are read. */
+  readonly folder: string;
+}
+
+/**
+ * Fetches all pages of a list. Each is stored when received, so that a resumed run continues at the next one. The rows
+ * are written to a file, so that memory use is constant. Of a record that appears twice, because the list grew meanwhile,
+ * the first version is used. Fails with `api.unsafe` on a pagination loop.
+ */
+export async function fetchList(
+  context: ListFetchContext,
+  call: ListCall,
+  org: number,
+  options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<FetchedList>> {
+  const file = await writeRows(join(context.folder, `${call.id}.ndjson`));
+  try {
+    return await fetchPages(file, context, call, org, options);
+  } finally {
+    await file.close();
+  }
+}
+
+async function fetchPages(
+  file: RowWriter,
+  { client, responses, run, rateLimit }: ListFetchContext,
+  call: ListCall,
+  org: number,
+  options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<FetchedList>> {
+  const query = { org, list: call.list, ordering: call.ordering, search: call.search };
+  const list = listColumnCollector();
+  const order = listOrderCheck(call.ordering);
+  const seen = new Set<ListRecord['id']>();
+  const counts = new Set<number>();
+  const visited = new Set<string>();
+  let saved = true;
+  let next: string | null = null;
+  for (let number = 1; ; number += 1) {
+    const name = `${call.id}:${number}`;
+    const stored = storedPageSchema.safeParse((await responses.get(run, name))?.body).data;
+    let page: ListPage | undefined = stored;
+    if (page === undefined) {
+      saved = false;
+      const at: string | null = next;
+      const attempt = (): Promise<ListPage> => client.listPage(query, at, options.signal);
+      const result: Outcome<RateLimitedResult<ListPage>> = await rateLimitedCall(rateLimit, {
+        ...options,
+        id: `${run}:${name}`,
+        attempt,
+      });
+      if (result.kind !== 'done') return result;
+      page = result.value.value;
+      await responses.put(run, name, { body: page, correlationId: null, at: rateLimit.clock.now() });
+    }
+    const before = seen.size;
+    const newRecords = page.records.filter(({ id }) => !seen.has(id) && seen.add(id));
+    for (const record of newRecords) order.addRecord(record);
+    await file.append(newRecords.map(list.addRecord));
+    if (page.count !== null) counts.add(page.count);
+    if (page.next === null) {
+      const columns = list.columns();
+      const rows = await file.end(columns.map((column) => column.name));
+      // A record added between two pages shifts the others, and may itself be out of order.
+      const ordered = order.isOrdered() || counts.size > 1;
+      return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
+    }
+    if (visited.has(page.next) || seen.size === before) return fail(pageCycleError(call, org, number));
+    visited.add(page.next);
+    next = page.next;
+  }
+}
+
+const pageCycleError = (call: ListCall, org: number, page: number) =>
+  new DocketError('api.unsafe', `List pagination loops: page ${page} has no new records but links to a next page.`, {
+    where: `GET /api/orgs/${org}/${call.list}/`,
+    expected: 'a last page',
+    next: 'Report it to the service.',
+  });
+
+/**
+ * The organization's number, which list paths need (specification §4). Fails with `config.invalid` if `current` is
+ * ambiguous: guessing could export the records of another organization.
+ */
+export async function resolveOrgId(
+  { client, rateLimit, run }: ListFetchContext,
+  org: OrgRef,
+  options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
+): Promise<Outcome<number>> {
+  if (org !== 'current') return done(org);
+  const result = await rateLimitedCall(rateLimit, {
+    ...options,
+    id: `${run}:organizations`,
+    attempt: () => client.organizations(options.signal),
+  });
+  if (result.kind !== 'done') return result;
+  const organizations = result.value.value;
+  const [only] = organizations;
+  if (only !== undefined && organizations.length === 1) return done(only.id);
+  const choices = organizations.map(({ id, name }) => `${id} (${name})`).join(', ');
+  return fail(
+    new DocketError(
+      'config.invalid',
+      organizations.length === 0
+        ? 'The API key can access no organization.'
+        : '`org: current` is ambiguous: the API key can access several organizations.',
+      {
+        where: 'org.yaml: org',
+        expected: 'the id of one organization',
+        got: organizations.length === 0 ? 'current' : `current, which may be ${choices}`,
+        next: 'Write the id as `org` in org.yaml.',
+      },
+    ),
+  );
+}
+
+/** Checks that the records of a list are in the requested order. */
+export interface ListOrderCheck {
+  addRecord(record: ListRecord): void;
+  /** False after a record that should have come before its predecessor. */
+  isOrdered(): boolean;
+}
+
+const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** Numbers and instants, which compare without knowing the service's collation. */
+function comparable(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  const at = typeof value === 'string' && ISO_INSTANT.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/**
+ * @param ordering a field name, reversed by a leading `-` (specification §4); undefined: any order is right
+ */
+export function listOrderCheck(ordering: string | undefined): ListOrderCheck {
+  const reversed = ordering?.startsWith('-') === true;
+  const field = reversed ? ordering?.slice(1) : ordering;
+  let last: number | undefined;
+  let ordered = true;
+  return {
+    addRecord: (record) => {
+      const value = field === undefined ? undefined : comparable(record[field]);
+      if (value === undefined) return;
+      if (last !== undefined && (reversed ? value > last : value < last)) ordered = false;
+      last = value;
+    },
+    isOrdered: () => ordered,
+  };
+}

@@ -1,0 +1,151 @@
+/** Order in the queue of a key: on-demand runs before scheduled runs before backfills. */
+export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+export interface AcquireRequest {
+  /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
+  readonly key: string;
+  /** Identifies the waiter: repeating the request with the same id, from any process, keeps its queue position. */
+  readonly id: string;
+  /** Organizations that share a key are served round-robin. */
+  readonly org: string;
+  readonly priority: Priority;
+  /** Longest time (ms) the call may stay unanswered. Without a reply its token returns after this plus one window. */
+  readonly holdMs: number;
+}
+
+export type AcquireResult =
+  | {
+      readonly granted: true;
+      /**
+       * Id of the token. One token is one dispatch: a later request with the same waiter id needs a token of its own,
+       * because a run resumed after a crash cannot know whether its call was sent.
+       */
+      readonly token: string;
+      /** Tokens left after this one. */
+      readonly tokens: number;
+    }
+  | {
+      readonly granted: false;
+      /** Epoch ms at which this waiter can expect its token; acquire again then. */
+      readonly at: number;
+      /** Waiters in front. */
+      readonly ahead: number;
+      readonly tokens: number;
+    };
+
+/** State of one key's budget and queue. */
+export interface BudgetState {
+  readonly key: string;
+  readonly tokens: number;
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** Epoch ms, or null. */
+  readonly blockedUntil: number | null;
+  /** Number of 429s (`penalize`) since the state of the key was last dropped as idle. */
+  readonly throttled: number;
+  /** Current number of tokens: below the configured limit for some windows after a 429. */
+  readonly limit: number;
+  /** Epoch ms at which the full limit is restored unless another 429 comes; null at full rate. */
+  readonly slowedUntil: number | null;
+}
+
+/**
+ * Events of a key's budget. Each is reported once, by one process: `slowed` on the first 429 of a throttled stretch,
+ * `recovered` on the first acquire after it has ended, `lost` on the first acquire after the store lost the state.
+ */
+export type BudgetEvent =
+  | {
+      readonly kind: 'slowed';
+      readonly key: string;
+      /** The organization whose call got the 429. */
+      readonly org: string;
+      /** Tokens now. */
+      readonly limit: number;
+      /** Epoch ms until which no calls are made. */
+      readonly blockedUntil: number;
+      /** Epoch ms; see `BudgetState`. */
+      readonly slowedUntil: number;
+    }
+  | {
+      readonly kind: 'recovered';
+      readonly key: string;
+      readonly org: string;
+      /** Ms since the first 429 of the stretch. */
+      readonly afterMs: number;
+    }
+  | {
+      /** The store lost the calls of this key: no calls are made until the lost ones can no longer count. */
+      readonly kind: 'lost';
+      readonly key: string;
+      /** The organization that acquired. */
+      readonly org: string;
+      readonly forMs: number;
+    };
+
+export type OnBudgetEvent = (event: BudgetEvent) => void;
+
+/**
+ * At most `calls` dispatches in any `windowMs`, as the server counts them. A budget reads both at each operation:
+ * getters may return new values later, which then also apply to tokens already held.
+ */
+export interface BudgetLimits {
+  readonly calls: number;
+  readonly windowMs: number;
+}
+
+/** A live view of the limits among a budget's options. */
+export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
+  get calls() {
+    return options.calls;
+  },
+  get windowMs() {
+    return options.windowMs;
+  },
+});
+
+/**
+ * The token bucket of an API key, shared by all workers (specification §8: 30 metrics calls a minute per key).
+ *
+ * A call holds its token from dispatch until its reply plus one window (no reply: `holdMs` plus one window). So the
+ * server's rate limit is never exceeded, however the server counts and however long requests travel.
+ *
+ * Waiters form one queue per key, ordered by priority, then organizations round-robin, then arrival. Every tenth token
+ * goes to a lower priority that is waiting, which prevents starvation. A waiter that does not acquire again at its time
+ * is overtaken, and expires two windows later.
+ *
+ * A 429 means that somebody else uses the key, or that the service is stricter than documented: the limit is halved and
+ * recovers by a tenth of the configured limit with each window without another 429. See `BudgetEvent`.
+ *
+ * Time is measured by monotonic clocks: a step of a wall clock (of a process or of Redis) neither returns a token early
+ * nor holds one longer. Lost state counts as all tokens held. Every operation throws `redis.unreachable` if the store
+ * cannot be reached, and no call is made.
+ */
+export interface Budget {
+  readonly limits: BudgetLimits;
+  /** Takes a token or joins the queue. */
+  acquire(request: AcquireRequest): Promise<AcquireResult>;
+  /** The call that holds `token` was answered: the token returns one window from now. */
+  complete(key: string, token: string): Promise<void>;
+  /** The call was granted but never sent: its token returns at once. */
+  release(key: string, token: string): Promise<void>;
+  /** Leaves the queue without a token. `id` as in the acquire request. */
+  cancel(key: string, id: string): Promise<void>;
+  /** A call of `org` got a 429: no calls are made with this key until then (epoch ms; the latest such instant wins). */
+  penalize(key: string, until: number, org: string): Promise<void>;
+  inspect(key: string): Promise<BudgetState>;
+}
+
+/** Tokens that may overtake a waiting lower priority in a row; the next one is granted to that priority. */
+export const STARVATION_LIMIT = 9;
+
+/** Tokens restored per window after a 429 has halved the limit. */
+export const tokensRecoveredPerWindow = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);
+
+/** Both in ms: how late a waiter may acquire before others overtake it, and how long after that it leaves the queue. */
+export const waiterTimeouts = ({
+  windowMs,
+}: BudgetLimits): { readonly overtakenAfterMs: number; readonly expiresAfterMs: number } => ({
+  overtakenAfterMs: Math.ceil(windowMs / 60),
+  expiresAfterMs: windowMs * 2,
+});

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import type { SteadyClock } from '../../base/clock.ts';
+import {
+  type AcquireRequest,
+  type AcquireResult,
+  type Budget,
+  type BudgetLimits,
+  currentLimits,
+  type OnBudgetEvent,
+  PRIORITIES,
+  STARVATION_LIMIT,
+  tokensRecoveredPerWindow,
+  waiterTimeouts,
+} from './budget.ts';
+
+// Instants are on the monotonic clock, ms; results are converted to the wall clock.
+
+interface HeldToken {
+  readonly token: string;
+  /** Ms at which it returns; while in flight the latest such instant. */
+  readonly release: number;
+  readonly inFlight: boolean;
+}
+
+interface Waiter {
+  readonly id: string;
+  readonly org: string;
+  /** Index into PRIORITIES: smaller goes first. */
+  readonly rank: number;
+  /** Round of the round-robin in which its organization is served. */
+  readonly round: number;
+  readonly arrival: number;
+  /** Ms at which it is expected to acquire again. */
+  notBefore: number;
+}
+
+interface KeyState {
+  /** Ms; the window by which held tokens return. */
+  windowMs: number;
+  blockedUntil: number;
+  throttled: number;
+  /** Limit after the last 429, from `cutAt` (ms) on; it recovers from there. */
+  cutTo: number;
+  cutAt: number;
+  /** Ms of the first 429 of a stretch whose end is not reported yet; null without one. */
+  slowed: number | null;
+  arrivals: number;
+  /** Tokens granted in a row past a waiting lower priority. */
+  passes: number;
+  held: HeldToken[];
+  waiters: Waiter[];
+  /** By rank: the round being served; by rank and organization: the round it joined last. */
+  rounds: Map<string, number>;
+}
+
+export interface MemoryBudgetOptions extends BudgetLimits {
+  readonly clock: SteadyClock;
+  readonly onEvent?: OnBudgetEvent;
+}
+
+/**
+ * The budget of one process, for runs without Redis. `budget-8.lua` is the same state machine for all workers, and one
+ * test suite compares the two: change them together.
+ */
+export function memoryBudget(options: MemoryBudgetOptions): Budget {
+  const { clock, onEvent } = options;
+  const limits = currentLimits(options);
+  const states = new Map<string, KeyState>();
+
+  /** Held tokens and waiters that have not expired at `now`. */
+  const unexpired = ({ held, waiters }: KeyState, now: number): Pick<KeyState, 'held' | 'waiters'> => {
+    const { overtakenAfterMs, expiresAfterMs } = waiterTimeouts(limits);
+    return {
+      held: held.filter(({ release }) => release > now),
+      waiters: waiters.filter(({ notBefore }) => notBefore + overtakenAfterMs + expiresAfterMs >= now),
+    };
+  };
+
+  /** The key's state as of now, without expired tokens and waiters. If the window has changed, held tokens return by the new one. */
+  const open = (key: string): { state: KeyState; now: number } => {
+    const state = states.get(key) ?? newKeyState(limits.windowMs);
+    states.set(key, state);
+    const now = Math.floor(clock.monotonic());
+    if (state.windowMs !== limits.windowMs) {
+      const later = limits.windowMs - state.windowMs;
+      state.held = state.held.map((held) => ({ ...held, release: held.release + later }));
+      state.windowMs = limits.windowMs;
+    }
+    Object.assign(state, unexpired(state, now));
+    if (state.waiters.length === 0) {
+      state.rounds.clear();
+      state.passes = 0;
+    }
+    return { state, now };
+  };
+
+  const currentLimit = (state: KeyState, now: number): number =>
+    Math.min(
+      limits.calls,
+      state.cutTo + Math.floor(Math.max(0, now - state.cutAt) / limits.windowMs) * tokensRecoveredPerWindow(limits),
+    );
+
+  /** When the full limit is restored unless another 429 comes: the end of the stretch. */
+  const fullRateAt = (state: KeyState): number =>
+    Number.isFinite(state.cutTo)
+      ? state.cutAt +
+        Math.max(0, Math.ceil((limits.calls - state.cutTo) / tokensRecoveredPerWindow(limits))) * limits.windowMs
+      : Number.NEGATIVE_INFINITY;
+
+  const enqueue = (state: KeyState, { id, org, priority }: AcquireRequest, now: number): Waiter => {
+    const rank = PRIORITIES.indexOf(priority);
+    const existing = state.waiters.find((waiter) => waiter.id === id);
+    if (existing?.rank === rank) return existing;
+    const orgKey = `${rank}:${org}`;
+    const round = Math.max(state.rounds.get(`${rank}`) ?? 0, (state.rounds.get(orgKey) ?? -1) + 1);
+    state.rounds.set(orgKey, round);
+    state.arrivals += 1;
+    const waiter = { id, org, rank, round, arrival: state.arrivals, notBefore: now };
+    state.waiters = [...state.waiters.filter((other) => other !== existing), waiter].sort(
+      (a, b) => a.rank - b.rank || a.round - b.round || a.arrival - b.arrival,
+    );
+    return waiter;
+  };
+
+  /** Waiters in front of this one, without overdue ones. */
+  const waitersAhead = (state: KeyState, waiter: Waiter, now: number): number => {
+    const { overtakenAfterMs } = waiterTimeouts(limits);
+    const isOverdue = ({ notBefore }: Waiter) => notBefore + overtakenAfterMs < now;
+    const index = state.waiters.indexOf(waiter);
+    const present = state.waiters.slice(0, index).filter((other) => !isOverdue(other)).length;
+    const top = state.waiters[0];
+    if (state.passes < STARVATION_LIMIT || top === undefined) return present;
+    const starvingIndex = state.waiters.findIndex(({ rank }) => rank > top.rank);
+    const starving = state.waiters[starvingIndex];
+    if (starving === undefined || isOverdue(starving)) return present;
+    if (starving === waiter) return 0;
+    return index < starvingIndex ? present + 1 : present;
+  };
+
+  /** When a waiter with `ahead` others in front can expect its token. */
+  const estimateGrant = (state: KeyState, ahead: number, now: number): number => {
+    const limit = currentLimit(state, now);
+    const free = Array.from({ length: Math.max(0, limit - state.held.length) }, () => now);
+    // A call in flight can be answered now at the earliest.
+    const returning = state.held.map(({ release, inFlight }) =>
+      inFlight ? Math.min(release, now + limits.windowMs) : release,
+    );
+    // If more tokens are held than the current limit, the first to return are not granted again.
+    const times = [...free, ...returning].sort((a, b) => a - b).slice(-limit);
+    const at = (times[ahead % limit] ?? now) + Math.floor(ahead / limit) * limits.windowMs;
+    return Math.max(at, state.blockedUntil, now + 1);
+  };
+
+  const grant = (state: KeyState, waiter: Waiter, holdMs: number, now: number): AcquireResult => {
+    const token = `${waiter.id}#${randomUUID()}`;
+    state.waiters = state.waiters.filter((other) => other !== waiter);
+    state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true });
+    state.rounds.set(`${waiter.rank}`, Math.max(state.rounds.get(`${waiter.rank}`) ?? 0, waiter.round));
+    const passesOthers = state.waiters.some(({ rank }) => rank > waiter.rank);
+    const wasPassed = state.waiters.some(({ rank }) => rank < waiter.rank);
+    state.passes = passesOthers && !wasPassed ? state.passes + 1 : 0;
+    return { granted: true, token, tokens: currentLimit(state, now) - state.held.length };
+  };
+
+  return {
+    limits,
+    acquire: async (request) => {
+      const { key, org } = request;
+      const { state, now } = open(key);
+      if (state.slowed !== null && now >= fullRateAt(state)) {
+        onEvent?.({ kind: 'recovered', key, org, afterMs: now - state.slowed });
+        state.slowed = null;
+      }
+      const waiter = enqueue(state, request, now);
+      waiter.notBefore = now;
+      const ahead = waitersAhead(state, waiter, now);
+      const tokens = Math.max(0, currentLimit(state, now) - state.held.length);
+      if (ahead < tokens && now >= state.blockedUntil) return grant(state, waiter, request.holdMs, now);
+      waiter.notBefore = estimateGrant(state, ahead, now);
+      return { granted: false, at: clock.now() + waiter.notBefore - now, ahead, tokens };
+    },
+    complete: async (key, token) => {
+      const { state, now } = open(key);
+      // One ms more than the window: both ends are read from clocks that round down.
+      state.held = state.held.map((held) =>
+        held.token === token && held.inFlight ? { token, release: now + limits.windowMs + 1, inFlight: false } : held,
+      );
+    },
+    release: async (key, token) => {
+      const { state } = open(key);
+      state.held = state.held.filter((held) => held.token !== token);
+    },
+    cancel: async (key, id) => {
+      const { state } = open(key);
+      state.waiters = state.waiters.filter((waiter) => waiter.id !== id);
+    },
+    penalize: async (key, until, org) => {
+      const { state, now } = open(key);
+      const first = state.slowed === null || now >= fullRateAt(state);
+      if (first) state.slowed = now;
+      state.blockedUntil = Math.max(state.blockedUntil, now + Math.max(0, until - clock.now()));
+      state.throttled += 1;
+      // Calls in flight together with the first throttled one are throttled too: they cut the limit once.
+      if (now >= state.cutAt + limits.windowMs) state.cutTo = Math.max(1, Math.floor(currentLimit(state, now) / 2));
+      state.cutAt = Math.max(state.cutAt, state.blockedUntil);
+      if (!first) return;
+      const toWallClock = clock.now() - now;
+      onEvent?.({
+        kind: 'slowed',
+        key,
+        org,
+        limit: currentLimit(state, now),
+        blockedUntil: state.blockedUntil + toWallClock,
+        slowedUntil: fullRateAt(state) + toWallClock,
+      });
+    },
+    inspect: async (key) => {
+      // Changes nothing.
+      const now = Math.floor(clock.monotonic());
+      const stored = states.get(key) ?? newKeyState(limits.windowMs);
+      const state = { ...stored, ...unexpired(stored, now) };
+      const limit = currentLimit(state, now);
+      return {
+        key,
+        tokens: Math.max(0, limit - state.held.length),
+        inFlight: state.held.filter(({ inFlight }) => inFlight).length,
+        waiting: state.waiters.length,
+        blockedUntil: state.blockedUntil > now ? clock.now() + state.blockedUntil - now : null,
+        throttled: state.throttled,
+        limit,
+        slowedUntil: fullRateAt(state) > now ? clock.now() + fullRateAt(state) - now : null,
+      };
+    },
+  };
+}
+
+const newKeyState = (windowMs: number): KeyState => ({
+  windowMs,
+  blockedUntil: Number.NEGATIVE_INFINITY,
+  throttled: 0,
+  cutTo: Number.POSITIVE_INFINITY,
+  cutAt: Number.NEGATIVE_INFINITY,
+  slowed: null,
+  arrivals: 0,
+  passes: 0,
+  held: [],
+  waiters: [],
+  rounds: new Map(),
+});

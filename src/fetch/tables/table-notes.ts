@@ -1,0 +1,150 @@
+import { type Catalog, KNOWN_UNITS, type Metric } from '../../contract/catalog.ts';
+import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import type { Section } from '../../definitions/schema/report-definition.ts';
+import type { MissingData, NoteMessage } from '../../i18n/note.ts';
+import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
+import { answerFindings } from '../answer-checks/check-answers.ts';
+import type { CallAnswer } from '../answer-checks/checked-answer.ts';
+import { freshnessFindings } from '../answer-checks/freshness.ts';
+import type { Column, NoteCode, Row, TableNote } from '../dataset.ts';
+import { comparisonRange, dataStartsAfter } from './comparison-range.ts';
+
+/** Input for the notes of a table. */
+export interface NoteContext {
+  readonly section: Section;
+  readonly request: ReportRequest;
+  readonly response: ReportResponse;
+  /** The calls of the table. */
+  readonly answers: readonly CallAnswer[];
+  readonly undefinedTotals: UndefinedTotals | undefined;
+  readonly replaced: readonly Replacement[];
+  readonly catalog: Catalog;
+  readonly period: Period;
+  /** The section's metrics from the catalog. */
+  readonly metrics: readonly Metric[];
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** Requested columns that the response lacks, everything that it lacks, and the number of other missing cells. */
+  readonly missing: {
+    readonly columns: readonly string[];
+    readonly what: readonly MissingData[];
+    readonly cells: number;
+  };
+  /** Epoch ms at which the period ends. */
+  readonly periodEnd: number;
+  readonly current: boolean;
+  /** The range had not ended when it was computed. */
+  readonly running: boolean;
+}
+
+/** All notes of a table, the most severe first. Everything truncated, missing or stale has one. */
+export function collectTableNotes(context: NoteContext): TableNote[] {
+  return [
+    ...truncated(context),
+    ...missing(context),
+    ...answerFindings(context.answers, context),
+    ...freshnessFindings(context.answers, context),
+    ...partial(context),
+    ...undefinedCells(context),
+    ...undefinedTotals(context),
+    ...deprecated(context),
+    ...replacements(context),
+    ...availability(context),
+    ...units(context),
+  ];
+}
+
+const note = (code: NoteCode, message: NoteMessage, incomplete = false): TableNote => ({ code, message, incomplete });
+
+/** Rows removed by the section's own `limit` are noted, but not incomplete. */
+function truncated({ response, section, answers }: NoteContext): TableNote[] {
+  if (!response.meta.truncated) return [];
+  const rows = response.rows.length;
+  const isTruncated = answers.some(isTruncatedByService);
+  if (!isTruncated && section.limit !== undefined) return [note('truncated', { id: 'limited', of: { rows } })];
+  return [
+    note('truncated', answers.length > 1 ? { id: 'cut_piece', of: undefined } : { id: 'cut', of: { rows } }, true),
+  ];
+}
+
+/** The service omitted rows although there are fewer than the requested limit. */
+const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boolean =>
+  response.meta.truncated && (limit === undefined || response.rows.length < limit);
+
+function missing({ missing: { what, cells } }: NoteContext): TableNote[] {
+  return [
+    ...(what.length === 0 ? [] : [note('missing', { id: 'lacking', of: { what } }, true)]),
+    ...(cells === 0 ? [] : [note('missing', { id: 'lacking_cells', of: { cells } }, true)]),
+  ];
+}
+
+function partial({ rows, section }: NoteContext): TableNote[] {
+  const running = [...new Set(rows.filter((row) => row.partial).map((row) => row.values.bucket))];
+  if (running.length === 0) return [];
+  const days = running.filter((bucket) => typeof bucket === 'string');
+  if (days.length === 0) return [note('partial', { id: 'period_running', of: undefined })];
+  return [note('partial', { id: 'buckets_running', of: { granularity: section.granularity ?? null, days } })];
+}
+
+function undefinedCells({ rows, columns, missing: { columns: absent } }: NoteContext): TableNote[] {
+  const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
+  const empty = names.filter((column) => rows.some((row) => row.values[column.name] === null));
+  if (empty.length === 0) return [];
+  return [note('undefined', { id: 'undefined_cells', of: { labels: empty.map(({ label }) => label) } })];
+}
+
+/** Not incomplete: the service has no such totals. */
+function undefinedTotals({ undefinedTotals: lacking, columns }: NoteContext): TableNote[] {
+  if (lacking === undefined) return [];
+  const labels = columns.filter(({ name }) => lacking.metrics.includes(name)).map(({ label }) => label);
+  return [note('undefined', { id: 'undefined_totals', of: { labels, why: lacking.why } })];
+}
+
+/** Deprecated metrics and replacements, known without a response. */
+export function replacementNotes(section: Section, replaced: readonly Replacement[], catalog: Catalog): TableNote[] {
+  const metrics = catalog.metrics.filter(({ id }) => section.metrics?.includes(id));
+  return [...deprecated({ metrics }), ...replacements({ replaced, catalog })];
+}
+
+function replacements({ replaced, catalog }: Pick<NoteContext, 'replaced' | 'catalog'>): TableNote[] {
+  const labelled = (id: string) => ({ id, label: catalog.metrics.find((metric) => metric.id === id)?.label ?? id });
+  return replaced.map(({ from, to }) =>
+    note('deprecated', { id: 'replaced', of: { from: labelled(from), to: labelled(to) } }),
+  );
+}
+
+function deprecated({ metrics }: Pick<NoteContext, 'metrics'>): TableNote[] {
+  return metrics.flatMap(({ label, id, deprecated_at: at, replaced_by: successor = null }) =>
+    at == null ? [] : [note('deprecated', { id: 'deprecated', of: { label, id, since: at.slice(0, 10), successor } })],
+  );
+}
+
+function availability(context: NoteContext): TableNote[] {
+  const { from, to } = context.request.time ?? {};
+  if (from === undefined || to === undefined) return [];
+  const before = comparisonRange(context)?.from;
+  return context.metrics.flatMap((metric): TableNote[] => {
+    const { label } = metric;
+    const first = dataStartsAfter(metric, from);
+    // Zeros before the first day with data are not values.
+    if (first !== undefined && first > to) {
+      return [note('data_available_from', { id: 'no_data_before', of: { label, first } }, true)];
+    }
+    const since = before === undefined ? undefined : dataStartsAfter(metric, before);
+    return [
+      ...(first === undefined ? [] : [note('data_available_from', { id: 'data_from', of: { label, first } })]),
+      ...(since === undefined
+        ? []
+        : [note('data_available_from', { id: 'not_compared_before', of: { label, first: since } })]),
+    ];
+  });
+}
+
+function units({ columns }: NoteContext): TableNote[] {
+  return columns.flatMap(({ kind, label, unit }) =>
+    kind !== 'metric' || unit === null || KNOWN_UNITS.has(unit)
+      ? []
+      : [note('unknown_unit', { id: 'unknown_unit', of: { label, unit } })],
+  );
+}

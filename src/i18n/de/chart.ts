@@ -1,0 +1,43 @@
+import type { chart as english, Point } from '../en/chart.ts';
+import type { LocaleFormatters } from '../formatters.ts';
+
+const pointText = ({ value, at }: Point): string => `${value} (${at})`;
+
+const KINDS = {
+  line: 'Liniendiagramm',
+  column: 'Säulendiagramm',
+  stacked_column: 'Gestapeltes Säulendiagramm',
+  bar: 'Balkendiagramm',
+  sparkline: 'Kleines Liniendiagramm',
+} as const;
+
+export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
+  count: 'Anzahl',
+  share: 'Anteil (%)',
+  seconds: 'Sekunden',
+  days: 'Tage',
+
+  firstGroups: (shown, all) => `nur die ersten ${to.number(shown)} von ${to.number(all)} Gruppen sind dargestellt`,
+  onlyDrawn: (label) => `nur ${label} ist dargestellt`,
+  notDrawn: (names) => `${names.join(', ')} ${names.length === 1 ? 'ist' : 'sind'} nicht dargestellt`,
+  omits: (what) => `Zu diesem Diagramm: ${what.join('; ')}.`,
+  endRunning: 'Die letzten Werte betreffen einen Zeitraum, der noch läuft.',
+  unpaintable:
+    'Das Diagramm ist hier nicht dargestellt: Es enthält Namen in einer Schrift, die der Zeichensatz nicht umfasst.',
+  noFigures: 'Kein Diagramm: Es liegen keine Zahlen vor.',
+  noAxis: 'Kein Diagramm: Es gibt weder Zeit noch Gruppe, an der entlang gezeichnet werden könnte.',
+
+  by: (kind, along) => `${KINDS[kind]} nach ${along}.`,
+  groups: (name, groups, rest) => `${name}: ${groups.join(', ')}${rest > 0 ? ` und ${to.number(rest)} weitere` : ''}.`,
+  nothing: (name) => `${name}: keine Zahlen.`,
+  one: (name, point) => `${name}: ${pointText(point)}.`,
+  trend: (name, { first, last, highest, lowest }) =>
+    `${name}: von ${pointText(first)} bis ${pointText(last)}, Höchstwert ${pointText(highest)}, Tiefstwert ${pointText(lowest)}.`,
+  moreSeries: (count) =>
+    count === 1
+      ? '1 weitere Datenreihe ist hier nicht beschrieben.'
+      : `${to.number(count)} weitere Datenreihen sind hier nicht beschrieben.`,
+
+  described: (kind, series, along, from, last) =>
+    `${KINDS[kind]} mit ${series.join(', ')} nach ${along} von ${from} bis ${last}`,
+});

@@ -1,0 +1,70 @@
+import type { mail as english } from '../en/mail.ts';
+import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
+
+const CHANGES = { up: '▲ gestiegen', down: '▼ gesunken' } as const;
+const WHICH = { first: 'ersten', last: 'letzten' } as const;
+
+export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
+  const { number } = to;
+  const quoted = germanQuotes(to);
+  /** `1 weitere Spalte steht …`, `3 weitere Spalten stehen …` */
+  const more = (count: number, one: string, many: string, where: string): string =>
+    count === 1 ? `1 ${one} steht ${where}.` : `${number(count)} ${many} stehen ${where}.`;
+  return {
+    noPrevious: 'kein Wert für die Vorperiode',
+    was: (before) => `zuvor ${before}`,
+    unchanged: (at) => `= unverändert bei ${at}`,
+    changed: (direction, size, from) =>
+      `${CHANGES[direction]}${size === undefined ? '' : ` um ${size}`}, zuvor ${from}`,
+    named: (label, about) => `${label} (${about.join('; ')})`,
+    soFar: 'bisher',
+    now: (at, timezone) => (at === null ? 'aktuell' : `aktuell, ${to.instant(at, timezone)}`),
+    filterIsAmong: (label, values) => `${label} ist eine von ${number(values)} Angaben`,
+    filterIsNotAmong: (label, values) => `${label} ist keine von ${number(values)} Angaben`,
+
+    inAttached: { xlsx: 'in der angehängten Arbeitsmappe', csv: 'in den angehängten CSV-Dateien' },
+    inFiles: 'in den unten genannten Dateien',
+    leftOut: 'nicht in dieser E-Mail',
+    below: 'weiter unten',
+    thingsToKnow: (count) =>
+      count === 1
+        ? '1 Hinweis, den Sie vor der Verwendung dieser Zahlen kennen sollten'
+        : `${number(count)} Hinweise, die Sie vor der Verwendung dieser Zahlen kennen sollten`,
+    moreRemarks: (count, where) => more(count, 'weiterer solcher Hinweis', 'weitere solche Hinweise', where),
+    moreFigures: (count, where) => more(count, 'weitere Kennzahl', 'weitere Kennzahlen', where),
+    moreColumns: (count, where) => more(count, 'weitere Spalte', 'weitere Spalten', where),
+    moreSections: (count, where) => more(count, 'weiterer Abschnitt', 'weitere Abschnitte', where),
+    moreFiles: (count) =>
+      count === 1
+        ? 'Zusätzlich wurde 1 weitere Datei erstellt.'
+        : `Zusätzlich wurden ${number(count)} weitere Dateien erstellt.`,
+    allRows: (rows, where) =>
+      rows === 1 ? `Die einzige Zeile steht ${where}.` : `Alle ${number(rows)} Zeilen stehen ${where}.`,
+    someRows: (which, shown, rows, where) =>
+      `Die ${shown === 1 ? WHICH[which].slice(0, -1) : `${WHICH[which]} ${number(shown)}`} von ${number(rows)} Zeilen; der Rest steht ${where}.`,
+
+    onList: (title, organization, owner) =>
+      `Sie erhalten diese E-Mail, weil Sie auf der Empfängerliste des Berichts ${quoted(title)} von ${organization} stehen, den ${owner} betreut.`,
+    // cronstrue says „nur jeden Montag“ and sets an English comma before „und“.
+    madeWhen: (schedule, timezone) =>
+      `Der Bericht wird nach Zeitplan erstellt: ${schedule.replace('nur jeden', 'jeden').replaceAll(', und ', ' und ')} (${timezone}).`,
+    businessDay: (n) => `am ${n < 0 ? (n === -1 ? 'letzten' : `${-n}.-letzten`) : `${n}.`} Arbeitstag des Monats`,
+    shifted: (to) => (to === 'next_business_day' ? 'sonst am nächsten Arbeitstag' : 'sonst am Arbeitstag davor'),
+    bySchedule: (cron) => `nach dem Zeitplan ${cron}`,
+    onDemand: 'Dieser hier wurde auf Anforderung erstellt.',
+
+    template: {
+      incomplete: 'Unvollständig',
+      headline: 'Das Wichtigste',
+      still_running: 'läuft noch',
+      no_rows: 'Keine Zeilen: Der Dienst hat nichts für diesen Abschnitt.',
+      files: 'Dateien',
+      attached: 'angehängt',
+      how_to_read: 'Lesehilfe',
+      questions: 'Fragen, Korrekturen oder Abmeldung von der Liste:',
+      made: 'Erstellt',
+      report: 'Bericht',
+      run: 'Lauf',
+    },
+  };
+};

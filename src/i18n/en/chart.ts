@@ -1,0 +1,59 @@
+import type { LocaleFormatters } from '../formatters.ts';
+
+type Kind = 'line' | 'column' | 'stacked_column' | 'bar' | 'sparkline';
+
+/** A figure and its category. */
+export interface Point {
+  readonly value: string;
+  readonly at: string;
+}
+
+/** A series over time, summarized. */
+export interface Trend {
+  readonly first: Point;
+  readonly last: Point;
+  readonly highest: Point;
+  readonly lowest: Point;
+}
+
+const pointText = ({ value, at }: Point): string => `${value} (${at})`;
+
+/** Texts in and below charts, and their alternative texts. */
+export const chart = (to: LocaleFormatters) => ({
+  count: 'Count',
+  share: 'Share (%)',
+  seconds: 'Seconds',
+  days: 'Days',
+
+  firstGroups: (shown: number, all: number) => `the first ${to.number(shown)} of ${to.number(all)} groups are drawn`,
+  onlyDrawn: (label: string) => `only ${label} is drawn`,
+  notDrawn: (names: readonly string[]) => `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not drawn`,
+  omits: (what: readonly string[]) => `In this chart ${what.join('; ')}.`,
+  endRunning: 'Its last figures are of a time that is still running.',
+  unpaintable: 'The chart is not drawn here: it has names in a script that its font does not have.',
+  noFigures: 'No chart: there are no figures.',
+  noAxis: 'No chart: there is nothing to draw along, no time and no group.',
+
+  by: (kind: Kind, along: string) =>
+    `${
+      {
+        line: 'Line chart',
+        column: 'Column chart',
+        stacked_column: 'Stacked column chart',
+        bar: 'Bar chart',
+        sparkline: 'Small line chart',
+      }[kind]
+    } by ${along}.`,
+  /** @param rest how many more there are */
+  groups: (name: string, groups: readonly string[], rest: number) =>
+    `${name}: ${groups.join(', ')}${rest > 0 ? ` and ${to.number(rest)} more` : ''}.`,
+  nothing: (name: string) => `${name}: no figures.`,
+  one: (name: string, point: Point) => `${name}: ${pointText(point)}.`,
+  trend: (name: string, { first, last, highest, lowest }: Trend) =>
+    `${name}: from ${pointText(first)} to ${pointText(last)}, highest ${pointText(highest)}, lowest ${pointText(lowest)}.`,
+  moreSeries: (count: number) => `${to.number(count)} more series not told here.`,
+
+  /** The alternative text in the workbook. */
+  described: (kind: Kind, series: readonly string[], along: string, from: string, last: string) =>
+    `${kind.replace('_', ' ')} chart of ${series.join(', ')} by ${along} from ${from} to ${last}`,
+});

@@ -1,0 +1,75 @@
+import { englishCounter, type LocaleFormatters } from '../formatters.ts';
+
+type Direction = 'up' | 'down';
+const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Direction, string>;
+
+const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th', zero: 'th', many: 'th' } as const;
+const ordinal = (n: number): string => `${n}${ENDINGS[new Intl.PluralRules('en', { type: 'ordinal' }).select(n)]}`;
+
+/** The sentences of the e-mail, and the template variable `words`. */
+export const mail = (to: LocaleFormatters) => {
+  const counted = englishCounter(to);
+  const more = (count: number, one: string, where: string): string =>
+    `${counted(count, `more ${one}`, `more ${one}s`)} ${count === 1 ? 'is' : 'are'} ${where}.`;
+  return {
+    noPrevious: 'no figure for the previous period',
+    was: (before: string) => `was ${before}`,
+    unchanged: (at: string) => `= unchanged at ${at}`,
+    /** @param size undefined for a change without a size, such as growth from 0 */
+    changed: (direction: Direction, size: string | undefined, from: string) =>
+      `${ARROWS[direction]}${size === undefined ? '' : ` ${size}`} from ${from}`,
+    /** A figure's name with its section or scope. */
+    named: (label: string, about: readonly string[]) => `${label} (${about.join('; ')})`,
+    /** The period is still running. */
+    soFar: 'so far',
+    /** A current count. @param at an ISO instant; null when unknown */
+    now: (at: string | null, timezone: string) => (at === null ? 'now' : `now, ${to.instant(at, timezone)}`),
+    /** For filters of many values. */
+    filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
+    filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
+
+    /** By output format, the preferred one first; other formats use `inFiles`. */
+    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files' },
+    inFiles: 'in the files named below',
+    leftOut: 'left out here',
+    below: 'below',
+    thingsToKnow: (count: number) => `${counted(count, 'thing')} to know before you use these figures`,
+    moreRemarks: (count: number, where: string) => more(count, 'such remark', where),
+    moreFigures: (count: number, where: string) => more(count, 'headline figure', where),
+    moreColumns: (count: number, where: string) => more(count, 'column', where),
+    moreSections: (count: number, where: string) => more(count, 'section', where),
+    moreFiles: (count: number) => more(count, 'file', 'made with these'),
+    allRows: (rows: number, where: string) =>
+      `${rows === 1 ? 'The only' : 'All'} ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} ${where}.`,
+    someRows: (which: 'first' | 'last', shown: number, rows: number, where: string) =>
+      `The ${which} ${to.number(shown)} of ${counted(rows, 'row')}; the rest is ${where}.`,
+
+    onList: (title: string, organization: string, owner: string) =>
+      `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
+    madeWhen: (schedule: string, timezone: string) => `The report is made ${schedule} (${timezone}).`,
+    /** A business day of a month, counted from its end when negative. */
+    businessDay: (n: number): string =>
+      `on the ${n < 0 ? (n === -1 ? 'last' : `${ordinal(-n)} last`) : ordinal(n)} business day of the month`,
+    /** Where the schedule moves a day off. */
+    shifted: (to: 'next_business_day' | 'previous_business_day'): string =>
+      to === 'next_business_day' ? 'or on the next business day' : 'or on the business day before',
+    /** A schedule that cannot be described in words. */
+    bySchedule: (cron: string) => `by the schedule ${cron}`,
+    onDemand: 'This one was made because somebody asked for it.',
+
+    /** The template variable `words`. */
+    template: {
+      incomplete: 'Incomplete',
+      headline: 'Headline',
+      still_running: 'still running',
+      no_rows: 'No rows: the service has nothing for this section.',
+      files: 'Files',
+      attached: 'attached',
+      how_to_read: 'How to read',
+      questions: 'Questions, corrections, or to be taken off the list:',
+      made: 'Made',
+      report: 'report',
+      run: 'run',
+    },
+  };
+};

@@ -1,0 +1,104 @@
+import { englishCounter, type LocaleFormatters } from '../formatters.ts';
+import { missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
+
+const MISSING = {
+  previous: 'the previous period',
+  previous_totals: 'the previous period of the totals',
+  totals: 'the totals',
+  total: (metric: string) => `the total of ${metric}`,
+};
+
+const placeOf = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
+
+const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${bucket})`);
+
+export const notes = (to: LocaleFormatters): NoteFormatters => {
+  const counted = englishCounter(to);
+  return {
+    cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
+    cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,
+    limited: ({ rows }) => `Only the first ${counted(rows, 'row')}, as the report asks; there are more.`,
+    lacking: ({ what }) =>
+      `The service did not answer ${what.map((each) => missingDataText(each, MISSING)).join(', ')}: not known here.`,
+    lacking_cells: ({ cells }) => `The service left ${counted(cells, 'cell')} out: what belongs there is not known.`,
+    other_count: ({ said, sent }) => `The service speaks of ${counted(said, 'row')} and sent ${to.number(sent)}.`,
+    other_range: ({ from, to: last, got }) =>
+      `Asked for ${from} to ${last}, the service ${got === null ? 'does not say for which' : `answered for ${got.from} to ${got.to}`}.`,
+    other_zone: ({ asked, got }) => `Asked for days in ${asked}, the service answered for days in ${got}.`,
+    compared_days_unknown: () => 'The service does not say which days the previous period has.',
+    granularity_mismatch: ({ asked, got }) =>
+      `Asked for ${asked === null ? 'the whole range as one' : `one row per ${asked}`}, the service answered ${got === null ? 'for the whole range as one' : `per ${got}`}.`,
+    compare_range_mismatch: ({ expected, got }) =>
+      `The previous period is ${expected.from} to ${expected.to}; the service compared with ${got.from} to ${got.to}.`,
+    unit_mismatch: ({ columns }) =>
+      `The service answered in another unit than its catalog says: ${columns
+        .map(({ label, expected, got }) => `${label} in "${got}", not "${expected}"`)
+        .join('; ')}. Shown as plain numbers.`,
+    invalid_value: ({ figures, label, value, bucket }) =>
+      `${counted(figures, 'figure')} cannot be right, for example ${to.exactNumber(value)} for ${label}${inBucket(bucket)}.`,
+    null_count: ({ figures, label, bucket }) =>
+      `${counted(figures, 'count')} came without a value, for example ${label}${inBucket(bucket)}: a count is 0 when nothing happened.`,
+    missing_rows: ({ rows, first }) =>
+      placeOf(first) === ''
+        ? 'The service sent no row.'
+        : `The service left ${counted(rows, 'row')} out, for example ${placeOf(first)}.`,
+    duplicate_rows: ({ rows, first }) =>
+      `${counted(rows, 'row came', 'rows came')} more than once${placeOf(first) === '' ? '' : `, for example ${placeOf(first)}`}; none was added up.`,
+    unexpected_buckets: ({ rows, first }) =>
+      `${counted(rows, 'row belongs', 'rows belong')} to no bucket that was asked for, for example ${first === null ? 'one without a date' : first}.`,
+    filter_mismatch: ({ rows, dimension, value }) =>
+      `${counted(rows, 'row is', 'rows are')} of groups that the filter excludes, for example ${dimension} ${value}.`,
+    limit_exceeded: ({ limit, rows }) =>
+      `Asked for ${counted(limit, 'row')} at most, the service sent ${to.number(rows)}.`,
+    order_mismatch: () => 'The rows did not come in the order that was asked for.',
+    total_mismatch: ({ totals }) =>
+      `A total is not the sum of its rows: ${totals
+        .map(
+          ({ label, total, sum, previous }) =>
+            `${label}${previous ? ' of the previous period' : ''} ${to.exactNumber(total)}, not ${to.exactNumber(sum)}`,
+        )
+        .join('; ')}.`,
+    not_additive: ({ labels }) =>
+      `The catalog calls ${labels.join(', ')} additive, which only counts are: nothing of it was added up.`,
+    computed_in_future: ({ at }) => `Computed at ${at}, the service says, which is later than its answer came.`,
+    computed_before_call: ({ at }) =>
+      `Computed at ${at}, long before the service was asked, although it says that the figures are not from its cache.`,
+    computed_unknown: ({ cached }) =>
+      `The service does not say readably when it computed the figures${cached ? ', and had kept them: they may be old' : ''}.`,
+    computed_early: ({ at, to: last, timezone }) =>
+      `Computed at ${at}, before the period had ended (${last}, ${timezone}): its end is not counted.`,
+    computed_long_ago: ({ at }) => `From the service's cache, computed at ${at}: older than an hour.`,
+    period_running: () => 'The period is still running: its figures will grow.',
+    buckets_running: ({ granularity, days }) =>
+      `The ${granularity ?? 'bucket'} from ${days.join(', ')} is still running: its figures will grow.`,
+    buckets_clipped: ({ granularity, first, last }) =>
+      `The ${
+        first && last ? `first and the last ${granularity} count` : `${first ? 'first' : 'last'} ${granularity} counts`
+      } only the days inside the period.`,
+    undefined_cells: ({ labels }) =>
+      `Undefined in some rows (a rate or a median over nothing), not 0: ${labels.join(', ')}.`,
+    counts_undefined: ({ why, due, timezone }) =>
+      `Undefined: the service knows current counts of now alone. ${
+        why === 'backfill'
+          ? 'A backfill does not show the figures of today in place of those of then.'
+          : `This run asked more than 24 hours after it was due (${to.instant(due, timezone)}, ${timezone}).`
+      }`,
+    undefined_totals: ({ labels, why }) =>
+      `The total of ${labels.join(', ')} is undefined: ${why === 'range' ? 'the period is longer' : 'a filter has more values'} than one call of the service takes, and what is not a plain count cannot be added up from parts.`,
+    deprecated: ({ label, id, since, successor }) =>
+      `${label} (${id}) is deprecated since ${since}${successor === null ? '' : `; ${successor} takes its place`}.`,
+    replaced: ({ from, to: successor }) =>
+      `${successor.label} (${successor.id}) stands in place of ${from.label} (${from.id}), which is deprecated.`,
+    no_data_before: ({ label, first }) => `${label} has no data before ${first}: its zeros say nothing.`,
+    data_from: ({ label, first }) => `${label} has data from ${first}; days before read zero.`,
+    not_compared_before: ({ label, first }) =>
+      `${label} has data from ${first}: its comparison with days before that is undefined.`,
+    unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
+    list_changed: ({ counts, seen }) =>
+      `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,
+    list_count: ({ said, seen }) =>
+      `The list speaks of ${counted(said, 'record')}; ${to.number(seen)} ${seen === 1 ? 'was' : 'were'} seen.`,
+    list_order: ({ by }) => `The list did not come in the order that was asked for (${by}).`,
+    list_fields: ({ fields }) => `Not shown, because they hold more than a single value: ${fields.join(', ')}.`,
+  };
+};

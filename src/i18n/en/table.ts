@@ -1,0 +1,75 @@
+import type { Granularity } from '../../contract/report.ts';
+import type { LocaleFormatters } from '../formatters.ts';
+
+/** Texts in and around tables, in every format. */
+export const table = (to: LocaleFormatters) => ({
+  yes: 'yes',
+  no: 'no',
+  total: 'Total',
+  fromTo: (from: string, last: string) => `${from} to ${last}`,
+  /** `FY2026-Q1`; ASCII, because it is used in file names. */
+  fiscal: (year: number, quarter?: number) => `FY${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
+  stillRunning: 'still running',
+  previousPeriod: 'Previous period',
+  bucket: { day: 'Day', week: 'Week starting', month: 'Month' } satisfies Record<Granularity, string>,
+  isoWeek: 'ISO week',
+  /** `2026-W46 (from 9 Nov)` */
+  weekFrom: (week: string, first: string) => `${week} (from ${first})`,
+  previous: (header: string) => `${header}, previous period`,
+  change: (label: string) => `${label}, change`,
+  /** Percentage points. */
+  points: 'pp',
+  days: 'days',
+  rawRatio: 'ratio 0–1',
+  incomplete: (note: string) => `Incomplete: ${note}`,
+
+  filterIs: (label: string, values: readonly string[]) => `${label} is ${to.any(values)}`,
+  filterIsNot: (label: string, values: readonly string[]) =>
+    values.length < 2
+      ? `${label} is not ${values.join('')}`
+      : `${label} is neither ${values.slice(0, -1).join(', ')} nor ${values.at(-1)}`,
+  search: (text: string) => `Search: ${text}`,
+  onlyWhere: (filters: readonly string[]) => `Only where ${filters.join(' and ')}.`,
+  currentCounts: (asOf: string | undefined) =>
+    `Current counts${asOf === undefined ? '' : `, as of ${asOf}`}. The period does not apply to them.`,
+  /** @param cells labels of metrics whose figures are sums of several calls. @param totals those whose totals are */
+  sumsOfCalls: (cells: readonly string[], totals: readonly string[]) =>
+    [
+      ...(cells.length === 0
+        ? []
+        : [`Figures of ${cells.join(', ')} are sums of what the service answered to several calls.`]),
+      ...(totals.length === 0
+        ? []
+        : [`Totals of ${totals.join(', ')} are sums of the service’s totals of several calls.`]),
+    ].join(' '),
+  noCounts: 'No rows: the figures of this section are undefined.',
+  covers: (range: string) => range,
+  /** @param other null when the service does not report the compared days */
+  coversCompared: (range: string, other: string | null) =>
+    `${range}, compared with ${other ?? 'the previous period (its days are not known)'}`,
+  computed: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. Computed ${at}`}.`,
+
+  undefinedMeans: (dash: string) =>
+    `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
+  emptyMeans: (dash: string) => `“${dash}” in a name or a field means that it has no value.`,
+  italicsMean: 'Rows in italics are of a time that is still running: their figures will grow.',
+  /** An e-mail shows it once for all sections, so it must hold for those with sums too. */
+  totalsMean:
+    'Totals are computed by the service, never from the rows. Where they are sums of several calls, the section names them.',
+
+  /** Descriptions of columns in a Table Schema; sentences without their full stop. */
+  schema: {
+    running: 'Still running',
+    runningMeans: 'Whether the row is of a time that is still running: its figures will grow.',
+    previous: 'The figure of the previous period',
+    countsAt: (when: string) => `Counts at: ${when}`,
+    aggregation: (name: string) => `Aggregation: ${name}`,
+    availableFrom: (day: string) => `Available from ${day}; earlier figures read zero and are not compared`,
+    firstDay: 'The first day',
+    emptyField: 'An empty field',
+    undefinedMeans: (nothing: string) =>
+      `${nothing} is undefined, such as a rate or a median over nothing. It is not zero`,
+    emptyMeans: (nothing: string) => `${nothing} has no value`,
+    name: (id: string) => `The service's name: ${id}`,
+  },
+});

@@ -1,0 +1,51 @@
+import { chart as deChart } from './de/chart.ts';
+import { mail as deMail } from './de/mail.ts';
+import { notes as deNotes } from './de/notes.ts';
+import { table as deTable } from './de/table.ts';
+import { workbook as deWorkbook } from './de/workbook.ts';
+import { chart as enChart } from './en/chart.ts';
+import { mail as enMail } from './en/mail.ts';
+import { notes as enNotes } from './en/notes.ts';
+import { table as enTable } from './en/table.ts';
+import { workbook as enWorkbook } from './en/workbook.ts';
+import { type LocaleFormatters, localeFormatters } from './formatters.ts';
+
+export const DEFAULT_LOCALE = 'en-GB';
+
+/** Every message in English. Other languages must have the same type. */
+const englishMessages = (to: LocaleFormatters) => ({
+  notes: enNotes(to),
+  table: enTable(to),
+  chart: enChart(to),
+  mail: enMail(to),
+  workbook: enWorkbook(to),
+});
+export type Words = ReturnType<typeof englishMessages>;
+
+/** Every message in German, formal (Sie), spelled without the letter that Switzerland does not use. */
+const germanMessages = (to: LocaleFormatters): Words => ({
+  notes: deNotes(to),
+  table: deTable(to),
+  chart: deChart(to),
+  mail: deMail(to),
+  workbook: deWorkbook(to),
+});
+
+const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;
+type Language = keyof typeof BY_LANGUAGE;
+
+/** The supported languages, ISO 639. */
+export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
+
+/** The supported language of a locale; English for another one, which `localeSchema` rejects in definitions. */
+export function languageOf(locale: string): Language {
+  const { language } = new Intl.Locale(locale);
+  return Object.hasOwn(BY_LANGUAGE, language) ? (language as Language) : 'en';
+}
+
+/**
+ * Docket's messages in the language of a locale. Labels of the API are not translated.
+ * @param locale BCP 47
+ */
+export const messagesFor = (locale: string = DEFAULT_LOCALE): Words =>
+  BY_LANGUAGE[languageOf(locale)](localeFormatters(locale));

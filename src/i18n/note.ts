@@ -1,0 +1,138 @@
+import type { Granularity } from '../contract/report.ts';
+
+/** Requested data that is missing in the response: a column by its label, or figures of metrics by their ids. */
+export type MissingData =
+  | { readonly of: 'column'; readonly label: string }
+  /** No metrics means all. */
+  | { readonly of: 'previous' | 'previous_totals'; readonly metrics: readonly string[] }
+  | { readonly of: 'totals' }
+  | { readonly of: 'total'; readonly metric: string };
+
+interface MissingDataNames {
+  readonly previous: string;
+  readonly previous_totals: string;
+  readonly totals: string;
+  readonly total: (metric: string) => string;
+}
+
+/** Names missing data in a language. */
+export function missingDataText(what: MissingData, names: MissingDataNames): string {
+  if (what.of === 'column') return what.label;
+  if (what.of === 'totals') return names.totals;
+  if (what.of === 'total') return names.total(what.metric);
+  return what.metrics.length === 0 ? names[what.of] : `${names[what.of]} (${what.metrics.join(', ')})`;
+}
+
+/** Identifies a row: its bucket, null without granularity, and the labels of its group. */
+export interface RowKey {
+  readonly bucket: string | null;
+  readonly group: readonly string[];
+}
+
+interface Range {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Every note with the parameters of its sentence. Days are civil dates, instants ISO 8601. */
+export interface NoteParams {
+  readonly cut_piece: undefined;
+  readonly cut: { readonly rows: number };
+  readonly limited: { readonly rows: number };
+  readonly lacking: { readonly what: readonly MissingData[] };
+  readonly lacking_cells: { readonly cells: number };
+  readonly other_count: { readonly said: number; readonly sent: number };
+  readonly other_range: Range & { readonly got: Range | null };
+  readonly other_zone: { readonly asked: string; readonly got: string };
+  readonly compared_days_unknown: undefined;
+  /** Null: one row for the whole range. */
+  readonly granularity_mismatch: { readonly asked: Granularity | null; readonly got: string | null };
+  readonly compare_range_mismatch: { readonly expected: Range; readonly got: Range };
+  /** Metrics whose column has another unit than the catalog says. */
+  readonly unit_mismatch: {
+    readonly columns: readonly { readonly label: string; readonly expected: string; readonly got: string }[];
+  };
+  /** The number of impossible figures and the first one; `bucket` is null for totals and without granularity. */
+  readonly invalid_value: {
+    readonly figures: number;
+    readonly label: string;
+    readonly value: number;
+    readonly bucket: string | null;
+  };
+  readonly null_count: { readonly figures: number; readonly label: string; readonly bucket: string | null };
+  readonly missing_rows: { readonly rows: number; readonly first: RowKey };
+  readonly duplicate_rows: { readonly rows: number; readonly first: RowKey };
+  /** Rows of a bucket that was not requested. `first` is null for a row without a bucket. */
+  readonly unexpected_buckets: { readonly rows: number; readonly first: string | null };
+  /** Rows of groups that the filter excludes. */
+  readonly filter_mismatch: { readonly rows: number; readonly dimension: string; readonly value: string };
+  readonly limit_exceeded: { readonly limit: number; readonly rows: number };
+  readonly order_mismatch: undefined;
+  readonly total_mismatch: {
+    readonly totals: readonly {
+      readonly label: string;
+      readonly total: number;
+      readonly sum: number;
+      readonly previous: boolean;
+    }[];
+  };
+  readonly not_additive: { readonly labels: readonly string[] };
+  readonly computed_unknown: { readonly cached: boolean };
+  readonly computed_early: { readonly at: string; readonly to: string; readonly timezone: string };
+  readonly computed_long_ago: { readonly at: string; readonly timezone: string };
+  readonly computed_in_future: { readonly at: string; readonly timezone: string };
+  readonly computed_before_call: { readonly at: string; readonly timezone: string };
+  readonly period_running: undefined;
+  readonly buckets_running: { readonly granularity: Granularity | null; readonly days: readonly string[] };
+  /** The first bucket, the last or both include days outside the period. */
+  readonly buckets_clipped: {
+    readonly granularity: 'week' | 'month';
+    readonly first: boolean;
+    readonly last: boolean;
+  };
+  readonly undefined_cells: { readonly labels: readonly string[] };
+  /** Current counts in a backfill, or requested more than a day after the run was due. `due` is an ISO instant. */
+  readonly counts_undefined: { readonly why: 'backfill' | 'late'; readonly due: string; readonly timezone: string };
+  readonly undefined_totals: { readonly labels: readonly string[]; readonly why: 'range' | 'filter' };
+  readonly deprecated: {
+    readonly label: string;
+    readonly id: string;
+    /** A civil date. */
+    readonly since: string;
+    /** The successor's id. */
+    readonly successor: string | null;
+  };
+  readonly replaced: {
+    readonly from: { readonly label: string; readonly id: string };
+    readonly to: { readonly label: string; readonly id: string };
+  };
+  readonly no_data_before: { readonly label: string; readonly first: string };
+  readonly data_from: { readonly label: string; readonly first: string };
+  /** Compared days have no data: the comparison is undefined. */
+  readonly not_compared_before: { readonly label: string; readonly first: string };
+  readonly unknown_unit: { readonly label: string; readonly unit: string };
+  readonly list_changed: { readonly counts: readonly number[]; readonly seen: number };
+  readonly list_count: { readonly said: number; readonly seen: number };
+  readonly list_order: { readonly by: string };
+  readonly list_fields: { readonly fields: readonly string[] };
+}
+
+/** A note as data: its id and the parameters of its sentence. */
+export type NoteMessage<Id extends keyof NoteParams = keyof NoteParams> = {
+  readonly [Each in Id]: { readonly id: Each; readonly of: NoteParams[Each] };
+}[Id];
+
+/** The sentences of a language. */
+export type NoteFormatters = { readonly [Id in keyof NoteParams]: (of: NoteParams[Id]) => string };
+
+/** The note as a sentence. */
+export const noteText = <Id extends keyof NoteParams>(
+  words: { readonly notes: NoteFormatters },
+  { id, of }: NoteMessage<Id>,
+): string => words.notes[id](of);
+
+/** A filter as data, with the catalog's labels. */
+export type FilterDescription =
+  | { readonly is: readonly string[]; readonly label: string }
+  | { readonly isNot: readonly string[]; readonly label: string }
+  | { readonly search: string };

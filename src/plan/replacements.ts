@@ -1,0 +1,65 @@
+import type { Catalog } from '../contract/catalog.ts';
+import type { ChartSpec, Definition, Section } from '../definitions/schema/report-definition.ts';
+import type { Replacement } from './plan.ts';
+
+/** A section with its deprecated metrics replaced. */
+export interface SectionWithReplacements {
+  readonly section: Section;
+  readonly replaced: readonly Replacement[];
+}
+
+/**
+ * Replaces deprecated metrics by their successors, transitively, if the report follows replacements (specification §9). A
+ * metric without a successor in the organization's catalog stays.
+ */
+export function followReplacements(
+  { sections, follow_replacements }: Definition,
+  catalog: Catalog,
+): SectionWithReplacements[] {
+  if (!follow_replacements) return sections.map((section) => ({ section, replaced: [] }));
+  const successor = (id: string): string => successorOf(id, catalog);
+  return sections.map((section) => {
+    const { metrics, order, chart } = section;
+    const replaced = [...new Set(metrics)].flatMap((from) => {
+      const to = successor(from);
+      return to === from ? [] : [{ from, to }];
+    });
+    if (metrics === undefined || replaced.length === 0) return { section, replaced };
+    return {
+      section: {
+        ...section,
+        metrics: metrics.map(successor),
+        ...(order === undefined
+          ? {}
+          : { order: order.map(({ by, dir }) => ({ by: metrics.includes(by) ? successor(by) : by, dir })) }),
+        ...(chart === undefined ? {} : { chart: replaceInChart(chart, successor) }),
+      },
+      replaced,
+    };
+  });
+}
+
+function replaceInChart(chart: ChartSpec, successor: (id: string) => string): ChartSpec {
+  if (typeof chart === 'string') return chart;
+  const { series, secondary, ...rest } = chart;
+  const followed = (ids: readonly string[]) => [...new Set(ids.map(successor))];
+  return {
+    ...rest,
+    ...(series === undefined ? {} : { series: followed(series) }),
+    ...(secondary === undefined ? {} : { secondary: followed(secondary) }),
+  };
+}
+
+function successorOf(id: string, { metrics }: Catalog): string {
+  const seen = new Set<string>();
+  let current = id;
+  // Guards against cycles in the catalog.
+  while (!seen.has(current)) {
+    seen.add(current);
+    const metric = metrics.find((candidate) => candidate.id === current);
+    const next = metric?.deprecated_at == null ? undefined : metric.replaced_by;
+    if (next == null || !metrics.some((candidate) => candidate.id === next)) return current;
+    current = next;
+  }
+  return id;
+}

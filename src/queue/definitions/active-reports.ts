@@ -1,0 +1,192 @@
+import type { Clock } from '../../base/clock.ts';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
+import { isRedisOutage, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
+import { type DefinitionKinds, describeDelivery } from '../../definitions/schema/kinds.ts';
+import { cursorNames, reportName } from '../schedules/report-schedules.ts';
+import type { ActiveVersion, ActiveVersions } from './active-versions.ts';
+import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
+import type { RemovalSummary } from './mass-removal.ts';
+
+export interface ActiveReportsPorts {
+  /** The definitions of this process's files. */
+  readonly jobs: () => Definitions;
+  readonly versions: ActiveVersions;
+  readonly definitions: DefinitionStore;
+  readonly targets: DefinitionKinds['targets'];
+  /** This process, as `host:pid`. */
+  readonly by: string;
+  /** Called before the start of a process removes reports; rejects to prevent it. Default: allowed. */
+  readonly assertRemovalAllowed?: (removal: RemovalSummary) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Definitions read from the store at the same time. */
+const CONCURRENCY = 50;
+
+/** The reports whose slots are opened; the same for all schedulers, see `redisActiveVersions`. */
+export function createActiveReports(ports: ActiveReportsPorts) {
+  const { jobs, versions, definitions, by, clock, log } = ports;
+  let reports: readonly FrozenDefinition[] = [];
+  let known: number | undefined;
+
+  const activate = async (): Promise<void> => {
+    const own = freezeReports(jobs());
+    const active = await versions.read();
+    // Most likely a volume that is not mounted: it must not remove all reports.
+    if (known === undefined && active.size > 0 && isEmpty(jobs())) {
+      log.error('Jobs folder is empty; keeping the active definitions', {
+        count: active.size,
+        path: jobs().folder,
+        why: 'an empty folder counts as a mistake; an organization without reports does not',
+      });
+      return read();
+    }
+    const put = own
+      .map((frozen) => ({ frozen, name: reportName(frozen), cursors: cursorNames(frozen) }))
+      .filter(({ frozen, name, cursors }) => !isActive(active.get(name), frozen.definition.digest, cursors));
+    const names = new Set(own.map(reportName));
+    const others = [...active].filter(([name]) => !names.has(name));
+    const kept = await lastGoodVersions(others, ports);
+    const remove = others.map(([name]) => name).filter((name) => !kept.has(name));
+    // Only at start: a later removal is an edit of this folder.
+    if (known === undefined) await ports.assertRemovalAllowed?.(summarizeRemoval(remove, active, jobs().folder));
+    if (put.length + remove.length > 0) {
+      // Stored before they are activated: other schedulers read them then.
+      await definitions.putAll(put.map(({ frozen }) => frozen));
+      const activations = put.map(({ frozen, name, cursors }) => ({ name, digest: frozen.definition.digest, cursors }));
+      const rolledBack = await versions.activate(activations, remove, clock.now(), by);
+      log.info('Definitions activated', { count: put.length, why: `${remove.length} removed`, who: by });
+      if (rolledBack.length > 0) {
+        log.warn(
+          'Reports were rolled back to their previous version: by a deployment, or because another scheduler has other files',
+          { count: rolledBack.length, why: rolledBack.slice(0, 20).join(', ') },
+        );
+      }
+    }
+    await read();
+  };
+
+  const read = async (): Promise<void> => {
+    const revision = await versions.revision();
+    const active = await versions.read();
+    const loaded = new Map([...reports, ...freezeReports(jobs())].map((frozen) => [frozen.definition.digest, frozen]));
+    const missing = [...active].filter(([, { digest }]) => !loaded.has(digest));
+    await forEachWithConcurrency(missing, CONCURRENCY, async ([name, { digest }]) => {
+      const frozen = await loadVersion(name, digest, ports);
+      if (frozen !== undefined) loaded.set(frozen.definition.digest, frozen);
+    });
+    reports = [...active.values()].flatMap(({ digest }) => loaded.get(digest) ?? []);
+    known = revision;
+  };
+
+  return {
+    /** As of the last `activate` or `refresh`. A new array after each change. */
+    current: () => reports,
+    /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
+    activate,
+    /** Reads what another process has activated since. One read while nothing has changed. */
+    refresh: async (): Promise<void> => {
+      const revision = await versions.revision();
+      if (revision === known) return;
+      // Redis lost the active versions, or was restored from an older state: activate those of this process.
+      if (known !== undefined && (revision ?? -1) < known) await activate();
+      else await read();
+    },
+    /** Renews the expiry of the stored active versions, once a day by one of all schedulers. */
+    touch: async (): Promise<void> => {
+      if (await versions.claimDailyTouch()) await definitions.touch(reports.map(({ definition }) => definition.digest));
+    },
+  };
+}
+
+/** Counts scheduled reports alone: others open no slots. */
+function summarizeRemoval(
+  remove: readonly string[],
+  active: ReadonlyMap<string, ActiveVersion>,
+  folder: string,
+): RemovalSummary {
+  const scheduled = new Map([...active].filter(([, { cursors }]) => cursors.length > 0));
+  const removed = remove.flatMap((name) => scheduled.get(name) ?? []);
+  return { removed: removed.length, known: scheduled.size, by: removed.map(({ by }) => by), folder };
+}
+
+const isEmpty = ({ orgs, diagnostics }: Definitions): boolean => orgs.size === 0 && diagnostics.length === 0;
+
+const isActive = (version: ActiveVersion | undefined, digest: string, cursors: readonly string[]): boolean =>
+  version?.digest === digest && version.cursors.join() === cursors.join();
+
+async function loadVersion(
+  name: string,
+  digest: string,
+  { definitions, log }: Pick<ActiveReportsPorts, 'definitions' | 'log'>,
+): Promise<FrozenDefinition | undefined> {
+  try {
+    const frozen = await definitions.get(digest);
+    if (frozen === undefined)
+      log.error('An active version is no longer stored; its slots are not opened', { path: name });
+    return frozen;
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (isRedisOutage(error)) throw error;
+    // A newer Docket's, during a deployment: one of its schedulers opens the slots.
+    log.error('An active version cannot be read here; its slots are left to other schedulers', {
+      path: name,
+      error: error.toJSON(),
+    });
+    return undefined;
+  }
+}
+
+/** Active reports whose files have errors in this process; see `lastGoodVersion`. */
+async function lastGoodVersions(
+  others: readonly (readonly [string, ActiveVersion])[],
+  ports: ActiveReportsPorts,
+): Promise<ReadonlySet<string>> {
+  const jobs = ports.jobs();
+  const kept = new Set<string>();
+  for (const [name, version] of others) {
+    const frozen = await lastGoodVersion(name, version, { ...ports, jobs });
+    const [diagnostic] = reportDiagnostics(jobs, name);
+    if (frozen === undefined || diagnostic === undefined) continue;
+    kept.add(name);
+    ports.log.error('A report is invalid; its active version stays', {
+      org: frozen.definition.org,
+      report: frozen.definition.report,
+      path: `${diagnostic.file}:${diagnostic.line}:${diagnostic.column}`,
+      why: `active since ${new Date(version.since).toISOString()}`,
+    });
+  }
+  return kept;
+}
+
+/**
+ * The active version of a report whose file is invalid: after a restart only Redis has the last valid version. Undefined for
+ * a deleted file, and for a version with a recipient that the organization no longer allows.
+ */
+export async function lastGoodVersion(
+  name: string,
+  { digest }: Pick<ActiveVersion, 'digest'>,
+  {
+    jobs,
+    targets,
+    ...ports
+  }: { readonly jobs: Definitions } & Pick<ActiveReportsPorts, 'definitions' | 'targets' | 'log'>,
+): Promise<FrozenDefinition | undefined> {
+  if (reportDiagnostics(jobs, name).length === 0) return undefined;
+  const frozen = await loadVersion(name, digest, ports);
+  if (frozen === undefined) return undefined;
+  const { recipients: allowed } = jobs.orgs.get(frozen.settings.id) ?? frozen.settings;
+  const mailboxes = frozen.definition.deliveries.flatMap((each) => describeDelivery(each, targets).mailboxes ?? []);
+  return mailboxes.some(({ address }) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
+}
+
+/** Every report of the jobs folder with its organization. */
+export const freezeReports = ({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): FrozenDefinition[] =>
+  [...reports.values()].flatMap((definition) => {
+    const settings = orgs.get(definition.org);
+    return settings === undefined ? [] : [{ definition, settings }];
+  });

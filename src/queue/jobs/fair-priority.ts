@@ -1,0 +1,64 @@
+import { PRIORITIES, type Priority } from '../../fetch/rate-limit/budget.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import type { RedisKeys } from '../../redis/keys.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+
+/**
+ * Start-time fair queueing: maps runs to BullMQ priorities (lower first). Each organization and priority has its own queue,
+ * whose n-th run belongs to the n-th round, counted from the round being served. However many runs one organization opens,
+ * the next run of another waits for one round at most.
+ */
+const ROUND_OFFSET: Record<Priority, number> = { on_demand: 0, scheduled: 8, backfill: 64 };
+/** Rounds between two runs of one queue: a backfill gets one of eight runs. */
+const ROUND_STEP: Record<Priority, number> = { on_demand: 1, scheduled: 1, backfill: 8 };
+
+/** BullMQ's maximum. Beyond the last round, runs are served in order of arrival. */
+const MAX_PRIORITY = 2 ** 21 - 1;
+const LAST_ROUND = Math.floor(MAX_PRIORITY / PRIORITIES.length) - Math.max(...Object.values(ROUND_OFFSET)) - 1;
+
+/** @param round from 1; 0: before all runs that have not started */
+const jobPriority = (priority: Priority, round: number): number =>
+  (round + ROUND_OFFSET[priority]) * PRIORITIES.length + PRIORITIES.indexOf(priority) + 1;
+
+/** The priority of a started run that returns from a snooze: it does not queue a second time. */
+export const resumedPriority = (priority: Priority): number => jobPriority(priority, 0);
+
+/** Rounds that a returning run may wait. */
+const MAX_LATE_ROUNDS = 16;
+
+/** Whether a started run would wait too long if it kept its priority. */
+export const isBehindTurn = (current: number | undefined, priority: Priority): boolean =>
+  current !== undefined && current > jobPriority(priority, MAX_LATE_ROUNDS);
+
+const NEXT_PRIORITY = loadLuaScript('./next-priority.lua', import.meta.url);
+const OTHER_ORGS_WAITING = loadLuaScript('./other-orgs-waiting.lua', import.meta.url);
+
+/** Assigns the run its round and returns the BullMQ priority; undefined when the run has a job already. */
+export async function assignFairPriority(
+  redis: RedisClient,
+  keys: RedisKeys,
+  queue: { readonly prioritized: string; readonly job: string },
+  { org, priority }: { readonly org: string; readonly priority: Priority },
+): Promise<number | undefined> {
+  const number = await runLuaScript(
+    redis,
+    NEXT_PRIORITY,
+    [keys.turns, queue.prioritized, queue.job],
+    [
+      `${org}:${priority}`,
+      ROUND_OFFSET[priority],
+      ROUND_STEP[priority],
+      PRIORITIES.indexOf(priority),
+      LAST_ROUND,
+      ...PRIORITIES.map((each) => ROUND_OFFSET[each]),
+    ],
+  );
+  return number === 0 ? undefined : Number(number);
+}
+
+/** Whether a run of another organization is among the next 500. */
+export const otherOrgsWaiting = async (
+  redis: RedisClient,
+  queue: { readonly prioritized: string; readonly jobs: string },
+  org: string,
+): Promise<boolean> => (await runLuaScript(redis, OTHER_ORGS_WAITING, [queue.prioritized], [queue.jobs, org])) === 1;

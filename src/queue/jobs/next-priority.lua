@@ -1,0 +1,41 @@
+--[[
+  Assigns a run the next round of its queue (fair-priority.ts).
+
+  KEYS[1]  rounds: a hash   KEYS[2]  BullMQ's prioritized jobs: a sorted set   KEYS[3]  the run's job
+  ARGV[1]  `<organization>:<priority>`   ARGV[2]  offset of the priority's rounds   ARGV[3]  rounds until the queue's next run
+  ARGV[4]  index of the priority   ARGV[5]  the last round   ARGV[6…]  offsets of all priorities, in order
+
+  The hash holds `round`, the round that is served, `at`, epoch ms of the last assignment, and the next round of each queue.
+
+  Returns the priority for BullMQ, or 0 when the run has a job already.
+]]
+-- @include ../../redis/server-time.lua
+
+-- Between the assignment and the job's appearance in BullMQ's set, ms.
+local ENQUEUE_GRACE_MS = 500
+-- Jobs that are searched for one that has not started. Those behind them are not served soon.
+local MAX_SEARCHED = 50
+local ROUNDS_TTL_MS = 604800000
+
+if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+local first = redis.call('ZRANGE', KEYS[2], 0, MAX_SEARCHED - 1, 'WITHSCORES')
+local now = serverTimeMs()
+-- No job waits: rounds start again, unless a run is between its assignment and the set.
+if #first == 0 and now - tonumber(redis.call('HGET', KEYS[1], 'at') or 0) > ENQUEUE_GRACE_MS then
+  redis.call('DEL', KEYS[1])
+end
+local count = #ARGV - 5
+local served = tonumber(redis.call('HGET', KEYS[1], 'round') or 1)
+for i = 2, #first, 2 do
+  -- BullMQ's score is the priority times 2^32, plus a counter.
+  local number = math.floor(first[i] / 0x100000000) - 1
+  local round = math.floor(number / count) - ARGV[6 + number % count]
+  if round > 0 then
+    served = math.max(served, round)
+    break
+  end
+end
+local assigned = math.min(math.max(served, tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 1)), tonumber(ARGV[5]))
+redis.call('HSET', KEYS[1], ARGV[1], assigned + ARGV[3], 'round', served, 'at', now)
+redis.call('PEXPIRE', KEYS[1], ROUNDS_TTL_MS)
+return (assigned + ARGV[2]) * count + ARGV[4] + 1

@@ -1,0 +1,278 @@
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, isRedisOutage, isStorageOutage, toDocketError } from '../../base/error.ts';
+import { childLog, type Log, type LogFields } from '../../base/log.ts';
+import { fail, type Outcome } from '../../base/outcome.ts';
+import { logRunEvents } from '../../run/log-events.ts';
+import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
+import { type RunOrder, type RunRecord, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+import type { RunResult } from '../../run/run-result.ts';
+import type { LiveProgressStore } from '../runs/live-progress.ts';
+import { createProgressRecorder, type ProgressUpdate, resultFields } from '../runs/progress-recorder.ts';
+import { cancelledError } from '../runs/run-store.ts';
+import type { MutableRunFields } from '../runs/stored-record.ts';
+import { isBehindTurn, resumedPriority } from './fair-priority.ts';
+import { RetryLater, type RetryReason, storageRetryDelayMs } from './retry-delay.ts';
+import { countCrashes, deadlineError, deadlineMsOf, isPoisoned, poisonError } from './run-limits.ts';
+import { MAX_RUN_ATTEMPTS, parseRunJob } from './run-queue.ts';
+
+/** Renews the lock of a run. Resolves with ms for which it is held from the call on; 0: it is lost. Rejects when Redis is unreachable. */
+export type ConfirmLock = () => Promise<number>;
+
+/** Executes one attempt of a run. Returns soon after `signal` aborts. */
+export type Execute = (
+  order: RunOrder,
+  context: {
+    readonly signal: AbortSignal;
+    readonly observe: OnRunEvent;
+    /** From 1; a snooze is no attempt. */
+    readonly attempt: number;
+    readonly lastAttempt: boolean;
+    /** The held run was released: it is delivered as it is. */
+    readonly released?: boolean;
+    readonly confirmLock?: ConfirmLock;
+  },
+) => Promise<Outcome<RunResult>>;
+
+/** As in `WorkerOptions`. */
+export interface ProcessJobPorts {
+  readonly store: RunStore;
+  readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
+  readonly execute: Execute;
+  readonly observe?: (order: RunOrder, event: RunEvent) => void;
+  readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly maxCrashes: number;
+  /** Ms before the next attempt, after `attempts` failed ones, the last one with this error. */
+  readonly backoff: (attempts: number, failure?: RetryReason) => number;
+}
+
+const MIN_SNOOZE_MS = 100;
+
+/** A run that this worker executes. */
+export interface ActiveRun {
+  readonly controller: AbortController;
+  readonly confirmLock: ConfirmLock;
+  /** Why it has to stop: the worker shuts down, another worker has its lock, it was cancelled, or its deadline is over. */
+  stopReason?: 'stopping' | 'lost' | 'cancelled' | 'deadline';
+}
+
+/** Aborts a run. Later reasons are ignored. */
+export function requestStop(run: ActiveRun, reason: NonNullable<ActiveRun['stopReason']>, message: string): void {
+  if (run.stopReason !== undefined) return;
+  run.stopReason = reason;
+  run.controller.abort(new DocketError('run.cancelled', message));
+}
+
+/** Ends the job of a run whose record cannot be written. Its state stays as it is; only the log has the error. */
+function unrecoverableError(run: string, error: DocketError, log: Log): UnrecoverableError {
+  log.error('Run failed permanently', { run, ...errorFields(error) });
+  return new UnrecoverableError(error.code);
+}
+
+/** The record of a job's run; undefined when the run has ended. Throws `UnrecoverableError` for a job that cannot be processed. */
+export async function loadRecord(job: Job, ports: ProcessJobPorts): Promise<RunRecord | undefined> {
+  let run: string;
+  try {
+    run = parseRunJob(job.data).run;
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    ports.log.error(error.message, { error: error.toJSON() });
+    throw new UnrecoverableError(error.code);
+  }
+  let record: RunRecord | undefined;
+  try {
+    record = await ports.store.get(run);
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (isRedisOutage(error)) throw error;
+    // An unreadable record would be retried forever. Under a key of the wrong type, no state can be written.
+    if (error.code === 'redis.wrong_type') throw unrecoverableError(run, error, ports.log);
+    return failPermanently(run, undefined, error, {}, ports);
+  }
+  if (record === undefined) {
+    ports.log.error('The run of a job has no record', { run });
+    throw new UnrecoverableError('run.not_found');
+  }
+  // The job was added again after its run had ended, or its worker crashed right after the end.
+  return TERMINAL_STATES.has(record.state) ? undefined : record;
+}
+
+/**
+ * Executes one attempt of a run. The only place where an outcome becomes a BullMQ verb: returning completes the job,
+ * `DelayedError` delays it, `RetryLater` spends an attempt, `UnrecoverableError` fails it.
+ *
+ * The record is written before the verb: after a crash between the two, the job is processed again.
+ */
+export async function processRun(
+  job: Job,
+  token: string,
+  record: RunRecord,
+  activeRun: ActiveRun,
+  allPorts: ProcessJobPorts,
+): Promise<void> {
+  const { store, clock } = allPorts;
+  const { id, org, report } = record;
+  const logContext: LogFields = { run: id, org, report };
+  const log = childLog(allPorts.log, () => logContext);
+  const ports: ProcessJobPorts = { ...allPorts, log };
+  const logEvent = logRunEvents(log);
+  const observe = (event: RunEvent) => {
+    if (event.type === 'begun') logContext.stage = event.stage;
+    logEvent(event);
+    ports.observe?.(record, event);
+  };
+  /** Updates the record of a run that continues. Ends the run when it was cancelled. */
+  const update = async (change: Partial<MutableRunFields>): Promise<void> => {
+    await store.update(id, change).catch((thrown: unknown) => {
+      const error = toDocketError(thrown);
+      return error.code === 'run.cancelled' ? endCancelled(record, error, change, ports) : Promise.reject(thrown);
+    });
+  };
+  const delayJob = async (until: number): Promise<never> => {
+    if (isBehindTurn(job.priority, record.priority))
+      await job.changePriority({ priority: resumedPriority(record.priority) });
+    await job.moveToDelayed(until, token);
+    throw new DelayedError();
+  };
+  const requeue = async (progress: ProgressUpdate): Promise<never> => {
+    await update({ ...progress, state: 'queued', until: null });
+    log.info('Run requeued: worker is shutting down');
+    return delayJob(clock.now());
+  };
+
+  if (activeRun.stopReason === 'stopping') return requeue({});
+  const startedAt = record.startedAt ?? clock.now();
+  const deadlineMs = deadlineMsOf(record);
+  const deadline = startedAt + deadlineMs;
+  const losses = countCrashes(record, job.stalledCounter);
+  if (isPoisoned(losses, ports.maxCrashes)) return failPermanently(id, record, poisonError(losses), {}, ports);
+  if (clock.now() > deadline)
+    return failPermanently(id, record, deadlineError(deadlineMs, record.error?.message), {}, ports);
+  const attempt = job.attemptsMade + 1;
+  const attempts = job.opts.attempts ?? MAX_RUN_ATTEMPTS;
+  await update({ state: 'running', startedAt, until: null, starts: record.starts + 1, attempts: attempt, losses });
+  const progress = createProgressRecorder(store, record, {
+    clock,
+    live: ports.live,
+    failed: (error) => log.warn('Run progress could not be written', { error: error.toJSON() }),
+  });
+  const finished = new AbortController();
+  clock.sleep(Math.max(0, deadline - clock.now()), finished.signal).then(
+    () => requestStop(activeRun, 'deadline', 'The run exceeded its deadline.'),
+    () => {},
+  );
+  const context: Parameters<Execute>[1] = {
+    signal: activeRun.controller.signal,
+    observe: (event) => {
+      progress.observe(event);
+      observe(event);
+    },
+    attempt,
+    lastAttempt: attempt >= attempts,
+    released: record.reopened.some(({ what }) => what === 'release'),
+    confirmLock: activeRun.confirmLock,
+  };
+  const execute = async () => ports.execute(record, context);
+  const outcome = await execute().catch((thrown: unknown) => fail(toDocketError(thrown)));
+  // The explicit reason avoids creating an error with its stack.
+  finished.abort(null);
+  const changes = await progress.finish(activeRun.stopReason === 'lost');
+  const waitedMs = (changes.tokenWaitMs ?? record.tokenWaitMs) - record.tokenWaitMs;
+  if (waitedMs > 0) observe({ type: 'waited', ms: waitedMs });
+  // Read now: it may have been set during the attempt.
+  const { stopReason }: ActiveRun = activeRun;
+  if (stopReason === 'lost') {
+    // Another worker has the job: neither the record nor the queue is changed.
+    log.warn('The run was taken over by another worker');
+    throw new Error('lock lost');
+  }
+  if (outcome.kind === 'done') {
+    const { calls = record.calls, ...rest } = changes;
+    const counted = { ...calls, planned: Math.max(calls.planned, outcome.value.calls.length) };
+    await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
+    log.info('Run ended', { state: outcome.value.state, ms: clock.now() - startedAt, count: counted.made });
+    observe({ type: 'finished', state: outcome.value.state });
+    return;
+  }
+  if (stopReason === 'cancelled') {
+    const cancellation = (await store.get(id))?.cancel;
+    const error = cancellation
+      ? cancelledError(cancellation)
+      : new DocketError('run.cancelled', 'The run was cancelled.');
+    return endCancelled(record, error, changes, ports);
+  }
+  if (stopReason === 'deadline') return failPermanently(id, record, deadlineError(deadlineMs), changes, ports);
+  if (stopReason === 'stopping' && outcome.kind !== 'snooze') return requeue(changes);
+  switch (outcome.kind) {
+    case 'snooze': {
+      // Another machine's clock may have computed `until`; one that is behind must not cause a busy loop.
+      const until = Math.max(Math.min(outcome.until, deadline + 1), clock.now() + MIN_SNOOZE_MS);
+      await update({ ...changes, state: 'waiting', until });
+      log.debug('Run snoozed', { until: new Date(until).toISOString(), why: outcome.why });
+      observe({ type: 'snoozed', until, why: outcome.why });
+      return delayJob(until);
+    }
+    case 'cancel':
+      return endCancelled(record, new DocketError('run.cancelled', outcome.why), changes, ports);
+    case 'fail': {
+      const { error } = outcome;
+      if (isStorageOutage(error)) {
+        const until = Math.min(clock.now() + storageRetryDelayMs(clock.now() - startedAt, Math.random()), deadline + 1);
+        await update({ ...changes, state: 'waiting', until, error: error.toJSON() });
+        log.warn('Run waits for its storage; no attempt is spent', {
+          until: new Date(until).toISOString(),
+          ...errorFields(error),
+        });
+        observe({ type: 'snoozed', until, why: error.message });
+        return delayJob(until);
+      }
+      if (!error.retryable || attempt >= attempts) return failPermanently(id, record, error, changes, ports);
+      const delay = Math.max(0, Math.min(ports.backoff(attempt, error), deadline + 1 - clock.now()));
+      await update({ ...changes, state: 'waiting', until: clock.now() + delay, error: error.toJSON() });
+      log.warn('Attempt failed; will retry', { attempt, of: attempts, ms: delay, ...errorFields(error) });
+      if (isBehindTurn(job.priority, record.priority))
+        await job.changePriority({ priority: resumedPriority(record.priority) });
+      throw new RetryLater(error.code, delay);
+    }
+  }
+}
+
+const errorFields = (error: DocketError): LogFields => ({
+  ...(error.correlationId === undefined ? {} : { correlation_id: error.correlationId }),
+  error: error.toJSON(),
+});
+
+async function endCancelled(
+  order: RunOrder,
+  error: DocketError,
+  changes: Partial<MutableRunFields>,
+  { store, clock, log, observe }: ProcessJobPorts,
+): Promise<never> {
+  const { id: run, org, report } = order;
+  const end = { state: 'cancelled', error: error.toJSON(), finishedAt: clock.now(), until: null } as const;
+  await store.update(run, { ...changes, ...end });
+  log.info('Run cancelled', { run, org, report, why: error.message });
+  observe?.(order, { type: 'finished', state: 'cancelled' });
+  throw new UnrecoverableError('run.cancelled');
+}
+
+async function failPermanently(
+  id: string,
+  order: RunOrder | undefined,
+  error: DocketError,
+  changes: ProgressUpdate,
+  { store, clock, log, onTerminal, observe }: ProcessJobPorts,
+): Promise<never> {
+  await store.update(id, { ...changes, state: 'failed', error: error.toJSON(), finishedAt: clock.now(), until: null });
+  const of = order === undefined ? {} : { org: order.org, report: order.report, slot: order.slot };
+  log.error('Run failed permanently', { run: id, ...of, ...errorFields(error) });
+  if (order !== undefined) {
+    await onTerminal?.(order, error).catch((thrown: unknown) => {
+      log.error('Failure notice could not be sent', { run: id, error: toDocketError(thrown).toJSON() });
+    });
+    observe?.(order, { type: 'finished', state: 'failed', error: error.toJSON() });
+  }
+  throw new UnrecoverableError(error.code);
+}

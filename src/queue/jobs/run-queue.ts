@@ -1,0 +1,128 @@
+import type { JobsOptions, Queue } from 'bullmq';
+import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
+import { DocketError } from '../../base/error.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+import { openQueue, RUN_QUEUE_NAME } from '../bullmq.ts';
+import { assignFairPriority } from './fair-priority.ts';
+
+/**
+ * Attempts before a run fails permanently; a snooze is none. With the backoff they last between one and two hours, longer
+ * than most outages of the API or of a mail server.
+ */
+export const MAX_RUN_ATTEMPTS = 12;
+
+/** A job's data; its name is the organization. Everything else is in the run record, which only Docket writes. */
+const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
+
+const HOUR_S = 3_600;
+const JOB_OPTIONS: JobsOptions = {
+  attempts: MAX_RUN_ATTEMPTS,
+  // The worker computes the delay and passes it in the error it throws.
+  backoff: { type: 'custom' },
+  removeOnComplete: { age: 24 * HOUR_S, count: 1_000 },
+  removeOnFail: { age: 7 * 24 * HOUR_S, count: 5_000 },
+  // A stack trace may quote values. The record has the error.
+  stackTraceLimit: 0,
+  sizeLimit: 256,
+};
+
+/** Jobs by state: snoozed and retried runs are `delayed`; `failed` jobs are kept for a week. */
+export interface QueueCounts {
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  readonly failed: number;
+}
+
+export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
+
+/** Ids per script call, which blocks Redis meanwhile. */
+const BATCH_SIZE = 500;
+
+const FIND_ORPHANED = loadLuaScript('./find-orphaned-jobs.lua', import.meta.url);
+const REMOVE_ORPHANED = loadLuaScript('./remove-orphaned-job.lua', import.meta.url);
+
+const idsSchema = z.array(z.string());
+
+/** The queue of runs. @param redis a producer's client; the caller closes it */
+export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }) {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  const open = (): Queue => openQueue(redis, prefix, RUN_QUEUE_NAME);
+  let queue = open();
+  // BullMQ connects once. A queue opened while Redis was unreachable would report that error forever.
+  const readyQueue = async (): Promise<Queue> => {
+    const current = queue;
+    try {
+      await current.waitUntilReady();
+      return current;
+    } catch (error) {
+      if (queue === current) queue = open();
+      await current.close().catch(() => {});
+      throw error;
+    }
+  };
+  const add = async (order: EnqueueRequest, delayMs = 0): Promise<void> => {
+    const queue = await readyQueue();
+    const queueKeys = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
+    const priority = await assignFairPriority(redis, keys, queueKeys, order);
+    if (priority === undefined) return;
+    const { traceparent } = order;
+    await queue.add(
+      order.org,
+      { run: order.id },
+      {
+        ...JOB_OPTIONS,
+        jobId: order.id,
+        priority,
+        delay: delayMs,
+        // In the format of BullMQ's telemetry. Keeps a requeued job in the trace of its run.
+        ...(traceparent === undefined ? {} : { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
+      },
+    );
+  };
+  return {
+    /** Adds a job for the run, unless it has one. */
+    enqueue: mapped(add),
+    /** Those of these runs without a live job: without any, with one that ended, or with one that is in no list. */
+    findOrphaned: mapped(async (ids: readonly string[]): Promise<readonly string[]> => {
+      const orphaned: string[] = [];
+      for (const batch of batchesOf(ids, BATCH_SIZE)) {
+        orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue.toKey('')], batch)));
+      }
+      return orphaned;
+    }),
+    /** Adds a job for a run whose job ended or was lost. A live job stays as it is. */
+    requeue: mapped(async (order: EnqueueRequest) => {
+      // `add` does nothing while remains of a job with this id exist.
+      await runLuaScript(redis, REMOVE_ORPHANED, [queue.toKey('')], [order.id]);
+      await add(order);
+    }),
+    /** Removes the run's job; false while a worker processes it. */
+    remove: mapped(async (id: string) => (await (await readyQueue()).remove(id)) === 1),
+    counts: mapped(async (): Promise<QueueCounts> => {
+      const current = await readyQueue();
+      const counted = await current.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+      const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
+      return { waiting: waiting + prioritized, active, delayed, failed };
+    }),
+    close: () => queue.close(),
+  };
+}
+export type RunQueue = ReturnType<typeof runQueue>;
+
+/** Reads a job's data. Throws `internal.defect` for a job that Docket did not create. */
+export function parseRunJob(data: unknown): { readonly run: string } {
+  const parsed = runJobSchema.safeParse(data);
+  if (parsed.success) return parsed.data;
+  throw new DocketError('internal.defect', 'Unrecognised job payload.', {
+    expected: '{ run: 32 hex digits }',
+    next: 'Find the other program that writes to this Redis under the same prefix.',
+    retryable: false,
+  });
+}

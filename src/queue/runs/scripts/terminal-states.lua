@@ -1,0 +1,9 @@
+-- `TERMINAL_STATES` of run-record.ts.
+local TERMINAL = {
+  done = true,
+  partly_delivered = true,
+  held = true,
+  cancelled = true,
+  failed = true,
+  skipped = true,
+}

@@ -1,0 +1,10 @@
+--[[
+  KEYS[1]  cursors: a hash   ARGV  for each cursor its name, the expected value and the new one
+
+  Returns 1, or 0 and changes nothing when one of them has another value.
+]]
+for i = 1, #ARGV, 3 do
+  if redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1] then return 0 end
+end
+for i = 1, #ARGV, 3 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 2]) end
+return 1

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { batchesOf } from '../../base/concurrency.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+
+/** A move of one cursor; epoch ms. */
+export interface CursorMove {
+  readonly cursor: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+const ADVANCE = loadLuaScript('./advance-cursors.lua', import.meta.url);
+const INITIALIZE = loadLuaScript('./initialize-cursors.lua', import.meta.url);
+const namesSchema = z.array(z.string());
+
+/** Epoch ms as written; `initialize-cursors.lua` has the same pattern. */
+const INSTANT_PATTERN = /^\d{1,15}$/;
+/** Cursors per command. */
+const BATCH_SIZE = 2_000;
+
+/**
+ * By the name of a schedule's cursor: the instant (epoch ms) up to which its slots were processed. In one hash. Throws
+ * `redis.unreachable`.
+ */
+export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly prefix: string }) {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  return {
+    /** Undefined for a missing cursor and for an unreadable one. */
+    read: mapped(async (cursors: readonly string[]) => {
+      const found: (number | undefined)[] = [];
+      for (const batch of batchesOf(cursors, BATCH_SIZE)) {
+        const values = await redis.hmget(keys.cursors, ...batch);
+        found.push(...values.map((value) => (INSTANT_PATTERN.test(value ?? '') ? Number(value) : undefined)));
+      }
+      return found;
+    }),
+    /** Sets the missing and the unreadable ones of these cursors, and returns the names of the unreadable ones. */
+    initialize: mapped(async (cursors: readonly string[], at: number) => {
+      const unreadable: string[] = [];
+      for (const names of batchesOf(cursors, BATCH_SIZE)) {
+        unreadable.push(...namesSchema.parse(await runLuaScript(redis, INITIALIZE, [keys.cursors], [at, ...names])));
+      }
+      return unreadable;
+    }),
+    /** Moves all of them in one step. False, and none is moved, when another process has moved one. */
+    advance: mapped(async (moves: readonly CursorMove[]) => {
+      const args = moves.flatMap(({ cursor, from, to }) => [cursor, from, to]);
+      return (await runLuaScript(redis, ADVANCE, [keys.cursors], args)) === 1;
+    }),
+    countSkipped: mapped(async (report: string, count: number) => {
+      await redis.hincrby(keys.skipped, report, count);
+    }),
+  };
+}
+export type ScheduleCursors = ReturnType<typeof redisScheduleCursors>;

@@ -1,0 +1,33 @@
+import { mastersOf, type RedisClient } from './client.ts';
+
+/** Looks up fields in a reply to INFO; the empty text for one that is not there. */
+export const parseInfo =
+  (info: string) =>
+  (field: string): string =>
+    new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+
+/** Memory of a server. A full one with `noeviction` rejects writes. */
+export interface RedisMemory {
+  readonly usedBytes: number;
+  /** 0: `maxmemory` is not set; the machine's memory is the limit. */
+  readonly limitBytes: number;
+}
+
+/**
+ * The memory of the server, or of the Cluster's master closest to its limit. Null where INFO is forbidden, as on some
+ * hosted servers, or fails. Never throws.
+ */
+export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | null> {
+  try {
+    const servers = await Promise.all(mastersOf(redis).map(async (server) => readMemory(await server.info('memory'))));
+    const utilization = ({ usedBytes, limitBytes }: RedisMemory) => usedBytes / (limitBytes || Number.MAX_SAFE_INTEGER);
+    return servers.sort((a, b) => utilization(b) - utilization(a))[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function readMemory(info: string): RedisMemory {
+  const field = parseInfo(info);
+  return { usedBytes: Number(field('used_memory')), limitBytes: Number(field('maxmemory')) };
+}

@@ -1,0 +1,208 @@
+import { isolateBidi } from '../../base/text/bidi.ts';
+import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import type { ChartKind } from '../../definitions/schema/report-definition.ts';
+import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
+import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import type { ViewColumn } from '../figures/columns.ts';
+import { formatIsoWeek, UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
+import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
+
+/** Maximum number of series that readers can distinguish. */
+export const MAX_SERIES = 8;
+
+export interface Series {
+  readonly name: string;
+  /** The metric's id. */
+  readonly metric: string;
+  /** Raw, one per category; null is undefined and leaves a gap. */
+  readonly values: readonly (number | null)[];
+  readonly quantity: Quantity;
+  /** Whether these are the figures of the previous period. */
+  readonly previous: boolean;
+}
+
+const numberOrNull = (value: Value): number | null => (typeof value === 'number' ? value : null);
+
+function categoryFormatter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
+  const other = valueFormatter(quantity, locale);
+  if (quantity.kind !== 'bucket') return other;
+  const day = intlDateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  return (value) => {
+    const date = parseCivilDate(value);
+    if (date === undefined || quantity.granularity === 'month') return other(value);
+    return quantity.granularity === 'week' ? formatIsoWeek(date) : day.format(date);
+  };
+}
+
+/** Formats a row's value as a category. Cached: many rows share a day, and formatting a date is slow. */
+function categoryReader(column: ViewColumn, locale: string): (row: Row) => string {
+  const format = categoryFormatter(column, locale);
+  const formatted = new Map<Value, string>();
+  return (row) => {
+    const value = column.read(row);
+    const text = formatted.get(value) ?? format(value);
+    formatted.set(value, text);
+    return text;
+  };
+}
+
+/** Joins texts. Each is isolated, so that the direction of one does not affect the others; a single text stays as it is. */
+export const joinLabels = (texts: readonly string[], between: string): string =>
+  texts.length === 1 ? (texts[0] ?? '') : texts.map(isolateBidi).join(between);
+
+function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) => string {
+  const readers = labels.map((column) => categoryReader(column, locale));
+  return (row) =>
+    joinLabels(
+      readers.map((read) => read(row) || UNDEFINED_TEXT),
+      ' · ',
+    );
+}
+
+/** The rows in time order, whatever their order in the section. */
+function sortedByTime(rows: Rows, bucket: ViewColumn): Row[] {
+  const at = (row: Row) => String(bucket.read(row));
+  return [...iterateRows(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
+}
+
+/** Compares groups by the catalog's order of their values. Unknown values follow in order of appearance, null is last. */
+function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one: Row, other: Row) => number {
+  const orders = groups.map(({ source: { name, values = [] } }) => {
+    const received = rows.flatMap((row) => row.values[name] ?? []);
+    const inOrder = new Set<Value>([...values.map(({ value }) => value), ...received]);
+    return { name, ranks: new Map([...inOrder].map((value, index) => [value, index])) };
+  });
+  return (one, other) => {
+    for (const { name, ranks } of orders) {
+      const rankOf = (row: Row): number => ranks.get(row.values[name] ?? null) ?? Number.MAX_SAFE_INTEGER;
+      const difference = rankOf(one) - rankOf(other);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  };
+}
+
+export interface ChartContent {
+  readonly categories: readonly string[];
+  readonly series: readonly Series[];
+  readonly omitted: readonly string[];
+}
+
+/** The API's values that identify a group: several groups may have the same label. */
+const groupKey = (labels: readonly ViewColumn[], row: Row): readonly Value[] =>
+  labels.map(({ source }) => row.values[source.name] ?? null);
+
+/** The names of these rows' groups. Groups of the same name get the API's values added. */
+function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale: string): readonly string[] {
+  const keyText = (row: Row) => joinLabels(groupKey(labels, row).map(String), ' · ');
+  return disambiguateNames(rows.map(groupReader(labels, locale)), (name, index) => {
+    const row = rows[index];
+    return row === undefined ? name : `${name} [${keyText(row)}]`;
+  });
+}
+
+/** One category per row, one series per metric; the previous period only beside a single metric. */
+export function byMetric(
+  table: Table,
+  labels: readonly ViewColumn[],
+  figures: readonly ViewColumn[],
+  kind: ChartKind,
+  maxGroups: number,
+  locale: string,
+): ChartContent {
+  const { table: words, chart } = messagesFor(locale);
+  const bucket = labels.find((column) => column.role === 'bucket');
+  const rows = bucket === undefined ? firstRows(table.rows, maxGroups) : sortedByTime(table.rows, bucket);
+  // A stacked chart would add the previous period to the current one. Each sparkline has a chart of its own.
+  const single = figures.filter((column) => column.role === 'value').length === 1;
+  const compared = kind === 'sparkline' || (single && kind !== 'stacked_column');
+  const drawn = figures.filter((column) => column.role === 'value' || (compared && column.role === 'previous'));
+  const labelled = drawn.filter(({ role }) => role === 'value').map(({ source }) => source);
+  const names = disambiguateNames(
+    labelled.map(({ label }) => label),
+    (name, index) => `${name} [${labelled[index]?.name}]`,
+  );
+  const series = drawn.map((column) => ({
+    name:
+      column.role === 'previous'
+        ? words.previousPeriod
+        : (names[labelled.indexOf(column.source)] ?? column.source.label),
+    metric: column.source.name,
+    values: rows.map((row) => numberOrNull(column.read(row))),
+    quantity: column.quantity,
+    previous: column.role === 'previous',
+  }));
+  const omitted = rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : [];
+  const categories = bucket === undefined ? groupNames(labels, rows, locale) : rows.map(groupReader(labels, locale));
+  return { categories, series, omitted };
+}
+
+/** One category per bucket, one series per group, for the first metric. */
+export function byGroup(
+  table: Table,
+  bucket: ViewColumn,
+  groups: readonly ViewColumn[],
+  figures: readonly ViewColumn[],
+  locale: string,
+): ChartContent {
+  const metrics = figures.filter((column) => column.role === 'value');
+  const [metric] = metrics;
+  if (metric === undefined) return { categories: [], series: [], omitted: [] };
+  const words = messagesFor(locale).chart;
+  const textOf = categoryReader(bucket, locale);
+  const buckets = new Map(sortedByTime(table.rows, bucket).map((row) => [bucket.read(row), textOf(row)]));
+  const byKey = new Map<string, { readonly first: Row; readonly values: Map<Value, number | null> }>();
+  for (const row of iterateRows(table.rows)) {
+    const key = JSON.stringify(groupKey(groups, row));
+    const group = byKey.get(key) ?? { first: row, values: new Map<Value, number | null>() };
+    group.values.set(bucket.read(row), numberOrNull(metric.read(row)));
+    byKey.set(key, group);
+  }
+  // Sorted, because a group that is missing from the first bucket appears late.
+  const received = [...byKey.values()];
+  const compare = catalogOrder(
+    groups,
+    received.map(({ first }) => first),
+  );
+  const inOrder = table.ordered ? received : received.sort((one, other) => compare(one.first, other.first));
+  const shown = inOrder.slice(0, MAX_SERIES);
+  const firstRowsOf = shown.map(({ first }) => first);
+  const names = groupNames(groups, firstRowsOf, locale);
+  const series = shown.map(({ values }, index) => ({
+    name: names[index] ?? '',
+    metric: metric.source.name,
+    values: [...buckets.keys()].map((at) => values.get(at) ?? null),
+    quantity: metric.quantity,
+    previous: false,
+  }));
+  return {
+    categories: [...buckets.values()],
+    series,
+    omitted: [
+      ...(metrics.length > 1 ? [words.onlyDrawn(isolateBidi(metric.source.label))] : []),
+      ...(shown.length < byKey.size ? [words.firstGroups(shown.length, byKey.size)] : []),
+    ],
+  };
+}
+
+/**
+ * Makes names unique, because chart libraries treat series of the same name as one. Unique names stay; the others are
+ * replaced by `longer`, and numbered if that is not enough.
+ */
+export function disambiguateNames(
+  names: readonly string[],
+  longer: (name: string, index: number) => string,
+): readonly string[] {
+  const occurrences = new Map<string, number>();
+  for (const name of names) occurrences.set(name, (occurrences.get(name) ?? 0) + 1);
+  const taken = new Set(names.filter((name) => occurrences.get(name) === 1));
+  return names.map((name, index) => {
+    if (occurrences.get(name) === 1) return name;
+    const stem = longer(name, index);
+    let unique = stem;
+    for (let count = 2; taken.has(unique); count += 1) unique = `${stem} (${count})`;
+    taken.add(unique);
+    return unique;
+  });
+}

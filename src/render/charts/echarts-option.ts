@@ -1,0 +1,235 @@
+import type { EChartsCoreOption } from 'echarts/core';
+import { intlNumberFormat } from '../../base/text/intl.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import { formatValue, unitLabel } from '../figures/format-value.ts';
+import type { Quantity } from '../figures/quantity.ts';
+import { alignedScales } from './axis-scale.ts';
+import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from './chart.ts';
+import { disambiguateNames, type Series } from './chart-data.ts';
+
+/** In the units of the drawing. An e-mail shows the image slightly larger, a phone at half the size. */
+export const CHART_WIDTH = 520;
+const CHART_HEIGHT = 250;
+const BAR_HEIGHT = 26;
+const LEGEND_ROW_HEIGHT = 20;
+const FONT_SIZE = 13;
+/** Average, at this font size. */
+const LETTER_WIDTH = 6.6;
+/** Width of a legend entry without its text: the marker and the gap to the next entry. */
+const LEGEND_MARKER_WIDTH = 46;
+
+/** Significant digits of axis labels: enough for round figures, few enough to hide floating-point noise. */
+const AXIS_DIGITS = 12;
+
+const INK = '#22272e';
+const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond'] as const;
+/** With more points than this, the markers of a line would touch. */
+const MAX_MARKERS = 35;
+
+/** A label on one line, without characters that XML cannot contain, truncated to `letters` code points. */
+const truncateLabel = (text: string, letters: number): string => {
+  const characters = [...text.replace(/[\p{Cc}\p{Cs}\s\uFFFE\uFFFF]+/gu, ' ')];
+  return characters.length <= letters ? characters.join('') : `${characters.slice(0, letters - 1).join('')}…`;
+};
+
+/** Truncated labels that stay unique: those that differ only at the end are shortened in the middle. */
+const truncateLabels = (texts: readonly string[], letters: number): readonly string[] =>
+  disambiguateNames(
+    texts.map((text) => truncateLabel(text, letters)),
+    (name, index) => {
+      const characters = [...truncateLabel(texts[index] ?? name, Number.POSITIVE_INFINITY)];
+      const half = Math.floor((letters - 1) / 2);
+      return characters.length <= letters
+        ? name
+        : `${characters.slice(0, half).join('')}…${characters.slice(-half).join('')}`;
+    },
+  );
+
+/** Durations are drawn in a unit that gives the axis round figures. */
+const DURATION_UNITS = {
+  seconds: { divide: 1, unit: 's' },
+  clock: { divide: 3600, unit: 'h' },
+  days: { divide: 86_400, unit: 'd' },
+} as const;
+
+const displayUnit = (quantity: Quantity): { readonly divide: number; readonly unit: string | undefined } => {
+  if (quantity.kind === 'duration') return DURATION_UNITS[quantity.scale];
+  return { divide: 1, unit: quantity.kind === 'amount' ? (quantity.unit ?? undefined) : undefined };
+};
+
+/** The axis title with the drawn unit instead of the workbook's. */
+function axisNameWithUnit({ quantity, title }: Axis, locale: string): string {
+  const { unit } = displayUnit(quantity);
+  const workbookUnit = unitLabel(quantity, messagesFor(locale));
+  if (unit === undefined || workbookUnit === undefined) return truncateLabel(title, 34);
+  const plain = title.replace(` (${workbookUnit})`, '');
+  return plain === workbookUnit ? unit : `${truncateLabel(plain, 30)} (${unit})`;
+}
+
+function valueAxisOption(axis: Axis, index: number, horizontal: boolean, locale: string) {
+  // Grid lines are at round figures, however small: limited decimals would label some of them zero.
+  const figures = intlNumberFormat(locale, {
+    ...(axis.quantity.kind === 'ratio' ? { style: 'percent' } : {}),
+    maximumSignificantDigits: AXIS_DIGITS,
+  });
+  return {
+    type: 'value',
+    name: axisNameWithUnit(axis, locale),
+    ...(horizontal ? { nameLocation: 'middle', nameGap: 26 } : { nameGap: 10 }),
+    nameTextStyle: {
+      color: INK,
+      fontSize: FONT_SIZE,
+      ...(horizontal ? {} : { align: index === 0 ? 'left' : 'right' }),
+    },
+    splitNumber: 4,
+    minInterval: axis.quantity.kind === 'count' ? 1 : 0,
+    splitLine: { show: index === 0, lineStyle: { color: '#e3e8ee' } },
+    axisLabel: { color: INK, fontSize: FONT_SIZE, formatter: (value: number) => figures.format(value) },
+  };
+}
+
+interface SeriesOnAxis {
+  readonly series: Series;
+  readonly axis: number;
+}
+
+function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: number, name: string) {
+  const { divide } = displayUnit(series.quantity);
+  const colour = `#${series.previous ? PREVIOUS_PERIOD_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR)}`;
+  const shared = {
+    name,
+    data: series.values.map((value) => (value === null ? null : value / divide)),
+    itemStyle: { color: colour },
+    ...(chart.kind === 'bar' ? { xAxisIndex: axis } : { yAxisIndex: axis }),
+  };
+  // Columns of two units invite comparison, so the second unit is a line.
+  if (chart.kind === 'line' || axis > 0) {
+    return {
+      ...shared,
+      type: 'line',
+      symbol: SYMBOLS[index % SYMBOLS.length],
+      symbolSize: 7,
+      showSymbol: !series.previous && chart.categories.length <= MAX_MARKERS,
+      // Groups have no order, so no line connects them.
+      lineStyle: { color: colour, width: chart.overTime ? 2.5 : 0, type: series.previous ? 'dashed' : 'solid' },
+    };
+  }
+  return {
+    ...shared,
+    type: 'bar',
+    barMaxWidth: 36,
+    ...(chart.kind === 'stacked_column' ? { stack: 'all' } : {}),
+  };
+}
+
+/** The ECharts option of a chart, and its height. */
+interface EchartsChart {
+  readonly option: EChartsCoreOption;
+  readonly height: number;
+}
+
+const BASE_OPTION = {
+  animation: false,
+  // An explicit background keeps the image readable in dark mode.
+  backgroundColor: '#ffffff',
+  textStyle: { fontFamily: 'Arimo', color: INK },
+} as const;
+
+/** Axes start at zero unless a value is negative, as in the workbook: otherwise small changes look large. */
+const zeroBased = ({ series }: Axis): { readonly min?: 0 } =>
+  series.every(({ values }) => values.every((value) => value === null || value >= 0)) ? { min: 0 } : {};
+
+const SPARKLINE_HEIGHT = 64;
+
+/** One line per figure without axes, its name to the left and its last value to the right. */
+function sparklineOption(chart: Chart, locale: string): EchartsChart {
+  const text = (at: object, value: string, bold: boolean) => ({
+    text: value,
+    ...at,
+    textStyle: { color: INK, fontSize: bold ? 16 : FONT_SIZE, fontWeight: 'normal', width: 160, overflow: 'break' },
+  });
+  const names = truncateLabels(
+    chart.axes.map(({ series }) => series[0]?.name ?? ''),
+    44,
+  );
+  const hidden = { show: false, type: 'category', data: chart.categories, boundaryGap: false } as const;
+  const option: EChartsCoreOption = {
+    ...BASE_OPTION,
+    title: chart.axes.flatMap(({ series }, index) => {
+      const [current] = series;
+      const last = current?.values.findLast((value) => value !== null);
+      const middle = { top: index * SPARKLINE_HEIGHT + 16, padding: 0 };
+      return [
+        text({ ...middle, left: 4 }, names[index] ?? '', false),
+        text({ ...middle, right: 4 }, current === undefined ? '' : formatValue(last, current.quantity, locale), true),
+      ];
+    }),
+    grid: chart.axes.map((_, index) => ({ left: 180, right: 110, top: index * SPARKLINE_HEIGHT + 10, height: 44 })),
+    xAxis: chart.axes.map((_, gridIndex) => ({ ...hidden, gridIndex })),
+    yAxis: chart.axes.map((axis, gridIndex) => ({ show: false, type: 'value', gridIndex, ...zeroBased(axis) })),
+    series: chart.axes.flatMap(({ series }, index) =>
+      series.map((each) => ({
+        ...seriesOption({ ...chart, kind: 'line' }, { series: each, axis: index }, 0, ''),
+        xAxisIndex: index,
+        showSymbol: false,
+      })),
+    ),
+  };
+  return { option, height: chart.axes.length * SPARKLINE_HEIGHT + 4 };
+}
+
+/** The static ECharts option of a chart. */
+export function echartsOption(chart: Chart, locale: string): EchartsChart {
+  if (chart.kind === 'sparkline') return sparklineOption(chart, locale);
+  const placed = chart.axes.flatMap(({ series }, axis) => series.map((each): SeriesOnAxis => ({ series: each, axis })));
+  const names = truncateLabels(
+    placed.map(({ series }) => series.name),
+    36,
+  );
+  const legendWidth = names.reduce((sum, name) => sum + name.length * LETTER_WIDTH + LEGEND_MARKER_WIDTH, 0);
+  const legendRows = names.length > 1 ? Math.ceil(legendWidth / (CHART_WIDTH - LEGEND_MARKER_WIDTH / 2)) : 0;
+  const horizontal = chart.kind === 'bar';
+  const top = legendRows * LEGEND_ROW_HEIGHT + (!horizontal ? 34 : legendRows > 0 ? 16 : 4);
+  const bars = chart.categories.length * Math.max(1, placed.length * 0.6) * BAR_HEIGHT;
+  const height = top + (horizontal ? bars + 56 : CHART_HEIGHT - 34);
+  const groups = !chart.overTime && !horizontal;
+  const category = {
+    type: 'category',
+    data: chart.overTime
+      ? chart.categories.map((text) => truncateLabel(text, 40))
+      : truncateLabels(chart.categories, horizontal ? 26 : 40),
+    axisTick: { show: false },
+    axisLine: { lineStyle: { color: '#9aa5b1' } },
+    axisLabel: {
+      color: INK,
+      fontSize: FONT_SIZE,
+      // Some labels of a time axis may be hidden; every group needs its name.
+      ...(chart.overTime && !horizontal ? { hideOverlap: true } : { interval: 0 }),
+      ...(groups ? { width: 420 / Math.max(1, chart.categories.length), overflow: 'break', lineHeight: 15 } : {}),
+    },
+    ...(horizontal ? { inverse: true } : {}),
+  };
+  const divide = chart.axes.map(({ quantity }) => displayUnit(quantity).divide);
+  const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
+  const values = chart.axes.map((axis, index) => ({
+    ...valueAxisOption(axis, index, horizontal, locale),
+    ...scales[index],
+  }));
+  const option: EChartsCoreOption = {
+    ...BASE_OPTION,
+    ...(legendRows === 0
+      ? {}
+      : { legend: { top: 4, left: 4, itemWidth: 24, data: names, textStyle: { color: INK, fontSize: FONT_SIZE } } }),
+    grid: {
+      left: 8,
+      right: 14,
+      top,
+      bottom: horizontal ? 30 : 8,
+      outerBoundsMode: 'same',
+      outerBoundsContain: 'axisLabel',
+    },
+    ...(horizontal ? { xAxis: values, yAxis: category } : { xAxis: category, yAxis: values }),
+    series: placed.map((each, index) => seriesOption(chart, each, index, names[index] ?? '')),
+  };
+  return { option, height };
+}

@@ -1,0 +1,126 @@
+import type { Column, Dataset, Row, Table, Value } from '../../fetch/dataset.ts';
+import type { Artifact } from '../artifact.ts';
+import { buildSummary } from './summary.ts';
+import { buildTemplateData, type EmailOptions, type SizeBudget } from './template-data.ts';
+
+const BUCKET: Column = { name: 'bucket', label: 'Bucket', kind: 'time', type: 'date', unit: null };
+const COUNT: Column = {
+  name: 'profiles.created',
+  label: 'Profiles created',
+  kind: 'metric',
+  type: 'integer',
+  unit: 'count',
+};
+const RATE: Column = {
+  name: 'profiles.approval_rate',
+  label: 'Approval rate',
+  kind: 'metric',
+  type: 'ratio',
+  unit: 'ratio',
+};
+
+const DAYS = ['2026-11-09', '2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13', '2026-11-14', '2026-11-15'];
+
+const figures = (count: number, rate: number | null) => ({ [COUNT.name]: count, [RATE.name]: rate });
+
+const day = (bucket: string, index: number): Row => {
+  const values: Record<string, Value> = { bucket, ...figures(120 + 7 * index, index < 5 ? 0.8 + index / 100 : null) };
+  return { values, compare: figures(118, 0.79), partial: index === DAYS.length - 1 };
+};
+
+const RANGES = {
+  range: { from: '2026-11-09', to: '2026-11-15' },
+  compareRange: { from: '2026-11-02', to: '2026-11-08' },
+  asOf: '2026-11-16T06:59:30Z',
+};
+
+const ONBOARDING: Table = {
+  ...RANGES,
+  id: 'onboarding',
+  title: 'Onboarding',
+  description: 'How many counterparties came, and how many were approved.',
+  granularity: 'day',
+  current: false,
+  running: true,
+  compared: true,
+  columns: [BUCKET, COUNT, RATE],
+  rows: DAYS.map(day),
+  totals: { values: figures(987, 0.83), compare: figures(826, 0.79) },
+  chart: 'line',
+  filters: [{ label: 'Risk', is: ['High', 'Severe'] }],
+  notes: [
+    { code: 'truncated', message: { id: 'cut', of: { rows: 5000 } }, incomplete: true },
+    {
+      code: 'deprecated',
+      message: { id: 'deprecated', of: { label: 'Rate', id: 'rate', since: '2026-01-01', successor: null } },
+      incomplete: false,
+    },
+  ],
+};
+
+const FULL: Dataset = {
+  org: 'acme',
+  organization: 'Acme Ltd',
+  report: 'weekly',
+  title: 'Weekly KPIs',
+  description: 'For the board.',
+  owner: 'ops@acme.example',
+  period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' },
+  tables: [ONBOARDING, { ...ONBOARDING, id: 'again', title: 'Again' }],
+  calls: [],
+  registryVersion: 1,
+};
+
+const { description: _, ...UNDESCRIBED } = FULL;
+const { totals: __, chart: ___, description: ____, ...BARE_TABLE } = ONBOARDING;
+const BARE: Dataset = {
+  ...UNDESCRIBED,
+  tables: [{ ...BARE_TABLE, compared: false, compareRange: null, filters: [], notes: [], rows: [] }],
+};
+
+const FILE: Artifact = {
+  name: 'Weekly KPIs 2026-W46.xlsx',
+  format: 'xlsx',
+  mediaType: '',
+  path: '',
+  bytes: 41_000,
+  sha256: '',
+};
+
+const OPTIONS: EmailOptions = {
+  run: '0123456789abcdef0123456789abcdef',
+  madeAt: Date.UTC(2026, 10, 16, 7),
+  attached: ['xlsx'],
+  schedules: [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }],
+};
+
+const PICTURE = {
+  cid: 'onboarding.0123@docket',
+  alt: 'Line chart by Day.',
+  note: 'In this chart something is not drawn.',
+};
+
+const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: SizeBudget) => {
+  const summary = buildSummary({ dataset, locale: 'en-GB' });
+  return buildTemplateData(
+    {
+      dataset,
+      artifacts,
+      summary: { ...summary, moreTiles: artifacts.length === 0 ? [] : summary.tiles },
+      pictures: new Map(artifacts.map(() => ['onboarding', PICTURE])),
+      options: OPTIONS,
+    },
+    budget,
+  );
+};
+
+/** Sample data to check templates with: all optional parts, none of them, and a truncated e-mail. */
+export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateData>[] => [
+  sampleDataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
+    rows: 10,
+    sections: 10,
+    entries: 10,
+  }),
+  sampleDataOf(BARE, [], { rows: 10, sections: 10, entries: 10 }),
+  sampleDataOf(FULL, [FILE], { rows: 3, sections: 1, entries: 0 }),
+];

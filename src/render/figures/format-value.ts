@@ -1,0 +1,216 @@
+import { intlDateTimeFormat, intlNumberFormat } from '../../base/text/intl.ts';
+import { DAY_MS } from '../../base/time.ts';
+import type { Granularity } from '../../contract/report.ts';
+import type { Value } from '../../fetch/dataset.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
+import { createRounder, parseCivilDate, type Quantity } from './quantity.ts';
+
+/** Shown where a figure is undefined; never a zero. */
+export const UNDEFINED_TEXT = '–';
+
+/** `2026-W46`, the ISO 8601 week of a civil date. */
+export function formatIsoWeek(date: Date): string {
+  const thursday = new Date(date.getTime() + (3 - ((date.getUTCDay() + 6) % 7)) * DAY_MS);
+  const year = thursday.getUTCFullYear();
+  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
+  return `${year}-W${String(week).padStart(2, '0')}`;
+}
+
+const utcDateFormatter = (locale: string, options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
+  const format = intlDateTimeFormat(locale, { timeZone: 'UTC', ...options });
+  return (date) => format.format(date);
+};
+
+function bucketFormatter(granularity: Granularity, locale: string): (date: Date) => string {
+  if (granularity === 'month') return utcDateFormatter(locale, { month: 'short', year: 'numeric' });
+  if (granularity === 'week') {
+    const first = utcDateFormatter(locale, { day: 'numeric', month: 'short' });
+    const { weekFrom } = messagesFor(locale).table;
+    return (date) => weekFrom(formatIsoWeek(date), first(date));
+  }
+  const day = utcDateFormatter(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  // Tables show dates without the locale's comma after the weekday.
+  return (date) => day(date).replace(',', '');
+}
+
+/** A bucket's first day in words: `Mon 16 Nov 2026`, `2026-W47 (from 16 Nov)`, `Nov 2026`. */
+export const formatBucket = (date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string =>
+  bucketFormatter(granularity, locale)(date);
+
+/** `9–15 November 2026`; one day when both ends are the same. */
+export function formatDateRange(
+  range: { readonly from: string; readonly to: string },
+  locale: string = DEFAULT_LOCALE,
+): string {
+  const from = parseCivilDate(range.from);
+  const to = parseCivilDate(range.to);
+  if (from === undefined || to === undefined) return `${range.from} – ${range.to}`;
+  return intlDateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
+}
+
+/** An instant in a time zone: `16 November 2026, 08:00 (Europe/Zurich)`. */
+export function formatZonedInstant(at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string {
+  const text = intlDateTimeFormat(locale, {
+    timeZone: timezone,
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).format(at);
+  return `${text.replace(' at ', ', ')} (${timezone})`;
+}
+
+function durationFormatter(locale: string): (seconds: number) => string {
+  const tiny = intlNumberFormat(locale, { maximumSignificantDigits: 2 });
+  const small = intlNumberFormat(locale, { maximumFractionDigits: 1 });
+  const whole = intlNumberFormat(locale);
+  const parts = (most: number, large: string, rest: number, unit: string): string =>
+    `${whole.format(most)} ${large}${rest === 0 ? '' : ` ${rest} ${unit}`}`;
+  const text = (size: number): string => {
+    if (size < 60 && Math.round(size * 10) < 600) return `${(size !== 0 && size < 0.1 ? tiny : small).format(size)} s`;
+    const total = Math.round(size);
+    if (total < 3600) return parts(Math.floor(total / 60), 'min', total % 60, 's');
+    const minutes = Math.round(size / 60);
+    if (minutes < 24 * 60) return parts(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+    const hours = Math.round(size / 3600);
+    return parts(Math.floor(hours / 24), 'd', hours % 24, 'h');
+  };
+  return (seconds) => `${seconds < 0 ? '−' : ''}${text(Math.abs(seconds))}`;
+}
+
+/** The day of an instant in a time zone: `16 November 2026`. */
+export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
+  intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
+
+/** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
+export const formatSeconds = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
+  durationFormatter(locale)(seconds);
+
+const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
+  unit === null ? text : (value) => `${text(value)} ${unit}`;
+
+const SIGNED = { signDisplay: 'exceptZero' } as const;
+/** Without thousands separators, as in the workbook. */
+const PERCENT = { style: 'percent', useGrouping: false } as const;
+
+/** Intl options for the figures of a quantity; undefined for quantities that are not rounded to decimals. */
+function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
+  switch (kind) {
+    case 'count':
+    case 'amount':
+      return {};
+    case 'ratio':
+      return PERCENT;
+    case 'relative':
+      return { ...PERCENT, ...SIGNED };
+    case 'points':
+      return { ...SIGNED, useGrouping: false };
+    case 'difference':
+      return SIGNED;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Formats the figures of a quantity without their unit, as cells of the workbook show them: `12.4%`, `0.04%`,
+ * `<0.000001`. Not for durations in words: see `formatSeconds`.
+ */
+export function figureFormatter(quantity: Quantity, locale: string): (value: number) => string {
+  const options = intlOptions(quantity) ?? {};
+  const roundingOf = createRounder(quantity);
+  const formats = new Map<number, Intl.NumberFormat>();
+  const write = (value: number, decimals: number): string => {
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+    const format = formats.get(decimals) ?? intlNumberFormat(locale, { ...options, ...digits });
+    formats.set(decimals, format);
+    return format.format(value);
+  };
+  return (value) => {
+    const { decimals, bound } = roundingOf(value);
+    return bound === undefined ? write(value, decimals) : `${bound.is}${write(bound.value, decimals)}`;
+  };
+}
+
+function numberFormatter(quantity: Quantity, locale: string): (value: number) => string {
+  switch (quantity.kind) {
+    case 'duration':
+      return durationFormatter(locale);
+    case 'identifier':
+    case 'text':
+      return String;
+    case 'bucket':
+    case 'day':
+    case 'instant': {
+      const plain = intlNumberFormat(locale, { maximumFractionDigits: 2 });
+      return (value) => plain.format(value);
+    }
+    case 'points':
+      return withUnit(figureFormatter(quantity, locale), messagesFor(locale).table.points);
+    case 'amount':
+    case 'difference':
+      return withUnit(figureFormatter(quantity, locale), quantity.unit);
+    default:
+      return figureFormatter(quantity, locale);
+  }
+}
+
+function textFormatter(quantity: Quantity, locale: string): (value: string) => string {
+  if (quantity.kind !== 'bucket' && quantity.kind !== 'day') return (value) => value;
+  const format = bucketFormatter(quantity.kind === 'bucket' ? quantity.granularity : 'day', locale);
+  return (value) => {
+    const date = parseCivilDate(value);
+    return date === undefined ? value : format(date);
+  };
+}
+
+/**
+ * Formats the values of one column for people, with their unit; `–` where a value is undefined. Expensive to create:
+ * create one per column.
+ */
+export function valueFormatter(
+  quantity: Quantity,
+  locale: string = DEFAULT_LOCALE,
+): (value: Value | undefined) => string {
+  const numberText = numberFormatter(quantity, locale);
+  const text = textFormatter(quantity, locale);
+  const { yes, no } = messagesFor(locale).table;
+  return (value) => {
+    if (value === null || value === undefined) return UNDEFINED_TEXT;
+    if (typeof value === 'number') return numberText(value);
+    if (typeof value === 'boolean') return value ? yes : no;
+    return text(value);
+  };
+}
+
+/** Formats one value; see `valueFormatter`. */
+export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
+  valueFormatter(quantity, locale)(value);
+
+/** The unit in a column header of the workbook; undefined where the figures need none. */
+export function unitLabel(quantity: Quantity, { table }: Words): string | undefined {
+  switch (quantity.kind) {
+    case 'ratio':
+    case 'relative':
+      return '%';
+    case 'duration':
+      return { seconds: 's', clock: 'h:mm:ss', days: table.days }[quantity.scale];
+    case 'points':
+      return table.points;
+    case 'amount':
+    case 'difference':
+      return quantity.unit ?? undefined;
+    case 'instant':
+      return 'UTC';
+    default:
+      return undefined;
+  }
+}
+
+/** The unit of the raw value, in a header of a CSV file. */
+export function rawUnitLabel(unit: string | null, { table }: Words): string | undefined {
+  if (unit === null) return undefined;
+  return unit === 'ratio' ? table.rawRatio : unit;
+}

@@ -1,0 +1,42 @@
+import { DocketError } from '../base/error.ts';
+import { safeFileName } from '../base/files/safe-path.ts';
+import { renderTemplate } from '../base/text/template.ts';
+import type { Period } from '../definitions/periods/period.ts';
+
+/** The variables of a file name template. */
+export interface NameVariables {
+  readonly period: Period;
+  readonly org: string;
+  readonly report: string;
+  readonly title: string;
+  /** Only for a file that contains a single section. */
+  readonly section?: { readonly id: string; readonly title: string };
+}
+
+/** Renders a file name: safe on every system, with the extension, at most 120 characters. Throws `template.invalid`. */
+export function renderFileName(template: string, variables: NameVariables, extension: `.${string}`): string {
+  const text = renderTemplate(template, { ...variables }, `the name of a ${extension} output`).trim();
+  const stem = text.toLowerCase().endsWith(extension) ? text.slice(0, -extension.length) : text;
+  return safeFileName(stem, extension);
+}
+
+/** Throws `render.failed` for two files whose names differ at most in case. */
+export function assertDistinctNames(files: readonly { readonly name: string; readonly label: string }[]): void {
+  const taken = new Map<string, string>();
+  for (const { name, label } of files) {
+    const key = name.normalize('NFC').toLowerCase();
+    const other = taken.get(key);
+    if (other !== undefined) {
+      throw new DocketError(
+        'render.failed',
+        `Two files of the report have the name "${name}": ${other} and ${label}.`,
+        {
+          expected: 'a distinct name for each file',
+          got: `"${name}" twice`,
+          next: 'Make the names under "outputs" differ; a CSV name needs {{ section.id }} when the report has several sections.',
+        },
+      );
+    }
+    taken.set(key, label);
+  }
+}

@@ -1,0 +1,101 @@
+import { DocketError } from '../../../base/error.ts';
+import { safeFileName } from '../../../base/files/safe-path.ts';
+import type { Dataset, Table } from '../../../fetch/dataset.ts';
+import { type NameVariables, renderFileName } from '../../file-names.ts';
+import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
+import type { CsvOutput } from './csv-schema.ts';
+import {
+  type CsvColumn,
+  type CsvSettings,
+  csvColumns,
+  totalsColumns,
+  writeCsv,
+  writeTotalsCsv,
+} from './section-csv.ts';
+import { tableSchema } from './table-schema.ts';
+import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
+
+/** The name of the zip. The names of a section's files add the section's id. */
+const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
+/** The files of a section share one stem, which leaves space for the longest of their suffixes. */
+const LONGEST_SUFFIX = '.totals.schema.json';
+
+/** Truncates a long title rather than the section's id, which makes the names unique. */
+function fileStem(template: string | undefined, variables: NameVariables, { id, title }: Table): string {
+  const name = renderFileName(template ?? DEFAULT_NAME_TEMPLATE, { ...variables, section: { id, title } }, '.csv');
+  const suffix = template === undefined ? ` ${id}${LONGEST_SUFFIX}` : LONGEST_SUFFIX;
+  return safeFileName(name.slice(0, -'.csv'.length), suffix).slice(0, -LONGEST_SUFFIX.length);
+}
+
+const csvFile = (name: string, label: string, write: PlannedFile['write']): PlannedFile => ({
+  name,
+  format: 'csv',
+  mediaType: 'text/csv; charset=utf-8',
+  label,
+  write,
+});
+
+/** The files of a section: its rows, the service's totals if there are any, and the Table Schema of each. */
+function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context: FormatContext): PlannedFile[] {
+  const { variables, locale, signal } = context;
+  const settings: CsvSettings = { ...output.csv, locale };
+  const stem = fileStem(output.name, variables, table);
+  // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
+  let computed: readonly CsvColumn[] | undefined;
+  const columns = (): readonly CsvColumn[] => {
+    computed ??= csvColumns(table, settings);
+    return computed;
+  };
+  const totals = () => totalsColumns(columns());
+  const schemaFile = (name: string, described: PlannedFile, columnsOf: () => readonly CsvColumn[]): PlannedFile => ({
+    name,
+    format: 'schema',
+    mediaType: 'application/json',
+    part: { of: 'csv', role: 'companion' },
+    label: `the schema of ${described.label}`,
+    write: (path) => {
+      const schema = tableSchema(dataset, table, columnsOf(), settings);
+      return writeChunks(path, [`${JSON.stringify(schema, null, 2)}\n`], signal);
+    },
+  });
+  const data = csvFile(`${stem}.csv`, `the CSV file of section "${table.id}"`, (path) =>
+    writeCsv(path, table, columns(), settings, signal),
+  );
+  const files = [data, schemaFile(`${stem}.schema.json`, data, columns)];
+  if (table.totals === undefined) return files;
+  const totalsFile = csvFile(`${stem}.totals.csv`, `the totals of section "${table.id}"`, (path) =>
+    writeTotalsCsv(path, totals(), settings, signal),
+  );
+  return [...files, totalsFile, schemaFile(`${stem}.totals.schema.json`, totalsFile, totals)];
+}
+
+export const csvFiles = (dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] =>
+  dataset.tables.flatMap((table) => sectionFiles(dataset, table, output, context));
+
+/** The CSV files and their schemas as one zip; undefined when there is only one CSV file. */
+export function zipFile(
+  files: readonly PlannedFile[],
+  { variables, madeAt, signal }: FormatContext,
+): PlannedFile | undefined {
+  if (files.filter(({ format }) => format === 'csv').length < 2) return undefined;
+  const names = new Set(files.map(({ name }) => name));
+  return {
+    name: renderFileName(DEFAULT_NAME_TEMPLATE, variables, '.zip'),
+    format: 'zip',
+    mediaType: 'application/zip',
+    part: { of: 'csv', role: 'bundle' },
+    label: 'the zip of the CSV files',
+    write: async (path, earlier) => {
+      const entries = earlier.filter(({ name }) => names.has(name));
+      const bytes = entries.reduce((sum, file) => sum + file.bytes, 0);
+      if (bytes > MAX_ZIP_BYTES) {
+        throw new DocketError('render.failed', 'The CSV files are too large to attach as one zip.', {
+          expected: `at most ${MAX_ZIP_BYTES} bytes together`,
+          got: `${bytes} bytes in ${entries.length} files`,
+          next: 'Deliver them to a directory, without attaching csv to an e-mail.',
+        });
+      }
+      await writeZip(path, entries, madeAt, signal);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import type { Row, Table, Value } from '../../../fetch/dataset.ts';
+import { iterateRows } from '../../../fetch/rows.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
+import { type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
+import { valueFormatter } from '../../figures/format-value.ts';
+import type { Quantity } from '../../figures/quantity.ts';
+import { writeChunks } from '../format.ts';
+import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
+import type { CsvOptions } from './csv-schema.ts';
+
+const BOM = '\ufeff';
+/** Characters written at once, so that a long list is never in memory as a whole. */
+const CHUNK_LENGTH = 64 * 1024;
+
+/** The options of an output and the locale of its report. */
+export interface CsvSettings extends CsvOptions {
+  /** BCP 47, for formatted values; `en-GB` when absent. Raw files do not depend on it. */
+  readonly locale?: string | undefined;
+}
+
+/** A column of a CSV file. */
+export interface CsvColumn {
+  /** Not yet quoted. */
+  readonly header: string;
+  /** Null for `Still running`, which describes the row or the totals. */
+  readonly view: RawColumn | null;
+  /** The row's field, quoted. */
+  readonly field: (row: Row) => string;
+  /** The field of the service's total, quoted; undefined where there is none. */
+  readonly total: string | undefined;
+}
+
+const passThrough = (text: string): string => text;
+
+/** Replaces a leading hyphen, which starts a formula in a spreadsheet, by the minus sign U+2212. */
+const withTrueMinus = (value: Value, text: string): string =>
+  typeof value === 'number' ? text.replace(/^-/, '−') : text;
+
+const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
+
+/** The locale of headers and schema. Raw files are for programs and always English. */
+export const csvLocale = ({ values, locale }: CsvSettings): string =>
+  values === 'formatted' ? (locale ?? DEFAULT_LOCALE) : DEFAULT_LOCALE;
+
+/** False for lists and current counts. */
+const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
+  granularity !== null || (!current && columns.some(({ kind }) => kind === 'metric'));
+
+/**
+ * The columns of a section's CSV file in order, without changes, which follow from the current and the previous value.
+ * Formatted values need a scan of all rows.
+ */
+export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
+  const { values, raw } = settings;
+  const locale = csvLocale(settings);
+  const escapeText = raw === true ? passThrough : escapeFormula;
+  const formatted = (quantity: Quantity): ((value: Value) => string) => {
+    const format = valueFormatter(quantity, locale);
+    return (value) => quoteField(escapeText(withTrueMinus(value, format(value))));
+  };
+  const column = (view: RawColumn, header: string, text: (value: Value) => string): CsvColumn => ({
+    header: escapeText(header),
+    view,
+    field: (row) => text(view.read(row)),
+    total: view.total === undefined ? undefined : text(view.total),
+  });
+  const rawField = rawFieldWriter(escapeText);
+  const columns =
+    values === 'formatted'
+      ? viewColumns(table, locale)
+          .filter(isDataColumn)
+          .map((view) => column(view, view.plainHeader, formatted(view.quantity)))
+      : rawColumns(table)
+          .filter(isDataColumn)
+          .map((view) => column(view, view.rawHeader, rawField));
+  // Every table with a period has the column, so that the file's shape does not depend on the day of the run.
+  if (!hasPeriod(table)) return columns;
+  const running = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
+  const header = messagesFor(locale).table.schema.running;
+  return [...columns, { header, view: null, field: (row) => running(row.partial), total: running(table.running) }];
+}
+
+const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
+  (bom === false ? '' : BOM) + terminateRecord(columns.map(({ header }) => quoteField(header)).join(','));
+
+function* csvChunks(table: Table, columns: readonly CsvColumn[], settings: CsvSettings): Iterable<string> {
+  const fields = columns.map((column) => column.field);
+  let chunk = headerRecord(columns, settings);
+  for (const row of iterateRows(table.rows)) {
+    let record = '';
+    let comma = '';
+    for (const text of fields) {
+      record += comma + text(row);
+      comma = ',';
+    }
+    chunk += terminateRecord(record);
+    if (chunk.length < CHUNK_LENGTH) continue;
+    yield chunk;
+    chunk = '';
+  }
+  yield chunk;
+}
+
+/**
+ * Writes one section as CSV: UTF-8, with a byte order mark unless `bom` is false (Excel needs it), CRLF (RFC 4180), a header
+ * of label and unit. Raw values (ratio 0–1, seconds, ISO dates) with an empty field where a figure is undefined, or
+ * formatted ones; enum values by label. Unless `raw`, texts are escaped against formulas. Totals go into a file of their
+ * own, because a sum over a column would count them twice. `path` must not exist.
+ */
+export const writeCsv = (
+  path: string,
+  table: Table,
+  columns: readonly CsvColumn[],
+  settings: CsvSettings,
+  signal: AbortSignal,
+): Promise<void> => writeChunks(path, csvChunks(table, columns, settings), signal);
+
+/** The columns of the totals: metrics, their previous values, and whether the period is still running. */
+export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
+  columns.filter(({ view }) => view === null || view.role === 'value' || view.role === 'previous');
+
+/** Writes the service's totals of a section: one row of `totalsColumns`. */
+export function writeTotalsCsv(
+  path: string,
+  columns: readonly CsvColumn[],
+  settings: CsvSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const totals = columns.map(({ total }) => total ?? '').join(',');
+  return writeChunks(path, [headerRecord(columns, settings) + terminateRecord(totals)], signal);
+}

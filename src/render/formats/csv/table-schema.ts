@@ -1,0 +1,152 @@
+import type { Dataset, Row, Table, Value } from '../../../fetch/dataset.ts';
+import { iterateRows } from '../../../fetch/rows.ts';
+import { messagesFor, type Words } from '../../../i18n/messages.ts';
+import type { RawColumn } from '../../figures/columns.ts';
+import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
+import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
+import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
+import { escapeFormula } from './csv-fields.ts';
+import { type CsvColumn, type CsvSettings, csvLocale } from './section-csv.ts';
+
+type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
+
+/** A field of a Frictionless Table Schema; `unit` is ours. */
+export interface SchemaField {
+  /** The column's header in the file. */
+  readonly name: string;
+  readonly title: string;
+  readonly type: FieldType;
+  /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
+  readonly unit?: string;
+  readonly description?: string;
+  readonly constraints?: { readonly enum: readonly string[] };
+}
+
+/** https://datapackage.org/standard/table-schema/ */
+export interface TableSchema {
+  readonly $schema: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly fields: readonly SchemaField[];
+  readonly missingValues: readonly string[];
+}
+
+/** Properties that hold for every value of a column. */
+interface ColumnContents {
+  readonly integer: boolean;
+  readonly date: boolean;
+  /** In the order of the rows. */
+  readonly texts: ReadonlySet<string>;
+}
+
+/** Scans the rows once. */
+function collectContents(rows: Iterable<Row>, columns: readonly RawColumn[]): readonly ColumnContents[] {
+  const all = columns.map(() => ({ integer: true, date: true, texts: new Set<string>() }));
+  for (const row of rows) {
+    for (const [index, { read, role }] of columns.entries()) {
+      const contents = all[index];
+      const value: Value = read(row);
+      if (contents === undefined || value === null) continue;
+      contents.integer &&= Number.isInteger(value);
+      contents.date &&= role === 'bucket' && parseCivilDate(value) !== undefined;
+      if (role === 'label' && typeof value === 'string') contents.texts.add(value);
+    }
+  }
+  return all;
+}
+
+function fieldTypeOf(
+  { role, source, total }: RawColumn,
+  { integer, date }: ColumnContents,
+  quantity?: Quantity,
+): FieldType {
+  if (role === 'bucket') return date ? 'date' : 'string';
+  if (source.kind === 'metric') {
+    const allIntegers = integer && (total === undefined || total === null || Number.isInteger(total));
+    return source.type === 'integer' && allIntegers ? 'integer' : 'number';
+  }
+  if (source.kind !== 'field') return 'string';
+  if (quantity?.kind === 'identifier') return 'integer';
+  if (quantity?.kind === 'amount') return 'number';
+  if (quantity?.kind === 'day') return 'date';
+  if (quantity?.kind === 'instant') return 'datetime';
+  return source.type === 'boolean' ? 'boolean' : 'string';
+}
+
+const joinSentences = (parts: readonly (string | undefined)[]): string =>
+  parts
+    .filter((part) => part !== undefined && part !== '')
+    .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
+    .join(' ');
+
+function describeField({ role, source }: RawColumn, emptyText: string, { table: { schema: words } }: Words): string {
+  const metric = source.kind === 'metric';
+  return joinSentences([
+    role === 'previous' ? words.previous : undefined,
+    source.description,
+    metric && source.counts !== undefined ? words.countsAt(source.counts) : undefined,
+    metric && source.aggregation !== undefined ? words.aggregation(source.aggregation) : undefined,
+    metric && source.availableFrom !== undefined ? words.availableFrom(source.availableFrom) : undefined,
+    role === 'bucket' ? words.firstDay : undefined,
+    role === 'bucket' ? undefined : metric ? words.undefinedMeans(emptyText) : words.emptyMeans(emptyText),
+    words.name(source.name),
+  ]);
+}
+
+/** The labels of the catalog, and further values of the rows: the schema must accept its file. */
+function enumLabels(
+  { role, source }: RawColumn,
+  { texts }: ColumnContents,
+  escapeText: (text: string) => string,
+): readonly string[] {
+  if (role !== 'label' || source.values === undefined || source.values.length === 0) return [];
+  return [...new Set([...source.values.map(({ label }) => label), ...texts])].map(escapeText);
+}
+
+/** Describes the columns of a CSV file for programs: types, units, the meaning of empty fields, and incomplete data. */
+export function tableSchema(
+  dataset: Pick<Dataset, 'period' | 'sums'>,
+  table: Table,
+  columns: readonly CsvColumn[],
+  settings: CsvSettings,
+): TableSchema {
+  const formatted = settings.values === 'formatted';
+  const escapeText = settings.raw === true ? (text: string) => text : escapeFormula;
+  const locale = csvLocale(settings);
+  const words = messagesFor(locale);
+  const { schema } = words.table;
+  const emptyText = formatted ? `“${UNDEFINED_TEXT}”` : schema.emptyField;
+  const views = columns.flatMap(({ view }) => view ?? []);
+  // A list, which may be long, has only fields: `fieldQuantities` scans them.
+  const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
+  const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
+  const quantities = formatted ? undefined : fieldQuantities(table);
+  const fields = columns.map(({ header, view }): SchemaField => {
+    const contents = view === null ? undefined : contentsOf.get(view);
+    if (view === null || contents === undefined) {
+      const { running: title, runningMeans: description } = schema;
+      return { name: header, title, type: formatted ? 'string' : 'boolean', description };
+    }
+    const { source } = view;
+    const labels = enumLabels(view, contents, escapeText);
+    return {
+      name: header,
+      title: view.plainHeader,
+      type: formatted ? 'string' : fieldTypeOf(view, contents, quantities?.get(source.name)),
+      ...(formatted || source.unit === null ? {} : { unit: source.unit }),
+      description: describeField(view, emptyText, words),
+      ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
+    };
+  });
+  const description = [
+    ...tableFacts(dataset, table, locale),
+    ...tableNotes(table, locale).map((note) => incompleteNoteText(note, words)),
+  ].join('\n');
+  return {
+    $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
+    title: table.title,
+    ...(description === '' ? {} : { description }),
+    fields,
+    missingValues: [formatted ? UNDEFINED_TEXT : ''],
+  };
+}

@@ -1,0 +1,52 @@
+import { createReadStream } from 'node:fs';
+import { Zip, ZipDeflate } from 'fflate';
+import { writeChunks } from '../format.ts';
+
+/** The limit of the original format; not every mail program and phone supports Zip64. */
+export const MAX_ZIP_BYTES = 0xffff_ffff;
+
+/** The days that a zip can store. Others, e.g. of a machine whose clock is not set, are clamped. */
+const FIRST_DAY = Date.UTC(1980, 0, 1);
+const LAST_DAY = Date.UTC(2099, 11, 31);
+
+/** Zip times have no zone. Noon is on the same day in every zone, so the bytes do not depend on the local one. */
+const noonUtcDay = (at: number): Date => {
+  const date = new Date(Math.min(Math.max(at, FIRST_DAY), LAST_DAY));
+  return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), 12);
+};
+
+async function* zipChunks(files: readonly { name: string; path: string }[], at: number): AsyncIterable<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const zip = new Zip((error, chunk) => {
+    if (error !== null) throw error;
+    chunks.push(chunk);
+  });
+  const drain = (): Uint8Array[] => chunks.splice(0);
+  for (const { name, path } of files) {
+    const entry = new ZipDeflate(name, { level: 6 });
+    entry.mtime = noonUtcDay(at);
+    zip.add(entry);
+    for await (const chunk of createReadStream(path)) {
+      entry.push(chunk);
+      yield* drain();
+    }
+    entry.push(new Uint8Array(0), true);
+    yield* drain();
+  }
+  zip.end();
+  yield* drain();
+}
+
+/**
+ * Streams files into one zip, sorted by name, each dated the day of `at` (epoch ms): the same files and day give the same
+ * bytes on every machine. At most `MAX_ZIP_BYTES` together. `path` must not exist.
+ */
+export function writeZip(
+  path: string,
+  files: readonly { readonly name: string; readonly path: string }[],
+  at: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const sorted = files.toSorted((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
+  return writeChunks(path, zipChunks(sorted, at), signal);
+}

@@ -1,0 +1,83 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { SecretRef } from '../../base/secrets/secret.ts';
+import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import type { Artifact, ArtifactPart } from '../artifact.ts';
+import type { NameVariables } from '../file-names.ts';
+
+/** A file that an output consists of. */
+export interface PlannedFile {
+  /** Final file name, safe on every system. */
+  readonly name: string;
+  /** Stored in manifests. */
+  readonly format: string;
+  readonly mediaType: string;
+  /** Absent for the output's own files. */
+  readonly part?: ArtifactPart;
+  /** Names the file in the error about two files of one name, e.g. `the workbook`. */
+  readonly label: string;
+  /** Writes the file to `path`, which does not exist. `earlier` are the finished files of the plan before it. */
+  readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void>;
+}
+
+/** What the files of a report are created with. */
+export interface FormatContext {
+  readonly variables: NameVariables;
+  /** The run's id. */
+  readonly run: string;
+  /** SHA-256 (hex) of the definition. */
+  readonly digest: string;
+  /** Epoch ms: the time of creation that every file shows. */
+  readonly madeAt: number;
+  /** BCP 47; `en-GB` when absent. */
+  readonly locale?: string | undefined;
+  /** Path of a PNG or JPEG. */
+  readonly logo?: string | undefined;
+  /** E.g. `Confidential`. */
+  readonly classification?: string | undefined;
+  /** The values of the references that `secrets` returned for this output, by the same keys. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An output format. Registered, it is known to the JSON Schema, `docket check`, rendering, delivery and the archive. This
+ * module's importers load quickly: import what renders inside `render`.
+ */
+export interface Format<Spec = never> extends FormatSchema<Spec> {
+  /** Secrets of the output, revealed before the first API call. */
+  secrets?(output: Spec): Readonly<Record<string, SecretRef>>;
+  /** Plans the output's files, in the order in which they are written. */
+  render(dataset: Dataset, output: Spec, context: FormatContext): Promise<readonly PlannedFile[]>;
+  /** One file that an e-mail attaches instead of the planned ones; undefined when there is no need. */
+  bundle?(files: readonly PlannedFile[], context: FormatContext): Promise<PlannedFile | undefined>;
+}
+
+/** The format of an output. Throws for one that is not registered. */
+export function formatOf(
+  output: Output,
+  formats: readonly Format[],
+): { readonly format: Format; readonly spec: never } {
+  const format = formats.find((each) => each.format === output.format);
+  if (format === undefined) throw new Error(`No format is registered for ${output.format}.`);
+  // A definition is parsed with the same registry, so the output is what this format's schema returned.
+  return { format, spec: output as never };
+}
+
+/**
+ * Writes chunks to a new file as they are produced, no faster than the disk. `path` must not exist. Throws the signal's
+ * reason when aborted.
+ */
+export async function writeChunks(
+  path: string,
+  chunks: Iterable<string> | AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await pipeline(chunks, createWriteStream(path, { flags: 'wx' }), { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { DocketError, errorMessage } from '../base/error.ts';
+import { toDiskError } from '../base/files/disk-error.ts';
+import type { Output } from '../definitions/schema/kinds.ts';
+import type { Dataset } from '../fetch/dataset.ts';
+import type { Artifact } from './artifact.ts';
+import { assertDistinctNames } from './file-names.ts';
+import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
+
+export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets'> {
+  /** Where the files are created; it exists. */
+  readonly folder: string;
+  /** By output format. */
+  readonly secrets?: Readonly<Record<string, FormatContext['secrets']>> | undefined;
+  /** The formats that an e-mail attaches: their files are bundled where the format provides it. */
+  readonly bundled?: readonly string[] | undefined;
+}
+
+/** The files of all outputs, bundles last. */
+async function planFiles(
+  dataset: Dataset,
+  outputs: readonly Output[],
+  formats: readonly Format[],
+  { folder: _, secrets = {}, bundled = [], ...options }: RenderOptions,
+): Promise<PlannedFile[]> {
+  const { period, org, report, title } = dataset;
+  const files: PlannedFile[] = [];
+  const bundles: PlannedFile[] = [];
+  for (const output of outputs) {
+    const { format, spec } = formatOf(output, formats);
+    const context = { ...options, variables: { period, org, report, title }, secrets: secrets[output.format] ?? {} };
+    const planned = await format.render(dataset, spec, context);
+    files.push(...planned);
+    const bundle = bundled.includes(output.format) ? await format.bundle?.(planned, context) : undefined;
+    if (bundle !== undefined) bundles.push(bundle);
+  }
+  return [...files, ...bundles];
+}
+
+async function fileSha256(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+async function createArtifact(file: PlannedFile, folder: string, earlier: readonly Artifact[]): Promise<Artifact> {
+  const temporary = join(folder, `.docket-${earlier.length}.part`);
+  const path = join(folder, file.name);
+  try {
+    await rm(temporary, { force: true });
+    await file.write(temporary, earlier);
+    const { name, format, mediaType, part } = file;
+    const bytes = (await stat(temporary)).size;
+    const sha256 = await fileSha256(temporary);
+    await rename(temporary, path);
+    return { name, format, mediaType, ...(part === undefined ? {} : { part }), path, bytes, sha256 };
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Creates the files of a report's outputs. A file gets its name only when it is complete. After a failure the files
+ * created before are removed.
+ * Throws `template.invalid`, `disk.unavailable` or `render.failed`; when `signal` is aborted, its reason.
+ */
+export async function renderFiles(
+  dataset: Dataset,
+  outputs: readonly Output[],
+  formats: readonly Format[],
+  options: RenderOptions,
+): Promise<Artifact[]> {
+  const folder = resolve(options.folder);
+  const files = await planFiles(dataset, outputs, formats, options);
+  assertDistinctNames(files);
+  const artifacts: Artifact[] = [];
+  try {
+    for (const file of files) {
+      options.signal.throwIfAborted();
+      artifacts.push(await createArtifact(file, folder, artifacts));
+    }
+    return artifacts;
+  } catch (error) {
+    await Promise.all(artifacts.map(({ path }) => rm(path, { force: true })));
+    if (options.signal.aborted) throw error;
+    const failure = await toDiskError(error, folder);
+    if (failure instanceof DocketError) throw failure;
+    const what = `The files of ${dataset.org}/${dataset.report} could not be written`;
+    throw new DocketError('render.failed', `${what}: ${errorMessage(error)}`, {
+      where: folder,
+      next: 'Check the folder and its permissions; if both are fine, report this as a defect.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { isErrno } from '../base/errno.ts';
+import { DocketError } from '../base/error.ts';
+import { MINUTE_MS, SECOND_MS } from '../base/time.ts';
+import type { Dataset, Table } from '../fetch/dataset.ts';
+import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-worker.ts';
+import type { Rendered, Renderer } from './renderer.ts';
+
+/** Rows sent per turn of the event loop: some thousand cells, a few milliseconds. */
+export const ROWS_PER_CHUNK = 250;
+
+/** Heap limit of a thread: a workbook of two million cells needs a fraction, and the process must survive one that needs more. */
+const MAX_MEMORY_MB = 1024;
+/** An idle thread ends after this and frees its memory; starting another takes about a second. */
+const IDLE_TIMEOUT_MS = MINUTE_MS;
+/** The time that a stopped task has to clean up before its thread is terminated. */
+const STOP_TIMEOUT_MS = 5 * SECOND_MS;
+
+/** The module that a thread runs. */
+const WORKER_URL = new URL('./render-worker.js', import.meta.url).href;
+
+export interface RenderPool {
+  readonly render: Renderer;
+  close(): Promise<void>;
+}
+
+export interface RenderPoolOptions {
+  readonly threads?: number;
+  readonly memoryMb?: number;
+  /** URL of another worker module, whose default export is the result of `createRenderTask`: for further formats. */
+  readonly workerUrl?: string;
+}
+
+/**
+ * Renders in worker threads, so that the calling thread stays responsive. Threads start on demand. They have no
+ * environment variables: secrets reach them only with a request.
+ */
+export function renderPool({
+  threads,
+  memoryMb = MAX_MEMORY_MB,
+  workerUrl = WORKER_URL,
+}: RenderPoolOptions = {}): RenderPool {
+  let opened: Piscina<RenderTask, RenderTaskResult> | undefined;
+  let closed = false;
+  const open = () => {
+    opened ??= new Piscina<RenderTask, RenderTaskResult>({
+      filename: workerUrl,
+      minThreads: 0,
+      maxThreads: threads ?? Math.max(1, Math.min(2, availableParallelism() - 1)),
+      idleTimeout: IDLE_TIMEOUT_MS,
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+      env: {},
+    });
+    return opened;
+  };
+  return {
+    render: async (request, signal) => {
+      signal.throwIfAborted();
+      const { org, report } = request.dataset;
+      try {
+        return await runTask(open(), request, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (closed)
+          throw new DocketError('run.cancelled', 'Rendering was cancelled: Docket is shutting down.', { cause: error });
+        throw isErrno(error, 'ERR_WORKER_OUT_OF_MEMORY')
+          ? outOfMemoryError(`${org}/${report}`, memoryMb, error)
+          : error;
+      }
+    },
+    close: async () => {
+      closed = true;
+      await opened?.destroy();
+    },
+  };
+}
+
+const outOfMemoryError = (report: string, memoryMb: number, cause: unknown): DocketError =>
+  new DocketError('render.failed', `The files of ${report} exceed the memory limit of one report.`, {
+    expected: `at most ${memoryMb} MB`,
+    next: 'Split the report into several, or narrow its sections.',
+    cause,
+  });
+
+async function runTask(
+  pool: Piscina<RenderTask, RenderTaskResult>,
+  { dataset, ...request }: Parameters<Renderer>[0],
+  signal: AbortSignal,
+): Promise<Rendered> {
+  const { port1: port, port2: workerPort } = new MessageChannel();
+  const termination = new AbortController();
+  let stopTimeout: NodeJS.Timeout | undefined;
+  const stop = () => {
+    port.close();
+    stopTimeout = setTimeout(() => termination.abort(), STOP_TIMEOUT_MS);
+  };
+  const begun = once(port, 'message', { signal });
+  const result = pool.run(
+    { request: { ...request, dataset: withoutRows(dataset) }, port: workerPort },
+    { transferList: [workerPort], signal: termination.signal },
+  );
+  // A task cancelled before it begins is not awaited: its rejection must not be unhandled.
+  result.catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    // A thread that fails to start rejects `result` and sends no message.
+    await Promise.race([begun, result]);
+    await sendRows(dataset.tables, port, signal);
+    return unwrapResult(await result);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    clearTimeout(stopTimeout);
+    port.close();
+  }
+}
+
+const isInMemory = ({ rows }: Table): boolean => !('path' in rows);
+
+const withoutRows = (dataset: Dataset): RenderTask['request']['dataset'] => ({
+  ...dataset,
+  tables: dataset.tables.map((table): SerializedTable => (isInMemory(table) ? { ...table, rows: null } : table)),
+});
+
+async function sendRows(tables: readonly Table[], port: MessagePort, signal: AbortSignal): Promise<void> {
+  const send = (chunk: RowChunk) => port.postMessage(chunk);
+  for (const [table, { rows }] of tables.entries()) {
+    if ('path' in rows) continue;
+    for (let at = 0; at < rows.length && !signal.aborted; at += ROWS_PER_CHUNK) {
+      send({ table, rows: rows.slice(at, at + ROWS_PER_CHUNK) });
+      await setImmediate();
+    }
+  }
+  if (!signal.aborted) send('all');
+}
+
+function unwrapResult(result: RenderTaskResult): Rendered {
+  if (result.kind === 'done') return result.rendered;
+  throw result.kind === 'failed'
+    ? deserializeError(result.error)
+    : new DocketError('run.cancelled', 'Rendering was cancelled.');
+}
+
+/** The error as thrown in the thread. Its cause has the thread's stack. */
+function deserializeError({ json, retryable, stack }: SerializedError): DocketError {
+  const { code, message, correlation_id: correlationId, ...detail } = json;
+  const cause = new Error(message);
+  if (stack !== undefined) cause.stack = stack;
+  return new DocketError(code, message, {
+    ...detail,
+    ...(correlationId === undefined ? {} : { correlationId }),
+    retryable,
+    cause,
+  });
+}

@@ -1,0 +1,115 @@
+import { isolateBidi } from '../base/text/bidi.ts';
+import { DAY_MS } from '../base/time.ts';
+import { type Dataset, formatNote, type Note, type Table, type TableNote } from '../fetch/dataset.ts';
+import { someRow } from '../fetch/rows.ts';
+import { DEFAULT_LOCALE, messagesFor, type Words } from '../i18n/messages.ts';
+import type { FilterDescription } from '../i18n/note.ts';
+import { type ViewColumn, viewColumns } from './figures/columns.ts';
+import { formatDateRange, formatZonedInstant, UNDEFINED_TEXT } from './figures/format-value.ts';
+import { parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
+
+/** Facts about a table, one line each: what it covers and when it was computed, its filters, which figures are sums. */
+export const tableFacts = (
+  dataset: Pick<Dataset, 'period' | 'sums'>,
+  table: Table,
+  locale: string = DEFAULT_LOCALE,
+): readonly string[] => [
+  ...coverageFacts(dataset, table, locale),
+  ...filterFacts(table, locale),
+  ...sumFacts(dataset, table, locale),
+];
+
+/** What a table covers and when it was computed; empty for a list. */
+export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, locale: string): readonly string[] {
+  const words = messagesFor(locale).table;
+  const asOf = parseIsoInstant(table.asOf);
+  const at = asOf === undefined ? undefined : formatZonedInstant(asOf, dataset.period.timezone, locale);
+  if (table.current) return [words.currentCounts(at)];
+  return table.range === null ? [] : [words.computed(coverageText(table, table.range, locale), at)];
+}
+
+/** The table's filters in one sentence; empty without filters. */
+export function filterFacts(table: Pick<Table, 'filters'>, locale: string): readonly string[] {
+  const filters = describeFilters(table, locale);
+  return filters.length === 0 ? [] : [messagesFor(locale).table.onlyWhere(filters)];
+}
+
+/** Which figures are sums of several calls; empty where the service computed each. */
+export function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
+  const of = sums?.[table.id];
+  if (of === undefined) return [];
+  return [messagesFor(locale).table.sumsOfCalls(columnLabels(table, of.cells), columnLabels(table, of.totals))];
+}
+
+const columnLabels = ({ columns }: Table, names: readonly string[]): string[] =>
+  columns.filter(({ name }) => names.includes(name)).map(({ label }) => isolateBidi(label));
+
+function coverageText({ compared, compareRange }: Table, range: NonNullable<Table['range']>, locale: string): string {
+  const days = formatDateRange(range, locale);
+  if (!compared) return days;
+  const other = compareRange === null ? null : formatDateRange(compareRange, locale);
+  return messagesFor(locale).table.coversCompared(days, other);
+}
+
+/** The table's filters, each as `Risk is High or Severe`. */
+export function describeFilters({ filters }: Pick<Table, 'filters'>, locale: string = DEFAULT_LOCALE): string[] {
+  const { filterIs, filterIsNot, search } = messagesFor(locale).table;
+  return filters.map((filter: FilterDescription) => {
+    if ('search' in filter) return search(filter.search);
+    const label = isolateBidi(filter.label);
+    return 'is' in filter
+      ? filterIs(label, filter.is.map(isolateBidi))
+      : filterIsNot(label, filter.isNot.map(isolateBidi));
+  });
+}
+
+const rangeDay = (table: Table, which: 'from' | 'to'): Date | undefined => parseCivilDate(table.range?.[which]);
+
+/** The first and the last bucket count only the days inside the range (specification §2.8, rule 4). */
+function clippedBucketsNote(table: Table): TableNote | undefined {
+  const { granularity } = table;
+  const from = rangeDay(table, 'from');
+  const to = rangeDay(table, 'to');
+  if (from === undefined || to === undefined || granularity === null || granularity === 'day') return undefined;
+  const next = new Date(to.getTime() + DAY_MS);
+  const starts = (date: Date) => (granularity === 'week' ? date.getUTCDay() === 1 : date.getUTCDate() === 1);
+  const clipped = { first: !starts(from), last: !starts(next) };
+  if (!clipped.first && !clipped.last) return undefined;
+  return { code: 'partial', message: { id: 'buckets_clipped', of: { granularity, ...clipped } }, incomplete: false };
+}
+
+/** The notes of a table, and one about clipped first and last buckets. */
+export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[] {
+  const clipped = clippedBucketsNote(table);
+  const words = messagesFor(locale);
+  return [...table.notes, ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
+}
+
+/** The text of a note; one that makes the table incomplete says so first. */
+export const incompleteNoteText = ({ text, incomplete }: Note, { table }: Words): string =>
+  incomplete ? table.incomplete(text) : text;
+
+/**
+ * The legend of a table: the meaning of dashes and italics, and the source of totals. Only what this table shows.
+ * @param columns the table's; computing the default scans all rows
+ */
+export function legendNotes(
+  table: Table,
+  locale: string = DEFAULT_LOCALE,
+  showsTotals: boolean = table.totals !== undefined,
+  columns: readonly ViewColumn[] = viewColumns(table, locale),
+): string[] {
+  const { undefinedMeans, emptyMeans, italicsMean, totalsMean } = messagesFor(locale).table;
+  const missing = columns.some(
+    ({ role, contents, total }) => role !== 'label' && (total === null || contents.undefined),
+  );
+  const empty = columns.some(({ role, contents }) => role === 'label' && contents.undefined);
+  // Rows in a file belong to a list, which has no buckets.
+  const running = table.running || (!('path' in table.rows) && someRow(table.rows, (row) => row.partial));
+  return [
+    ...(missing ? [undefinedMeans(UNDEFINED_TEXT)] : []),
+    ...(empty ? [emptyMeans(UNDEFINED_TEXT)] : []),
+    ...(running ? [italicsMean] : []),
+    ...(showsTotals ? [totalsMean] : []),
+  ];
+}

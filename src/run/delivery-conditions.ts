@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { describeDelivery, targetName } from '../definitions/schema/kinds.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import { meetsComparison, parseSendCondition, type SendCondition } from '../definitions/schema/send-condition.ts';
+import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
+import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
+import type { Dataset, Row, Table } from '../fetch/dataset.ts';
+import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
+
+/**
+ * SHA-256 (hex) over the values of the tables: column names, rows, previous period, totals. Labels and the time of
+ * computation are not included. Yields to the event loop every few hundred rows.
+ */
+export async function hashFigures(
+  { tables }: Pick<Dataset, 'tables'>,
+  yieldToEventLoop?: YieldToEventLoop,
+): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { id, columns, rows, totals } of tables) {
+    const names = columns.map(({ name }) => name);
+    const rowJson = ({ values, compare }: Pick<Row, 'values' | 'compare'>): string =>
+      `${JSON.stringify([names.map((name) => values[name] ?? null), compare && names.map((name) => compare[name] ?? null)])}\n`;
+    hash.update(`${JSON.stringify([id, names])}\n`);
+    for await (const batch of rowBatches(rows, yieldToEventLoop)) hash.update(batch.map(rowJson).join(''));
+    if (totals !== undefined) hash.update(rowJson(totals));
+    hash.update('\n');
+  }
+  return hash.digest('hex');
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
+async function isEmpty({ columns, rows }: Table, yieldToEventLoop?: YieldToEventLoop): Promise<boolean> {
+  const metrics = columns.filter(({ kind }) => kind === 'metric');
+  const filled = ({ values }: Row) =>
+    metrics.length === 0 || metrics.some(({ name }) => isNumber(values[name]) && values[name] !== 0);
+  for await (const batch of rowBatches(rows, yieldToEventLoop)) if (batch.some(filled)) return false;
+  return true;
+}
+
+async function evaluateNonEmpty(
+  { tables }: Pick<Dataset, 'tables'>,
+  yieldToEventLoop?: YieldToEventLoop,
+): Promise<ConditionResult> {
+  for (const table of tables) {
+    if (!(await isEmpty(table, yieldToEventLoop))) return conditionResult(true, `${table.id} is not empty.`);
+  }
+  return conditionResult(false, 'Every list is empty and every metric 0 or undefined.');
+}
+
+type CompareCondition = Extract<SendCondition, { kind: 'compare' }>;
+
+/** The values that a comparison applies to: a section's totals if it has them, else those of its rows. */
+async function* comparedFigures(
+  { tables }: Pick<Dataset, 'tables'>,
+  { section, metric }: CompareCondition,
+  yieldToEventLoop?: YieldToEventLoop,
+): AsyncGenerator<readonly (number | null)[]> {
+  for (const { id, columns, rows, totals } of tables) {
+    if (section !== undefined && id !== section) continue;
+    if (!columns.some(({ kind, name }) => kind === 'metric' && name === metric)) continue;
+    if (totals !== undefined) yield [totals.values[metric] ?? null];
+    else {
+      for await (const batch of rowBatches(rows, yieldToEventLoop)) {
+        yield batch.map(({ values: { [metric]: value } }) => (isNumber(value) ? value : null));
+      }
+    }
+  }
+}
+
+type ConditionResult = Pick<SendDecision, 'send' | 'reason'>;
+
+const conditionResult = (send: boolean, reason: string): ConditionResult => ({ send, reason });
+
+async function evaluateComparison(
+  dataset: Pick<Dataset, 'tables'>,
+  condition: CompareCondition,
+  yieldToEventLoop?: YieldToEventLoop,
+): Promise<ConditionResult> {
+  const { metric, op, value } = condition;
+  let seen = 0;
+  for await (const figures of comparedFigures(dataset, condition, yieldToEventLoop)) {
+    const met = figures.find((figure) => meetsComparison(figure, op, value));
+    if (met !== undefined) return conditionResult(true, `${metric} is ${met}, which is ${op} ${value}.`);
+    seen += figures.length;
+  }
+  return conditionResult(false, `None of ${seen} ${seen === 1 ? 'figure' : 'figures'} of ${metric} is ${op} ${value}.`);
+}
+
+/** Whether the figures differ from those last sent to the destination. */
+async function evaluateChanged(
+  figures: string,
+  destination: FiguresDestination,
+  sent: LastSentFigures | undefined,
+): Promise<ConditionResult> {
+  const last = await sent?.last(destination);
+  if (last?.uncertainRun !== undefined) {
+    return conditionResult(true, `It is unknown whether run ${last.uncertainRun} delivered other figures.`);
+  }
+  const lastSent = last?.sent;
+  if (lastSent === undefined) return conditionResult(true, 'No earlier delivery on record.');
+  const when = `those of run ${lastSent.run}, sent ${new Date(lastSent.at).toISOString()}`;
+  return lastSent.figures === figures
+    ? conditionResult(false, `The figures are the same as ${when}.`)
+    : conditionResult(true, `The figures differ from ${when}.`);
+}
+
+/** The decisions, and the hash of the figures they are based on. */
+export interface ConditionResults {
+  /** As `hashFigures`; absent if no delivery has a condition. */
+  readonly figures?: string;
+  readonly conditions: readonly SendDecision[];
+}
+
+/**
+ * Evaluates the condition of every delivery that has one. The manifest stores the decisions, so that a retry repeats them.
+ * The hash is stored for any condition, so that one changed to `changed` later has the last sent figures. Throws
+ * `redis.unreachable`.
+ *
+ * @param sent undefined if sent figures are not recorded: `changed` is then always met
+ * @param yieldToEventLoop called every few hundred rows; a rejection ends the evaluation
+ */
+export async function evaluateConditions(
+  dataset: Pick<Dataset, 'tables'>,
+  { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
+  sent: LastSentFigures | undefined,
+  yieldToEventLoop?: YieldToEventLoop,
+  targets = TARGETS,
+): Promise<ConditionResults> {
+  const conditional = deliveries.flatMap((delivery, index) => {
+    const { send_if } = delivery;
+    const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
+    if (send_if === undefined || condition === undefined || !('kind' in condition)) return [];
+    const { kind, mailboxes } = describeDelivery(delivery, targets);
+    const recipients = mailboxes === undefined ? [null] : mailboxes.map(({ address }) => recipientKey(address));
+    return [{ target: targetName(index, kind), recipients: [...new Set(recipients)], send_if, condition }];
+  });
+  if (conditional.length === 0) return { conditions: [] };
+  const figures = await hashFigures(dataset, yieldToEventLoop);
+  const conditions: SendDecision[] = [];
+  for (const { target, recipients, send_if, condition } of conditional) {
+    const shared =
+      condition.kind === 'compare'
+        ? await evaluateComparison(dataset, condition, yieldToEventLoop)
+        : condition.kind === 'non_empty'
+          ? await evaluateNonEmpty(dataset, yieldToEventLoop)
+          : undefined;
+    for (const recipient of recipients) {
+      const result = shared ?? (await evaluateChanged(figures, { org, report, target, recipient }, sent));
+      conditions.push({ target, recipient, send_if, ...result });
+    }
+  }
+  return { figures, conditions };
+}

@@ -1,0 +1,54 @@
+import type { Manifest } from '../deliver/archive/archive.ts';
+import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
+import type { Ledger } from '../deliver/ledger/ledger.ts';
+import { sendDecisionFor } from '../deliver/send-decision.ts';
+
+export interface PreviousFiguresPorts {
+  readonly sentFigures?: LastSentFigures | undefined;
+  readonly ledger: Pick<Ledger, 'list'>;
+  readonly clock: { now(): number };
+}
+
+/**
+ * Delivers, and records which figures each destination got, for `send_if: changed` of later runs. Starts are recorded
+ * before sending; afterwards the outcomes from the ledger, including those of an earlier attempt that crashed before
+ * recording them.
+ */
+export async function deliverAndRecordFigures<T>(
+  { run, org, report, figures, conditions = [] }: Manifest,
+  { sentFigures, ledger, clock }: PreviousFiguresPorts,
+  deliver: () => Promise<T>,
+): Promise<T> {
+  const toSend = conditions.filter(({ send }) => send);
+  if (sentFigures === undefined || figures === undefined || toSend.length === 0) return deliver();
+  const destinations = new Map(
+    toSend.map((decision) => {
+      const { target, recipient } = decision;
+      return [decision, { org, report, target, recipient }] as const;
+    }),
+  );
+  for (const destination of destinations.values()) await sentFigures.recordStart(destination, run, clock.now());
+  const recordOutcomes = async (): Promise<void> => {
+    for (const row of await ledger.list(run)) {
+      const decision = sendDecisionFor({ conditions }, row);
+      const destination = decision === undefined ? undefined : destinations.get(decision);
+      if (destination === undefined) continue;
+      const { state, at, decisions } = row;
+      if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at });
+      // After a decision to resend the earlier message may have arrived as well.
+      else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(destination, run, at);
+      // `sending` belongs to another worker, which records it.
+      else if (state !== 'sending') await sentFigures.recordNotSent(destination, run);
+    }
+  };
+  let delivered: T;
+  try {
+    delivered = await deliver();
+  } catch (error) {
+    // The first error is thrown. Unrecorded outcomes stay uncertain, and uncertain means send.
+    await recordOutcomes().catch(() => {});
+    throw error;
+  }
+  await recordOutcomes();
+  return delivered;
+}

@@ -1,0 +1,125 @@
+import { setImmediate } from 'node:timers/promises';
+import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
+import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
+import { TARGETS } from '../deliver/targets/registry.ts';
+import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
+import { type Artifact, storedKind } from '../render/artifact.ts';
+import type { EmailOptions } from '../render/email/template-data.ts';
+import { formatOf } from '../render/formats/format.ts';
+import { FORMATS } from '../render/formats/registry.ts';
+import type { RenderOptions } from '../render/render-files.ts';
+import type { RenderRequest } from '../render/renderer.ts';
+import { evaluateConditions } from './delivery-conditions.ts';
+import type { RunContext, RunPorts } from './run-context.ts';
+import { timedStage } from './run-events.ts';
+import type { RunOrder } from './run-record.ts';
+
+/**
+ * Renders the files and the e-mail body in the private folder of this attempt, and publishes them with their manifest
+ * atomically: a crash leaves no partial run.
+ */
+export async function renderAndPublish(
+  dataset: Dataset,
+  folder: string,
+  order: RunOrder,
+  secrets: RenderOptions['secrets'],
+  { definition, settings, signal, observe }: RunContext,
+  { archive, clock, trace, templates, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
+): Promise<PublishedRun> {
+  const madeAt = clock.now();
+  const { outputs } = definition;
+  const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
+  const stageContext = { observe, clock, trace };
+  const request: RenderRequest = {
+    dataset,
+    outputs,
+    files: {
+      logo: settings.logo,
+      classification: definition.classification ?? settings.classification,
+      secrets,
+      folder,
+      digest: order.digest,
+      bundled: deliveries.flatMap(({ attach = [] }) => attach),
+    },
+    mail: { templates, attached: attachedToAll(deliveries, outputs), ...scheduleOptions(order, definition, settings) },
+    run: order.id,
+    madeAt,
+    // The digest freezes both files, so that a retry writes in the same language.
+    locale: definition.locale ?? settings.locale,
+  };
+  const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
+  const published = await timedStage('seal', stageContext, async () => {
+    const yieldToEventLoop = () => setImmediate(undefined, { signal });
+    const decisions = await evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
+    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decisions };
+    return archive.publish(folder, manifest, artifacts, mail);
+  });
+  for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
+  return published;
+}
+
+/** The formats that every message has attached: all recipients get the same body. */
+function attachedToAll(
+  deliveries: readonly TargetDescription[],
+  outputs: RunContext['definition']['outputs'],
+): readonly string[] {
+  const attachments = deliveries.flatMap(({ attach }) => (attach === undefined ? [] : [attach]));
+  if (attachments.length === 0) return [];
+  return outputs.map(({ format }) => format).filter((format) => attachments.every((each) => each.includes(format)));
+}
+
+/** The report's schedules, and whether this run is on demand. */
+const scheduleOptions = (
+  { trigger }: RunOrder,
+  { schedule }: RunContext['definition'],
+  { timezone }: RunContext['settings'],
+): Pick<EmailOptions, 'schedules' | 'onDemand'> => ({
+  schedules: schedule.map(({ cron, timezone: zone = timezone, on, shift }) => ({ cron, timezone: zone, on, shift })),
+  onDemand: trigger !== 'schedule',
+});
+
+const manifestOf = (
+  dataset: Dataset,
+  order: RunOrder,
+  artifacts: readonly Artifact[],
+  madeAt: number,
+  deliveries: readonly TargetDescription[],
+): Manifest => ({
+  version: 1,
+  run: order.id,
+  org: order.org,
+  organization: dataset.organization,
+  report: order.report,
+  title: dataset.title,
+  owner: dataset.owner,
+  slot: order.slot,
+  digest: order.digest,
+  period: order.period,
+  registry_version: dataset.registryVersion,
+  calls: dataset.calls,
+  incomplete: incompleteNotes(dataset),
+  files: artifacts.map((artifact) => {
+    const { name, bytes, sha256 } = artifact;
+    return { name, ...storedKind(artifact), bytes, sha256 };
+  }),
+  recipients: deliveries.flatMap(({ addresses }) => addresses),
+  made_at: new Date(madeAt).toISOString(),
+});
+
+/**
+ * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
+ * one. Throws `config.secret_missing`.
+ */
+export async function revealOutputSecrets(
+  { outputs }: RunContext['definition'],
+  { formats = FORMATS, secrets }: Pick<RunPorts, 'formats' | 'secrets'>,
+): Promise<NonNullable<RenderOptions['secrets']>> {
+  const revealed: Record<string, Record<string, string>> = {};
+  for (const output of outputs) {
+    const { format, spec } = formatOf(output, formats);
+    for (const [key, ref] of Object.entries(format.secrets?.(spec) ?? {})) {
+      revealed[output.format] = { ...revealed[output.format], [key]: (await secrets(ref)).reveal() };
+    }
+  }
+  return revealed;
+}

@@ -1,0 +1,61 @@
+import type { SteadyClock } from '../base/clock.ts';
+import type { SecretSource } from '../base/secrets/secret.ts';
+import type { Trace } from '../base/trace.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
+import type { Archive } from '../deliver/archive/archive.ts';
+import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
+import type { DestinationPolicy } from '../deliver/destination-guard.ts';
+import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
+import type { Ledger } from '../deliver/ledger/ledger.ts';
+import type { MailRoute, Target } from '../deliver/targets/target.ts';
+import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
+import type { FetchPorts } from '../fetch/fetch-context.ts';
+import type { Format } from '../render/formats/format.ts';
+import type { Renderer } from '../render/renderer.ts';
+import type { OnRunEvent } from './run-events.ts';
+
+/** Dependencies of a run, for one organization. Workers use Redis implementations, inline runs in-memory ones. */
+export interface RunPorts
+  extends Pick<FetchPorts, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'responseCache' | 'maxWaitMs'> {
+  readonly clock: SteadyClock;
+  /** Records stages and deliveries as spans. */
+  readonly trace?: Trace | undefined;
+  /** For secrets of the report: the password of its workbook. */
+  readonly secrets: SecretSource;
+  readonly catalogs: CatalogCache;
+  readonly render: Renderer;
+  readonly archive: Archive;
+  readonly ledger: Ledger;
+  /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
+  readonly sentFigures?: LastSentFigures | undefined;
+  /** Shared by all workers; absent for inline runs. */
+  readonly circuit?: CircuitBreaker | undefined;
+  /** Undefined: no mail server is configured. */
+  readonly mail: MailRoute | undefined;
+  /** Folder of user templates. */
+  readonly templates: string | undefined;
+  /** Deployment-wide rules for delivery destinations. */
+  readonly destinations?: DestinationPolicy | undefined;
+  /** Base of relative directory targets. */
+  readonly workingDirectory: string;
+  /** The built-in ones by default. */
+  readonly targets?: readonly Target[];
+  /** The built-in ones by default. `render` must know them too. */
+  readonly formats?: readonly Format[];
+}
+
+export interface RunContext {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  readonly signal: AbortSignal;
+  readonly observe: OnRunEvent;
+  /** No attempt will follow: undelivered files are then part of the result, not a retryable failure. */
+  readonly lastAttempt: boolean;
+  /** A held run was released for delivery. */
+  readonly released?: boolean;
+  /** The run has no record: it cannot be retried, and there are no decisions on its deliveries. */
+  readonly unrecorded?: boolean;
+  /** Renews the run's lock. Resolves to the ms for which it is held, 0 if it is lost. Absent without a lock. */
+  readonly confirmLock?: () => Promise<number>;
+}

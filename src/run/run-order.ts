@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { DAY_MS } from '../base/time.ts';
+import { periodOf } from '../definitions/periods/period.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
+import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
+import type { CurrentCountsWindow } from '../fetch/tables/current-counts.ts';
+import type { RunOrder } from './run-record.ts';
+
+/** A run's id: 32 hex digits, deterministic for a slot. */
+export const runId = (org: string, report: string, slot: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([org, report, slot]))
+    .digest('hex')
+    .slice(0, 32);
+
+export interface RunOrderRequest {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  readonly trigger: RunOrder['trigger'];
+  readonly priority: RunOrder['priority'];
+  /** The scheduled instant (ISO, UTC), or `trigger:<id>`. */
+  readonly slot: string;
+  /** Epoch ms from which the period is computed: the scheduled instant, or now. */
+  readonly at: number;
+  /** Replaces the definition's period. */
+  readonly period?: PeriodSpec;
+  readonly deliver: boolean;
+  /** The requesting actor; absent for scheduled runs. */
+  readonly by?: string;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** Freezes a request: the period becomes dates, the definition its digest. A retry a month later uses the same. */
+export function createRunOrder(request: RunOrderRequest): RunOrder {
+  const { definition, settings } = request;
+  return Object.freeze({
+    id: runId(definition.org, definition.report, request.slot),
+    org: definition.org,
+    report: definition.report,
+    slot: request.slot,
+    trigger: request.trigger,
+    ...(request.by === undefined ? {} : { by: request.by }),
+    priority: request.priority,
+    period: periodOf(definition, settings, request.at, request.period),
+    digest: definition.digest,
+    deliver: request.deliver,
+    createdAt: request.now,
+    deadlineMs: definition.deadline * 1000,
+  });
+}
+
+/** Current counts requested later than this do not match the run's slot. */
+const CURRENT_COUNTS_MAX_DELAY_MS = DAY_MS;
+
+/**
+ * When the run may show current counts: up to a day after its slot, or after it was triggered. Never in a backfill, whose
+ * period is in the past.
+ */
+export function currentCountsWindow({ trigger, priority, slot, createdAt }: RunOrder): CurrentCountsWindow {
+  const due = trigger === 'schedule' ? Date.parse(slot) : createdAt;
+  const backfill = trigger === 'backfill' || priority === 'backfill';
+  return {
+    until: backfill ? Number.NEGATIVE_INFINITY : due + CURRENT_COUNTS_MAX_DELAY_MS,
+    why: backfill ? 'backfill' : 'late',
+    due: new Date(due).toISOString(),
+  };
+}

@@ -1,0 +1,88 @@
+import { DocketError } from '../base/error.ts';
+import type { PublishedRun } from '../deliver/archive/archive.ts';
+import type { Receipt } from '../deliver/ledger/ledger.ts';
+import type { CallRecord, Note } from '../fetch/dataset.ts';
+import type { Artifact } from '../render/artifact.ts';
+
+/** The result of a finished run. */
+export const toRunResult = (
+  state: RunResult['state'],
+  published: PublishedRun,
+  receipts: readonly Receipt[],
+): RunResult => ({
+  state,
+  folder: published.folder,
+  files: published.artifacts,
+  calls: published.manifest.calls,
+  incomplete: published.manifest.incomplete,
+  receipts,
+});
+
+/** The error for incomplete figures, which stop the run or its delivery; undefined if they are complete. */
+export function incompleteError(
+  code: 'run.incomplete' | 'run.held',
+  notes: readonly (Note & { readonly section: string })[],
+): DocketError | undefined {
+  if (notes.length === 0) return undefined;
+  const policy = code === 'run.held' ? 'hold' : 'fail';
+  return new DocketError(
+    code,
+    `Figures are incomplete: ${notes.map(({ section, text }) => `${section}: ${text}`).join('; ')}`,
+    {
+      expected: `complete figures in every section (on_incomplete: ${policy})`,
+      got: `${notes.length} incomplete ${notes.length === 1 ? 'note' : 'notes'}`,
+      next:
+        code === 'run.held'
+          ? 'Check the files in the archive; nothing was sent. `docket runs release` sends them as they are, marked as incomplete.'
+          : 'Narrow the section (filters, dimensions, a shorter period), or set on_incomplete: flag to deliver marked figures.',
+    },
+  );
+}
+
+/**
+ * One error for all failed deliveries; undefined if there are none.
+ * @param run id of a run that can be retried; undefined without a record
+ */
+export function undeliveredError(receipts: readonly Receipt[], run: string | undefined): DocketError | undefined {
+  const missing = receipts.filter(({ state }) => state !== 'sent' && state !== 'skipped');
+  if (missing.length === 0) return undefined;
+  const states = new Set(missing.map(({ state }) => state));
+  const code =
+    states.has('unknown') || states.has('sending')
+      ? 'deliver.unknown'
+      : states.has('pending')
+        ? 'deliver.target_failed'
+        : 'deliver.target_refused';
+  const each = missing.map(
+    ({ recipient, target, state, detail }) =>
+      `${recipient} (${target}): ${state}${detail === null ? '' : `, ${detail}`}`,
+  );
+  return new DocketError(code, `Some deliveries failed: ${each.join('; ')}`, {
+    expected: `${receipts.length} ${receipts.length === 1 ? 'delivery' : 'deliveries'} sent`,
+    got: `${receipts.filter(({ state }) => state === 'sent').length} sent`,
+    next: nextStep(states.has('unknown'), run),
+    // `sending`: another worker holds the row; the next attempt knows its outcome.
+    retryable: states.has('pending') || states.has('sending'),
+  });
+}
+
+function nextStep(unknown: boolean, run: string | undefined): string {
+  if (unknown) {
+    const check = 'Check with the recipients of `unknown` deliveries; Docket does not resend them automatically';
+    return run === undefined ? `${check}.` : `${check}. Then run \`docket deliveries resolve\`.`;
+  }
+  return run === undefined
+    ? 'Fix the error that the target reports. A new run sends to all recipients again.'
+    : `Fix the error that the target reports, then run \`docket runs retry ${run}\`: it sends failed deliveries only.`;
+}
+
+export interface RunResult {
+  /** `held`: archived but not sent, because figures are incomplete. `partly_delivered`: some deliveries failed or are uncertain. */
+  readonly state: 'done' | 'partly_delivered' | 'held';
+  /** Absolute path of the run's archive folder. */
+  readonly folder: string;
+  readonly files: readonly Artifact[];
+  readonly calls: readonly CallRecord[];
+  readonly incomplete: readonly (Note & { readonly section: string })[];
+  readonly receipts: readonly Receipt[];
+}

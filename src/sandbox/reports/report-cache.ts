@@ -1,0 +1,48 @@
+import type { Report } from './report.ts';
+
+/** A computed report as bytes, so that cache hits are cheap. */
+export interface CachedReport extends Pick<Report, 'meta'> {
+  /** When it was computed, ms on the cache's clock. */
+  readonly at: number;
+  /** `Report.rest` */
+  readonly rest: Buffer;
+}
+
+export interface ReportCache {
+  /** The cached report of a query and the whole seconds until it expires. */
+  get(question: string, now: number): { readonly held: CachedReport; readonly secondsLeft: number } | undefined;
+  put(question: string, report: CachedReport): void;
+}
+
+/** Beyond this the oldest reports are evicted. */
+const MAX_BYTES = 64_000_000;
+
+/** @param seconds TTL of a report; 0 disables the cache (specification §4.5: up to an hour) */
+export function reportCache(seconds: number): ReportCache {
+  const reports = new Map<string, CachedReport>();
+  let bytes = 0;
+  const drop = (question: string) => {
+    bytes -= reports.get(question)?.rest.length ?? 0;
+    reports.delete(question);
+  };
+  return {
+    get(question, now) {
+      const held = reports.get(question);
+      if (held === undefined) return undefined;
+      const left = held.at + seconds * 1000 - now;
+      if (left > 0) return { held, secondsLeft: Math.ceil(left / 1000) };
+      drop(question);
+      return undefined;
+    },
+    put(question, report) {
+      drop(question);
+      if (seconds === 0) return;
+      reports.set(question, report);
+      bytes += report.rest.length;
+      for (const oldest of reports.keys()) {
+        if (bytes <= MAX_BYTES) return;
+        drop(oldest);
+      }
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { memoize } from '../base/memoize.ts';
+import { DAY_MS } from '../base/time.ts';
+import type { Catalog } from '../contract/catalog.ts';
+import { LIMITS } from '../contract/limits.ts';
+import type { History } from './generator/fact-tables.ts';
+import { generateHistory } from './generator/history.ts';
+import { ORGANIZATIONS, type OrganizationSpec } from './generator/organizations.ts';
+import { type Timeline, timeline } from './reports/aggregate.ts';
+import { type ZoneDays, zoneDays } from './reports/calendar.ts';
+import { type DimensionValues, dimensionValuesFor } from './reports/dimensions.ts';
+import { type MetricDefinition, toCatalogMetric } from './reports/metric-definition.ts';
+import { METRICS, REPLACED } from './reports/metrics.ts';
+import { type Snapshot, snapshotAt } from './reports/snapshot.ts';
+
+/** Changes when a metric is added, replaced or means something else (specification §9). */
+export const REGISTRY_VERSION = 7;
+
+/** How far ahead events are generated, so that a sandbox can run for weeks without generating more. */
+const LOOKAHEAD_MS = 30 * DAY_MS;
+
+/** All zones of the IANA database. */
+const MAX_CACHED_ZONES = 1_000;
+
+/** One organization as the endpoints see it. */
+export interface Tenant {
+  readonly spec: OrganizationSpec;
+  readonly metrics: ReadonlyMap<string, MetricDefinition>;
+  readonly dimensions: ReadonlyMap<string, DimensionValues>;
+  catalog(): Catalog;
+  /** The present state of the organization. */
+  snapshot(): Snapshot;
+  /** A column of the present history, sorted by time. */
+  timeline(column: Float64Array): Timeline;
+}
+
+export interface SandboxState {
+  readonly tenants: ReadonlyMap<number, Tenant>;
+  /** Epoch ms on the clock of the data. */
+  now(): number;
+  zone(name: string): ZoneDays;
+}
+
+/**
+ * @param now clock of the data, epoch ms; histories end at its first value
+ * @param ungrouped share of the profiles and invitations that have no group
+ */
+export function createSandboxState(seed: number, now: () => number, ungrouped = 0): SandboxState {
+  const startedAt = now();
+  return {
+    tenants: new Map(
+      ORGANIZATIONS.map((spec) => [spec.id, createTenant({ ...spec, ungrouped }, seed, startedAt, now)]),
+    ),
+    now,
+    zone: memoize(zoneDays, MAX_CACHED_ZONES),
+  };
+}
+
+function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, now: () => number): Tenant {
+  const metrics = [...METRICS, ...(spec.legacy ? REPLACED : [])].filter(
+    ({ feature }) => feature === undefined || spec.features.includes(feature),
+  );
+  const dimensions = dimensionValuesFor(spec);
+  let history: History | undefined;
+  let view: Snapshot | undefined;
+  // Weak: timelines are collected together with a replaced history.
+  const timelines = new WeakMap<Float64Array, Timeline>();
+
+  const historyUntil = (instant: number): History => {
+    if (history !== undefined && instant < history.horizon) return history;
+    history = generateHistory(spec, seed, startedAt, instant + LOOKAHEAD_MS);
+    return history;
+  };
+
+  return {
+    spec,
+    metrics: new Map(metrics.map((metric) => [metric.id, metric])),
+    dimensions,
+    catalog() {
+      const { start } = historyUntil(now());
+      const { max_range_days, max_dimensions, max_rows } = LIMITS;
+      return {
+        registry_version: REGISTRY_VERSION,
+        metrics: metrics.map((metric) => toCatalogMetric(metric, start)),
+        dimensions: [...dimensions.values()].map(({ descriptor }) => descriptor),
+        limits: { max_range_days, max_dimensions, max_rows },
+      };
+    },
+    snapshot() {
+      // All events are on whole seconds, so one snapshot per second suffices.
+      const second = Math.floor(now() / 1000) * 1000;
+      if (view?.now !== second) view = snapshotAt(historyUntil(second), second);
+      return view;
+    },
+    timeline(column) {
+      const held = timelines.get(column) ?? timeline(column);
+      timelines.set(column, held);
+      return held;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
+import type { Log } from '../base/log.ts';
+import { epochMsSchema } from '../base/time.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { withRedisErrors } from '../redis/errors.ts';
+import { redisKeys } from '../redis/keys.ts';
+import type { DecisionAuthor } from '../run/run-record.ts';
+
+/** Audited events. The names are stable: alerts and searches use them. */
+export const AUDIT_EVENTS = [
+  'run.triggered',
+  'run.cancelled',
+  'run.retried',
+  'run.released',
+  'delivery.resolved',
+  'schedule.paused',
+  'schedule.resumed',
+  'session.opened',
+  'session.closed',
+  'token.created',
+  'token.revoked',
+  'deployment.adopted',
+] as const;
+export type AuditEvent = (typeof AUDIT_EVENTS)[number];
+
+/** Who acts, from which address, and why. */
+export interface AuditActor extends DecisionAuthor {
+  /** Absent on the command line. */
+  readonly from?: string | undefined;
+}
+
+/** One recorded action. */
+export interface AuditEntry {
+  readonly event: AuditEvent;
+  /** Name of the token; on the command fields, of the user. */
+  readonly who: string;
+  /** Client address; absent on the command line. */
+  readonly from?: string | undefined;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly delivery?: string | undefined;
+  /** The given reason, or the decision. */
+  readonly why?: string | undefined;
+}
+
+/** A stored entry. */
+export interface StoredAuditEntry extends AuditEntry {
+  /** Increases with time; `after` of the next page. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+export interface AuditFilter {
+  readonly orgs: readonly string[] | '*';
+  /** Includes entries without an organization: sign-ins and tokens. */
+  readonly includeGlobal: boolean;
+  readonly event?: AuditEvent | undefined;
+  readonly who?: string | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Newest first; `next` is null on the last page. */
+export interface AuditPage {
+  readonly entries: readonly StoredAuditEntry[];
+  readonly next: string | null;
+}
+
+export interface AuditLog {
+  /**
+   * Records an action after it succeeded. Writes the log line first; if Redis fails, logs an error. Never rejects: an error
+   * would make the caller repeat the action.
+   */
+  record(entry: AuditEntry): Promise<void>;
+  /** Throws `redis.unreachable`, and `usage.invalid` for an invalid cursor. */
+  list(filter: AuditFilter): Promise<AuditPage>;
+}
+
+/** Approximate length of the stream: Redis trims whole nodes. */
+const MAX_ENTRIES = 10_000;
+const BATCH_SIZE = 500;
+
+/** Format of an entry's id. */
+export const AUDIT_CURSOR_PATTERN = /^\d{1,15}-\d{1,15}$/;
+
+const LOG_MESSAGES: Readonly<Record<AuditEvent, string>> = {
+  'run.triggered': 'Run triggered',
+  'run.cancelled': 'Run cancelled',
+  'run.retried': 'Run retried',
+  'run.released': 'Run released',
+  'delivery.resolved': 'Delivery resolved',
+  'schedule.paused': 'Scheduled runs paused',
+  'schedule.resumed': 'Scheduled runs resumed',
+  'session.opened': 'Signed in to the page',
+  'session.closed': 'Signed out of the page',
+  'token.created': 'Token created',
+  'token.revoked': 'Token revoked',
+  'deployment.adopted': 'Deployment adopted',
+};
+
+const text = z.string().optional();
+const entrySchema = z.object({
+  event: z.enum(AUDIT_EVENTS),
+  who: z.string(),
+  at: epochMsSchema,
+  from: text,
+  org: text,
+  report: text,
+  run: text,
+  delivery: text,
+  why: text,
+});
+
+const logFields = ({ event, who, from, org, report, run, delivery, why }: AuditEntry) =>
+  Object.fromEntries(
+    Object.entries({ event, who, from, org, report, run, delivery, why }).filter(([, value]) => value !== undefined),
+  );
+
+/** Writes an entry to the log; without Redis this is the only record. */
+export const logAuditEntry = (log: Log, entry: AuditEntry): void =>
+  log.info(LOG_MESSAGES[entry.event], logFields(entry));
+
+/** The audit log: a log line per entry, and about 10,000 entries in a Redis stream. */
+export function redisAuditLog(
+  redis: RedisClient,
+  { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
+): AuditLog {
+  const key = redisKeys(prefix).audit;
+  return {
+    record: async (entry) => {
+      logAuditEntry(log, entry);
+      const fields = logFields(entry);
+      try {
+        const kept = JSON.stringify({ ...fields, at: clock.now() });
+        await withRedisErrors(redis, () => redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'entry', kept));
+      } catch (thrown) {
+        log.error('Audit entry could not be stored in Redis', { ...fields, error: toDocketError(thrown).toJSON() });
+      }
+    },
+    list: async ({ orgs, includeGlobal, event, who, after, limit }) => {
+      if (after !== undefined && !AUDIT_CURSOR_PATTERN.test(after)) {
+        throw new DocketError('usage.invalid', 'Invalid cursor.', {
+          where: 'after',
+          expected: 'the `next` of the page before',
+        });
+      }
+      const visible = (entry: StoredAuditEntry): boolean =>
+        (entry.org === undefined ? includeGlobal : orgs === '*' || orgs.includes(entry.org)) &&
+        (event === undefined || entry.event === event) &&
+        (who === undefined || entry.who === who);
+      const entries: StoredAuditEntry[] = [];
+      for (let end = after === undefined ? '+' : `(${after}`; ; ) {
+        const block = await withRedisErrors(redis, () => redis.xrevrange(key, end, '-', 'COUNT', BATCH_SIZE));
+        for (const [id, fields] of block) {
+          const entry = parseEntry(id, fields);
+          if (entry === undefined || !visible(entry)) continue;
+          if (entries.length === limit) return { entries, next: entries.at(-1)?.id ?? null };
+          entries.push(entry);
+        }
+        const last = block.at(-1)?.[0];
+        if (last === undefined || block.length < BATCH_SIZE) return { entries, next: null };
+        end = `(${last}`;
+      }
+    },
+  };
+}
+
+/** Undefined for an entry that this version does not know. */
+function parseEntry(id: string, fields: readonly string[]): StoredAuditEntry | undefined {
+  const [name, json] = fields;
+  if (name !== 'entry' || json === undefined) return undefined;
+  try {
+    const parsed = entrySchema.safeParse(JSON.parse(json));
+    return parsed.success ? { ...parsed.data, id } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,148 @@
+import type { Log } from '../../base/log.ts';
+import type { SecretSource } from '../../base/secrets/secret.ts';
+import { RATE_LIMITS } from '../../contract/limits.ts';
+import type { DefinitionSource } from '../../definitions/load/definition-source.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
+
+/** The active organizations, by id. */
+export type ActiveOrgs = ReadonlyMap<string, OrgSettings>;
+
+/** The metrics limits that one `org.yaml` sets. */
+export const budgetLimits = ({ budget }: Pick<OrgSettings, 'budget'>): BudgetLimits => ({
+  calls: budget?.calls ?? RATE_LIMITS.metrics.calls,
+  windowMs: budget?.window === undefined ? RATE_LIMITS.metrics.windowMs : budget.window * 1000,
+});
+
+/** The limits of an API key that several organizations share: the fewest calls in the longest window of their settings. */
+export function lowestLimits(orgs: readonly [OrgSettings, ...OrgSettings[]]): BudgetLimits {
+  const all = orgs.map(budgetLimits);
+  return {
+    calls: Math.min(...all.map(({ calls }) => calls)),
+    windowMs: Math.max(...all.map(({ windowMs }) => windowMs)),
+  };
+}
+
+/** Organizations that share an API key and set different limits for it. */
+export interface BudgetConflict {
+  readonly organizations: readonly string[];
+  /** One sentence with each organization and its setting. */
+  readonly message: string;
+}
+
+export const BUDGET_CONFLICT_HINT = 'write the same `budget` into each org.yaml: the service counts calls by key';
+
+/** Undefined where these organizations, which share a key, have the same settings. */
+export function budgetConflict(orgs: readonly OrgSettings[]): BudgetConflict | undefined {
+  const limits = orgs.map((settings) => ({ id: settings.id, ...budgetLimits(settings) }));
+  const differs = (of: (each: BudgetLimits) => number): boolean => new Set(limits.map(of)).size > 1;
+  const windows = differs(({ windowMs }) => windowMs);
+  if (!windows && !differs(({ calls }) => calls)) return undefined;
+  const each = limits.map(
+    ({ id, calls, windowMs }) => `${id} says ${calls}${windows ? ` in ${windowMs / 1000} s` : ''}`,
+  );
+  return {
+    organizations: limits.map(({ id }) => id),
+    message: `Conflicting \`budget\` settings for one API key: ${each.join(', ')}.`,
+  };
+}
+
+/** All conflicts among these organizations. An unreadable key is identified by its reference: a variable or a file. */
+export async function budgetConflicts(
+  orgs: Iterable<OrgSettings>,
+  secrets: SecretSource,
+): Promise<readonly BudgetConflict[]> {
+  const byKey = new Map<string, OrgSettings[]>();
+  const named = [...orgs].map(async (settings) => {
+    const { api_key } = settings;
+    const key = await fingerprintOf(settings, secrets);
+    return { settings, key: key ?? JSON.stringify(api_key) };
+  });
+  for (const { settings, key } of await Promise.all(named)) byKey.set(key, [...(byKey.get(key) ?? []), settings]);
+  return [...byKey.values()].flatMap((sharing) => budgetConflict(sharing) ?? []);
+}
+
+/** The organizations whose API key has this fingerprint. Reads the keys, which may have been rotated. */
+export async function orgsSharingKey(
+  key: string,
+  orgs: Iterable<OrgSettings>,
+  secrets: SecretSource,
+): Promise<readonly OrgSettings[]> {
+  const all = [...orgs];
+  const keys = await Promise.all(all.map((settings) => fingerprintOf(settings, secrets)));
+  return all.filter((_, index) => keys[index] === key);
+}
+
+/** Undefined for a key that this process cannot read. */
+const fingerprintOf = ({ api_key }: OrgSettings, secrets: SecretSource): Promise<string | undefined> =>
+  secrets(api_key).then(
+    (secret) => secret.fingerprint(),
+    () => undefined,
+  );
+
+/** The metrics limits of API keys. They follow the active definitions. */
+export interface KeyLimits {
+  /**
+   * Determines which organizations share the key, and logs each conflict among them once.
+   *
+   * @param settings the owner of the key; used where no active organization has it
+   */
+  resolve(key: string, settings: OrgSettings): Promise<void>;
+  /** The limits of a resolved key. Each read reflects the current definitions. */
+  of(key: string): BudgetLimits;
+}
+
+/**
+ * The limits come from the current `org.yaml`, not from the frozen settings of a run. Organizations that share a key and
+ * disagree get the lowest limits, so that no report fails for another organization's edit and no limit is exceeded.
+ */
+export function keyLimits({
+  orgs,
+  secrets,
+  log,
+}: {
+  readonly orgs: () => ActiveOrgs;
+  readonly secrets: SecretSource;
+  readonly log: Log;
+}): KeyLimits {
+  const known = new Map<string, { readonly ids: readonly string[]; readonly settings: OrgSettings }>();
+  const logged = new Map<string, string>();
+
+  const now = (key: string): BudgetLimits => {
+    const found = known.get(key);
+    const [first, ...others] = found?.ids.flatMap((id) => orgs().get(id) ?? []) ?? [];
+    if (first !== undefined) return lowestLimits([first, ...others]);
+    return found === undefined ? RATE_LIMITS.metrics : budgetLimits(found.settings);
+  };
+  return {
+    resolve: async (key, settings) => {
+      const sharing = await orgsSharingKey(key, orgs().values(), secrets);
+      known.set(key, { ids: sharing.map(({ id }) => id), settings });
+      const conflict = budgetConflict(sharing);
+      if (conflict === undefined) logged.delete(key);
+      else if (logged.get(key) !== conflict.message) {
+        logged.set(key, conflict.message);
+        const { calls, windowMs } = now(key);
+        const why = `its calls keep to ${calls} in ${windowMs / 1000} s; ${BUDGET_CONFLICT_HINT}`;
+        log.warn(conflict.message, { key, count: calls, why });
+      }
+    },
+    of: (key) => ({
+      get calls() {
+        return now(key).calls;
+      },
+      get windowMs() {
+        return now(key).windowMs;
+      },
+    }),
+  };
+}
+
+/** Fingerprint of the current API key of an organization, read at each call; undefined where it cannot be resolved. */
+export const currentKeyFingerprint =
+  (jobs: DefinitionSource, secrets: SecretSource) =>
+  async (org: string): Promise<string | undefined> => {
+    const settings = jobs.current().orgs.get(org);
+    const secret = settings === undefined ? undefined : await secrets(settings.api_key).catch(() => undefined);
+    return secret?.fingerprint();
+  };

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Secret, SecretSource } from '../../base/secrets/secret.ts';
+import { SECOND_MS } from '../../base/time.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { CatalogCache } from '../../fetch/cache/catalog-cache.ts';
+import type { ComplianceClient } from '../../fetch/client/compliance-client.ts';
+import type { BudgetFactory } from '../budgets/budgets.ts';
+import { type ActiveOrgs, lowestLimits, orgsSharingKey } from '../budgets/key-limits.ts';
+
+/** A user waits for the answer: a longer wait for a token is reported instead. */
+const MAX_TOKEN_WAIT_MS = 3 * SECOND_MS;
+const CATALOG_TIMEOUT_MS = 20 * SECOND_MS;
+
+export interface CatalogFinderPorts {
+  readonly secrets: SecretSource;
+  readonly budgetOf: BudgetFactory;
+  /** The active organizations. */
+  readonly orgs: () => ActiveOrgs;
+  readonly catalogs: CatalogCache;
+  readonly getCached: CatalogFinder['getCached'];
+  /** Undefined without `COMPLIANCE_API_URL`: the process cannot call the service. */
+  readonly clientOf: ((key: Secret) => ComplianceClient) | undefined;
+}
+
+/** Finds the catalog of an organization outside a run, for a user who waits for the answer. */
+export interface CatalogFinder {
+  /** Throws `catalog.missing` where this process does not have the API key. */
+  keyOf(settings: OrgSettings): Promise<Secret>;
+  /** The catalog that the workers have cached; undefined without one. Throws `redis.unreachable`. */
+  getCached(key: Secret, settings: OrgSettings): Promise<Catalog | undefined>;
+  /**
+   * Fetches the catalog from the service, for one token. Throws `catalog.missing`, and what the service answers.
+   *
+   * @param maxAgeMs accepts a cached catalog up to this age
+   */
+  fetchCatalog(key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog>;
+}
+
+export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
+  const { secrets, budgetOf, orgs, catalogs, getCached, clientOf } = ports;
+  return {
+    keyOf: (settings) =>
+      secrets(settings.api_key).catch((cause: unknown) => {
+        throw new DocketError('catalog.missing', `The API key of ${settings.id} is not known to this process.`, {
+          expected: toDocketError(cause).expected ?? 'the key that org.yaml refers to',
+          next: 'Give the admin process the same keys as the workers, or run `docket explain` where they are available.',
+          cause,
+        });
+      }),
+
+    getCached,
+
+    fetchCatalog: async (key, settings, maxAgeMs) => {
+      if (clientOf === undefined) {
+        throw new DocketError('catalog.missing', noCachedCatalog(settings), {
+          expected: 'one of the last hour, from a run of the organization',
+          next: 'Run one of its reports, or set COMPLIANCE_API_URL for the admin process, which then fetches the catalog itself.',
+        });
+      }
+      const fingerprint = key.fingerprint();
+      const [first = settings, ...others] = await orgsSharingKey(fingerprint, orgs().values(), secrets);
+      const outcome = await catalogs.get(
+        {
+          client: clientOf(key),
+          budget: budgetOf('metrics', lowestLimits([first, ...others])),
+          key: fingerprint,
+          org: settings.org,
+          tenant: settings.id,
+          priority: 'on_demand',
+          run: randomUUID(),
+          maxWaitMs: MAX_TOKEN_WAIT_MS,
+          maxAgeMs,
+        },
+        AbortSignal.timeout(CATALOG_TIMEOUT_MS),
+        () => {},
+      );
+      if (outcome.kind === 'done') return outcome.value;
+      if (outcome.kind === 'fail') throw outcome.error;
+      throw new DocketError(
+        'catalog.missing',
+        `No metric catalog of ${settings.id} is cached, and its API key has no free token.`,
+        {
+          got: outcome.kind === 'snooze' ? `a token expected at ${new Date(outcome.until).toISOString()}` : outcome.why,
+          next: 'Try again then.',
+        },
+      );
+    },
+  };
+}
+
+const noCachedCatalog = ({ id }: OrgSettings): string => `No metric catalog of ${id} is cached.`;
+
+/**
+ * The catalog of an organization: the cached one, or the service's for one token. Undefined where neither is available,
+ * whatever the reason.
+ */
+export async function findCatalogOf(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | undefined> {
+  try {
+    const key = await finder.keyOf(settings);
+    return (await finder.getCached(key, settings)) ?? (await finder.fetchCatalog(key, settings));
+  } catch (error) {
+    if (error instanceof DocketError) return undefined;
+    throw error;
+  }
+}
+
+/** The cached catalog, or one sentence why there is none. Calls no service. */
+export async function cachedCatalogOrReason(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | string> {
+  const key = await finder.keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
+  if (typeof key === 'string') return key;
+  const cached = await finder.getCached(key, settings);
+  return cached ?? `No metric catalog of ${settings.id} is cached: the workers keep one for an hour.`;
+}
+
+/**
+ * The catalog for a user: the cached one, or for a user who may spend a token the service's.
+ *
+ * @param maxAgeMs fetches a newer one; where that fails, the cached one is the answer
+ */
+export async function catalogForUser(
+  finder: CatalogFinder,
+  settings: OrgSettings,
+  { mayAsk, maxAgeMs }: { readonly mayAsk: boolean; readonly maxAgeMs: number | undefined },
+): Promise<Catalog> {
+  const key = await finder.keyOf(settings);
+  const cached = await finder.getCached(key, settings);
+  if (cached === undefined && !mayAsk) {
+    throw new DocketError('catalog.missing', noCachedCatalog(settings), {
+      expected: 'one of the last hour, from a run of the organization',
+      next: 'Ask an operator: fetching the catalog costs a token of the API key.',
+    });
+  }
+  const found = cached ?? (await finder.fetchCatalog(key, settings));
+  if (maxAgeMs === undefined || !mayAsk) return found;
+  return finder.fetchCatalog(key, settings, maxAgeMs).catch((thrown: unknown) => {
+    if (thrown instanceof DocketError) return found;
+    throw thrown;
+  });
+}

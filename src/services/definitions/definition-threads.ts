@@ -1,0 +1,128 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import { taskThread } from '../../base/task-thread.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import { type Diagnostic, overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import type { DefinitionParser, LoadedOrg } from '../../definitions/load/parse-definitions.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
+
+const THREAD_ENTRY = new URL('./definition-thread.js', import.meta.url);
+
+/** Memory of a thread; the largest valid definition needs a fraction. */
+const MEMORY_MB = 256;
+/** A user waits for the answer. */
+const VALIDATION_TIMEOUT_MS = 1_500;
+/** From submission to answer, including the wait for a thread. */
+const VALIDATION_ANSWER_TIMEOUT_MS = 1_900;
+/** For each file of a folder. */
+const FILE_TIMEOUT_MS = 10_000;
+/** Queued texts of one organization, and in total. */
+const MAX_WAITING = { owner: 4, all: 32 };
+
+const describeLimit = (deadlineMs: number) => `${deadlineMs / 1000} s and ${MEMORY_MB} MB`;
+
+interface ThreadSettings {
+  readonly clock: Clock;
+  /** Replaces the thread in tests. */
+  readonly entry?: URL;
+}
+
+/**
+ * Parses the files of a folder in a thread, which runs only while it is needed. A file that takes too much time or memory gets a diagnostic; the other files are read.
+ *
+ * @param positions keeps the positions of values, for diagnostics that are found later
+ */
+export function startReaderThread(settings: ThreadSettings & { readonly positions: boolean }): {
+  readonly reader: DefinitionParser;
+  close(): Promise<void>;
+} {
+  const { clock, positions, entry = THREAD_ENTRY } = settings;
+  const thread = taskThread<DefinitionTask, DefinitionAnswer>({ entry, memoryMb: MEMORY_MB, clock });
+  const request = async (task: DefinitionTask): Promise<DefinitionAnswer | undefined> => {
+    const outcome = await thread.run('', task, FILE_TIMEOUT_MS);
+    return outcome.kind === 'done' ? outcome.answer : undefined;
+  };
+  const overLimit = (text: string, file: string) => ({
+    source: { file, text, lines: new Uint32Array() },
+    diagnostics: [overLimitDiagnostic(file, describeLimit(FILE_TIMEOUT_MS))],
+  });
+  return {
+    reader: {
+      report: async (text, file, name, of) => {
+        const answer = await request({ kind: 'report', positions, text, file, name, of });
+        return answer?.kind === 'report' ? withText(answer.read, text) : overLimit(text, file);
+      },
+      settings: async (text, file) => {
+        const answer = await request({ kind: 'settings', positions, text, file });
+        return answer?.kind === 'settings' ? withText(answer.read, text) : overLimit(text, file);
+      },
+    },
+    close: () => thread.close(),
+  };
+}
+
+const withText = <Read extends { readonly source: { readonly text: string } }>(read: Read, text: string): Read => ({
+  ...read,
+  source: { ...read.source, text },
+});
+
+/** Validates the text of a definition as `docket check` does. Throws `definition.busy`. */
+export type ValidateText = (submitted: {
+  readonly text: string;
+  readonly file: string;
+  readonly name: { readonly org: string; readonly report: string };
+  /** Undefined: the organization's settings cannot be read. */
+  readonly of: LoadedOrg | undefined;
+}) => Promise<{
+  readonly faults: readonly Diagnostic[];
+  /** Why the metric catalog was not checked; null where it was. */
+  readonly unchecked: string | null;
+}>;
+
+/** The catalog that the workers hold, or why there is none. */
+export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
+
+/** Validates submitted texts in a thread of its own, so that reading a folder does not delay them. */
+export function startValidationThread({
+  clock,
+  entry = THREAD_ENTRY,
+  catalogOf,
+}: ThreadSettings & { readonly catalogOf: GetCachedCatalog }): {
+  readonly validate: ValidateText;
+  close(): Promise<void>;
+} {
+  const thread = taskThread<DefinitionTask, DefinitionAnswer>({
+    entry,
+    memoryMb: MEMORY_MB,
+    clock,
+    maxWaiting: MAX_WAITING,
+    responseTimeoutMs: VALIDATION_ANSWER_TIMEOUT_MS,
+  });
+  return {
+    validate: async (submitted) => {
+      const { file, name, of } = submitted;
+      const catalog = of === undefined ? NO_SETTINGS : await catalogOf(of.settings);
+      const [known, unchecked] = typeof catalog === 'string' ? [undefined, catalog] : [catalog, null];
+      const task = { kind: 'posted', ...submitted, catalog: known, now: clock.now() } as const;
+      const outcome = await thread.run(name.org, task, VALIDATION_TIMEOUT_MS);
+      if (outcome.kind === 'queue_full' || outcome.kind === 'timeout') throw busyError(outcome.kind);
+      if (outcome.kind === 'exceeded')
+        return { faults: [overLimitDiagnostic(file, describeLimit(VALIDATION_TIMEOUT_MS))], unchecked: null };
+      const faults = outcome.answer.kind === 'posted' ? outcome.answer.faults : [];
+      return { faults, unchecked: faults.length > 0 ? null : unchecked };
+    },
+    close: () => thread.close(),
+  };
+}
+
+const NO_SETTINGS = 'The organization’s org.yaml is invalid: recipients and calendar were not checked either.';
+
+const busyError = (why: 'queue_full' | 'timeout') =>
+  new DocketError('definition.busy', 'Too many definitions are being validated.', {
+    expected:
+      why === 'queue_full'
+        ? `at most ${MAX_WAITING.owner} of an organization at a time`
+        : `an answer within ${VALIDATION_ANSWER_TIMEOUT_MS / 1000} s`,
+    next: 'Try again in a few seconds.',
+  });

@@ -1,0 +1,103 @@
+import type { Clock } from '../../base/clock.ts';
+import type { SecretSource } from '../../base/secrets/secret.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import { type Period, periodOf } from '../../definitions/periods/period.ts';
+import { slotView } from '../../definitions/schedules/slot-view.ts';
+import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import { describeDelivery } from '../../definitions/schema/kinds.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import { withCatalog } from '../../fetch/cache/catalog-cache.ts';
+import { compilePlan } from '../../plan/compile.ts';
+import { type ExplainContext, type ExplainDocument, explain } from '../../plan/explain.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { BudgetFactory } from '../budgets/budgets.ts';
+import { expectedFinish, type InspectBudgetsPorts, inspectBudgets } from '../budgets/inspect-budgets.ts';
+import type { ActiveOrgs } from '../budgets/key-limits.ts';
+import { type CatalogFinder, catalogForUser } from './catalog-finder.ts';
+
+/** Explains reports to users of the admin route. */
+export interface PlanExplainer {
+  /**
+   * The plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `plan.invalid`,
+   * `catalog.missing` and what the service answers.
+   *
+   * @param mayAsk whether a token may be spent on a catalog that is not cached
+   */
+  explain(
+    version: FrozenDefinition,
+    period: PeriodSpec | undefined,
+    { mayAsk }: { readonly mayAsk: boolean },
+  ): Promise<unknown>;
+}
+
+export interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' | 'budgetOf'> {
+  readonly finder: CatalogFinder;
+  /** The active organizations. */
+  readonly orgs: () => ActiveOrgs;
+  readonly clock: Clock;
+}
+
+export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts): PlanExplainer => ({
+  explain: async ({ definition, settings }, spec, { mayAsk }) => {
+    const period = periodOf(definition, settings, clock.now(), spec ?? definition.period);
+    return withCatalog(
+      (maxAgeMs) => catalogForUser(finder, settings, { mayAsk, maxAgeMs }),
+      (catalog) =>
+        explainReport({ definition, settings }, period, {
+          ...{ catalog, secrets, budgetOf, clock },
+          activeOrgs: orgs().values(),
+        }),
+    );
+  },
+});
+
+/** Upcoming slots in a plan. */
+const SHOWN_SLOTS = 5;
+
+export interface ExplainReportPorts {
+  readonly catalog: Catalog;
+  readonly secrets: SecretSource;
+  /** The workers' budgets; undefined without Redis: the document then omits the budget. */
+  readonly budgetOf: BudgetFactory | undefined;
+  /** The active organizations, which determine the limits of the API key. */
+  readonly activeOrgs?: Iterable<OrgSettings>;
+  readonly clock: Clock;
+}
+
+/** The requests and cost of a run of the report, its next slots and the current budget of its API key. Throws `plan.invalid`. */
+export async function explainReport(
+  { definition, settings }: FrozenDefinition,
+  period: Period,
+  { catalog, secrets, budgetOf, activeOrgs, clock }: ExplainReportPorts,
+): Promise<ExplainDocument> {
+  const plan = compilePlan({ definition, settings, period, catalog });
+  const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
+  const budget = budgetOf && (await inspectKeyBudget(settings, tokens, { secrets, budgetOf, activeOrgs, clock }));
+  return explain(plan, {
+    catalog,
+    recipients: definition.deliveries.flatMap((delivery) => {
+      const { addresses, labels = addresses } = describeDelivery(delivery, TARGETS);
+      return labels;
+    }),
+    ...(budget === undefined ? {} : { budget }),
+    slots: nextReportSlots(timetableOf(definition, settings), clock.now(), SHOWN_SLOTS).map((slot) =>
+      slotView(slot, definition, settings.timezone),
+    ),
+    timezone: settings.timezone,
+  });
+}
+
+/** The current budget of the API key, and when `calls` further calls can have been dispatched. */
+async function inspectKeyBudget(
+  settings: OrgSettings,
+  calls: number,
+  { clock, ...ports }: InspectBudgetsPorts & { readonly clock: Clock },
+): Promise<ExplainContext['budget'] | undefined> {
+  const [budget] = (await inspectBudgets([settings], ports)).keys;
+  if (budget === undefined) return undefined;
+  const { metrics, limits } = budget;
+  const finish = expectedFinish(metrics, limits.windowMs, calls, clock.now());
+  return { tokens: metrics.tokens, waiting: metrics.waiting, finish };
+}

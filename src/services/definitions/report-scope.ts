@@ -1,0 +1,108 @@
+import { dirname, resolve } from 'node:path';
+import { reservedCredentialFiles } from '../../base/config/reserved-variables.ts';
+import type { AppContext } from '../../base/context.ts';
+import { DocketError } from '../../base/error.ts';
+import { type SecretRef, type SecretSource, secretSource } from '../../base/secrets/secret.ts';
+import { type AllowListPolicy, checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
+import { secretAuthorizer, secretRefsIn } from '../../definitions/allow-lists/secrets.ts';
+import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { DestinationPolicy } from '../../deliver/destination-guard.ts';
+import type { ActiveOrgs } from '../budgets/key-limits.ts';
+import { BUILT_IN_KINDS } from './built-in-kinds.ts';
+
+type Parts = Pick<AppContext, 'config' | 'env' | 'workingDirectory'>;
+
+/** The allow-lists that the environment sets for reports: secrets they may read, and destinations. */
+export function readScopePolicy({ config, env, workingDirectory = process.cwd() }: Parts): AllowListPolicy {
+  const {
+    DOCKET_SECRET_FOLDERS: allowedFolders = [],
+    DOCKET_ADMIN_TOKENS: tokens,
+    DOCKET_ARCHIVE: place,
+    ...others
+  } = config;
+  const archive = place ?? { kind: 'directory' as const, folder: resolve('archive') };
+  const archiveFolder = archive.kind === 'directory' ? archive.folder : archive.staging;
+  const whole = [config.DOCKET_JOBS, config.DOCKET_TEMPLATES, archiveFolder, ...allowedFolders];
+  return {
+    secrets: {
+      allowedFolders,
+      // All other variables, so that a new one is included.
+      deploymentRefs: secretRefsIn(others).map(({ ref }) => ref),
+      archiveRefs: secretRefsIn(archive).map(({ ref }) => ref),
+      deploymentFiles: [archiveFolder, ...reservedCredentialFiles(env)],
+      enforce: config.DOCKET_REPORT_SCOPE === 'enforce',
+    },
+    destinations: {
+      required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
+      reservedFolders: [
+        ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
+        // The folder of the token file may contain anything, folders of deliveries as well.
+        ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), includesSubfolders: false }]),
+      ],
+    },
+    workingDirectory,
+  };
+}
+
+/** What the reports of an organization may access. */
+export interface ReportScope {
+  /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
+  secretsOf(settings: OrgSettings): SecretSource;
+  readonly destinations: DestinationPolicy;
+  /** Logs what these definitions may not access, now or in a later version. Each message is logged once. */
+  logDiagnostics(jobs: Definitions): Promise<void>;
+}
+
+/** @param orgs the active organizations */
+export function createReportScope(
+  context: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
+  orgs: () => ActiveOrgs,
+): ReportScope {
+  const policy = readScopePolicy(context);
+  const { log } = context;
+  const source = secretSource(context.env, context);
+  const logged = new Set<string>();
+  const isNew = (line: string): boolean => !logged.has(line) && logged.add(line) !== undefined;
+  const warn = (why: string, path?: string): void => {
+    if (isNew(why))
+      log.warn('Deprecated: a later version will reject a secret or destination of a report', {
+        ...(path === undefined ? {} : { path }),
+        why,
+      });
+  };
+  let areLogged = false;
+  return {
+    secretsOf: (settings) => {
+      const scoped = async (ref: SecretRef) => {
+        const refusal = await secretAuthorizer([...orgs().values()], policy.secrets)(ref, settings);
+        if (refusal === undefined) return source(ref);
+        const { message, expected, got, next } = refusal;
+        if (refusal.enforced) {
+          throw new DocketError('config.secret_refused', `A report of ${settings.id} may not read ${message}.`, {
+            where: got,
+            expected,
+            got,
+            next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
+          });
+        }
+        if (!areLogged) {
+          warn(`A report of ${settings.id} refers to ${message}: expected ${expected}, got ${got}; do: ${next}`);
+        }
+        return source(ref);
+      };
+      return Object.assign(scoped, { redactor: source.redactor });
+    },
+    destinations: { ...policy.destinations, enforcePrivate: policy.secrets.enforce, warn },
+    logDiagnostics: async (jobs) => {
+      const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
+      areLogged = true;
+      for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);
+      for (const fault of errors) {
+        const why = formatDiagnostic(fault);
+        if (isNew(why)) log.error('Secret or destination of a report is not allowed', { path: fault.file, why });
+      }
+    },
+  };
+}

@@ -1,0 +1,273 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import {
+  type DeliveryRow,
+  type DeliveryState,
+  INTERRUPTED,
+  type Ledger,
+  MAX_ATTEMPT_MS,
+  NOTICE_TARGET,
+  noticeId,
+  type Resolution,
+} from '../../deliver/ledger/ledger.ts';
+import type { RunQueue } from '../../queue/jobs/run-queue.ts';
+import { cancelRun } from '../../queue/runs/cancel-run.ts';
+import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import {
+  type DecisionAuthor,
+  type RunDecision,
+  type RunOrder,
+  type RunRecord,
+  type RunState,
+  runNotFoundError,
+  TERMINAL_STATES,
+} from '../../run/run-record.ts';
+import type { DecisionArchive } from './decision-archive.ts';
+import {
+  deliveryChangedError,
+  isReportDelivery,
+  NOTIFIED_STATES,
+  noDecisionNeededError,
+  notRetryableError,
+  REOPENABLE_STATES,
+  RETRYABLE_STATES,
+  retryScope,
+} from './decision-rules.ts';
+import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query-deliveries.ts';
+
+export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
+export type { DeliveryFilter, DeliveryPage } from './query-deliveries.ts';
+
+/** What a person may decide about deliveries and ended runs. */
+export interface DecisionService {
+  find(delivery: string): Promise<DeliveryRow | undefined>;
+  /** As `find`; restores a delivery that the ledger has lost from the archive of these organizations. */
+  recover(delivery: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined>;
+  page(filter: DeliveryFilter): Promise<DeliveryPage>;
+  /** Only the first page. */
+  list(filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]>;
+  /**
+   * `sent`: an `unknown` delivery has arrived. `resend`: sends an `unknown` or `refused` delivery again, with the same
+   * Message-ID, and no other delivery of its run; a notice to an owner is sent within a minute. Restores expired ledger
+   * rows and records from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+   */
+  resolve(delivery: string, as: 'sent' | 'resend', author: DecisionAuthor): Promise<DeliveryRow>;
+  /**
+   * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. Keeps
+   * `unknown` deliveries. Throws `run.not_found`, `run.conflict`.
+   */
+  retry(run: string, author: DecisionAuthor): Promise<RunRecord>;
+  /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`. */
+  release(run: string, author: DecisionAuthor): Promise<RunRecord>;
+  /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
+  cancel(run: string, author: DecisionAuthor): Promise<RunRecord>;
+}
+
+export interface DecisionServicePorts {
+  readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'requestCancel'>;
+  readonly queue: Pick<RunQueue, 'requeue' | 'remove'>;
+  readonly ledger: Ledger;
+  readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
+  readonly archive: DecisionArchive;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Each decision is written to the ledger, the archive, the record and the queue, in this order. After a crash between two
+ * writes, deciding again or the reconciler completes it.
+ */
+export function createDecisionService(ports: DecisionServicePorts): DecisionService {
+  const { runs, ledger, archive, clock, log } = ports;
+
+  const recordOf = async (run: string): Promise<RunRecord> => {
+    const record = await runs.get(run);
+    if (record !== undefined) return record;
+    throw runNotFoundError(run);
+  };
+  /** Opens an expired record again from the archive; its run continues at the deliveries. */
+  const restoreRecord = async (row: DeliveryRow): Promise<RunRecord> => {
+    const record = await runs.get(row.run);
+    if (record !== undefined) return record;
+    const order = await archive.orderOf?.(row);
+    if (order === undefined) {
+      throw new DocketError('run.not_found', `The record of run ${row.run} has expired.`, {
+        expected: 'the record, or the archived files and the definition they were made from',
+        next: 'Record the delivery as sent with --sent, or trigger the report again.',
+      });
+    }
+    await assertPublished(order);
+    return (await runs.open(order)).record;
+  };
+  const recover = async (id: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined> => {
+    const found = await ledger.find(id);
+    if (found !== undefined || archive.recover === undefined) return found;
+    await archive.recover(id, orgs);
+    return ledger.find(id);
+  };
+  const deliveriesOf = async (run: string): Promise<DeliveryRow[]> => (await ledger.list(run)).filter(isReportDelivery);
+  const recordDecision = async (
+    row: DeliveryRow,
+    to: Resolution['to'],
+    { by, reason }: DecisionAuthor,
+  ): Promise<DeliveryRow> => {
+    const decision = { to, by, reason, at: clock.now() };
+    const resolved = await ledger.resolve(row.id, row.epoch, decision);
+    if (resolved === undefined) throw deliveryChangedError(row);
+    await archive.recordDecision(resolved, decision).catch((thrown: unknown) => {
+      const error = toDocketError(thrown).toJSON();
+      log.warn('Decision recorded in the ledger, but not archived', { delivery: row.id, run: row.run, error });
+    });
+    const { id: delivery, run, org, report, target } = row;
+    log.info('Delivery resolved', { delivery, run, org, report, target, state: to, who: by, why: reason });
+    return resolved;
+  };
+  const reopen = async (
+    run: RunRecord,
+    from: readonly RunState[],
+    what: RunDecision['what'],
+    { by, reason }: DecisionAuthor,
+  ): Promise<RunRecord> => {
+    const record = await runs.reopen(run.id, from, { what, by, reason, at: clock.now() });
+    if (record === undefined) {
+      throw new DocketError('run.conflict', `Run ${run.id} has changed in the meantime.`, {
+        next: 'Check it with `docket runs show`, then decide again.',
+      });
+    }
+    await ports.queue.requeue(record);
+    const { id, org, report, state } = run;
+    log.info('Run reopened', { run: id, org, report, stage: what, state, who: by, why: reason });
+    return record;
+  };
+  const assertPublished = async (run: RunOrder): Promise<void> => {
+    if (await archive.isPublished(run)) return;
+    throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive.`, {
+      expected: 'the files that the other recipients have received',
+      next: 'Check DOCKET_ARCHIVE, restore the folder from a backup, or trigger the report again.',
+    });
+  };
+
+  return {
+    find: (delivery) => ledger.find(delivery),
+
+    recover,
+
+    page: (filter) => queryDeliveries(filter, ports),
+
+    list: async (filter) => (await queryDeliveries(filter, ports)).deliveries,
+
+    resolve: async (id, as, author) => {
+      const found = await recover(id, '*');
+      if (found === undefined) {
+        throw new DocketError('delivery.not_found', `Delivery ${id} does not exist.`, {
+          next: '`docket deliveries` lists the deliveries of recent runs.',
+        });
+      }
+      const row = await expireStaleAttempt(found);
+      if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, author);
+      const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
+      if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+      if (as === 'sent') {
+        const resolved = await recordDecision(row, 'sent', author);
+        await updateRecord(resolved.run, author);
+        return resolved;
+      }
+      const record = await restoreRecord(row);
+      await assertPublished(record);
+      const resolved = await recordDecision(row, 'pending', author);
+      // A run that has not ended sends the row at its next attempt.
+      if (REOPENABLE_STATES.includes(record.state)) await reopen(record, REOPENABLE_STATES, 'resend', author);
+      else if (record.starts === 0) await ports.queue.requeue(record);
+      return resolved;
+    },
+
+    retry: async (id, author) => {
+      const record = await recordOf(id);
+      if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
+      const rows = await deliveriesOf(id);
+      const refused = rows.filter(({ state }) => state === 'refused');
+      if (retryScope(record.state, rows) === 'nothing') {
+        const unknown = rows.filter(({ state }) => state === 'unknown').length;
+        throw new DocketError(
+          'run.conflict',
+          `Run ${id} cannot be retried: none of its deliveries is known to have failed.`,
+          {
+            got: `${unknown} ${unknown === 1 ? 'delivery' : 'deliveries'} that may have arrived`,
+            next: `Ask the recipients, then use \`docket deliveries resolve\`; \`docket deliveries --run ${id}\` lists them.`,
+          },
+        );
+      }
+      // All recipients must receive the same files: do not render new ones for the rest.
+      if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await assertPublished(record);
+      for (const row of refused) await recordDecision(row, 'pending', author);
+      return reopen(record, RETRYABLE_STATES, 'retry', author);
+    },
+
+    cancel: async (id, author) => {
+      const record = await cancelRun(id, author, ports);
+      for (const row of await ledger.list(id)) await expireStaleAttempt(row);
+      return record;
+    },
+
+    release: async (id, author) => {
+      const record = await recordOf(id);
+      if (record.state !== 'held') {
+        throw new DocketError('run.conflict', `Run ${id} is not held.`, {
+          expected: 'a run in state held',
+          got: record.state,
+          next: `See \`docket runs show ${id}\`.`,
+        });
+      }
+      if (!record.deliver) {
+        throw new DocketError('run.conflict', `Run ${id} was triggered without deliveries.`, {
+          next: 'Trigger the report again, with deliveries.',
+        });
+      }
+      await assertPublished(record);
+      await archive.release(record, { ...author, at: clock.now() });
+      return reopen(record, ['held'], 'release', author);
+    },
+  };
+
+  /** Marks a row `unknown` that a crashed attempt left `sending` in an ended run, so that it can be decided about. */
+  async function expireStaleAttempt(row: DeliveryRow): Promise<DeliveryRow> {
+    if (row.state !== 'sending' || clock.now() - row.at < MAX_ATTEMPT_MS) return row;
+    const record = await runs.get(row.run);
+    if (record === undefined || !TERMINAL_STATES.has(record.state)) return row;
+    await ledger.settle(row.id, row.epoch, 'unknown', INTERRUPTED, clock.now());
+    return (await ledger.find(row.id)) ?? row;
+  }
+
+  /** Enqueues a notice again, without reopening its run. A `pending` row is enqueued as well: a crash may have come in between. */
+  async function resendNotice(row: DeliveryRow, author: DecisionAuthor): Promise<DeliveryRow> {
+    const record = await recordOf(row.run);
+    const isCurrent = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
+    if (!isCurrent || !NOTIFIED_STATES.includes(record.state)) {
+      throw new DocketError('delivery.conflict', 'The notice is out of date.', {
+        where: `delivery ${row.id} to ${row.recipient}`,
+        expected: `a run in state ${NOTIFIED_STATES.join(', ')}`,
+        got: record.state,
+        next: 'The owner is notified again if the run ends badly again. Resolve an unknown notice with --sent.',
+      });
+    }
+    const open: readonly DeliveryState[] = ['unknown', 'refused'];
+    if (row.state !== 'pending' && !open.includes(row.state)) throw noDecisionNeededError(row, 'resend', open);
+    const resolved = row.state === 'pending' ? row : await recordDecision(row, 'pending', author);
+    await ports.noticeOutbox.enqueue({ run: row.run, error: record.error, since: clock.now() });
+    return resolved;
+  }
+
+  /** Updates the record after a delivery was declared sent. The last open one settles the run. */
+  async function updateRecord(id: string, author: DecisionAuthor): Promise<void> {
+    const record = await runs.get(id);
+    if (record === undefined) return;
+    const rows = await deliveriesOf(id);
+    const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
+    if (rows.length > 0) await runs.update(id, { deliveries });
+    if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
+    if (await archive.isPublished(record).catch(() => false))
+      await reopen(record, ['partly_delivered'], 'settle', author);
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../../base/clock.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { MINUTE_MS } from '../../base/time.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { reconcileRun } from '../../deliver/attempt.ts';
+import type { DeliveryRow, Ledger } from '../../deliver/ledger/ledger.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import type { RunCursor, RunRecord, RunState, RunStore } from '../../run/run-record.ts';
+
+/** A restarted Redis loses the last seconds of acknowledged writes: runs that ended before are complete. */
+const MAX_RUN_AGE_MS = 15 * MINUTE_MS;
+const ENDED_WITH_FILES: readonly RunState[] = ['done', 'partly_delivered', 'failed'];
+/** Records per read. */
+const BATCH_SIZE = 1_000;
+
+export interface ReconcilePorts {
+  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates'>;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+}
+
+/** Brings the ledger rows of a run up to date with the archive, and returns them. */
+export async function reconcileWithArchive(
+  run: RunRef,
+  { archive, ledger, clock }: ReconcilePorts,
+): Promise<readonly DeliveryRow[]> {
+  const published = await archive.peek(run);
+  const archivedStates = published === undefined ? new Map() : await archive.getArchivedStates(published);
+  return reconcileRun(run.id, archivedStates, ledger, clock);
+}
+
+/**
+ * Reconciles the ledger with the archive for recently ended runs. A worker survives a Redis that comes back without its
+ * last writes. It may then end a run whose deliveries the ledger has lost, and no further attempt would check them.
+ */
+export async function repairLedger({
+  runs,
+  archive,
+  ledger,
+  clock,
+  log,
+  batchSize = BATCH_SIZE,
+}: ReconcilePorts & {
+  readonly runs: Pick<RunStore, 'list'>;
+  readonly log: Log;
+  readonly batchSize?: number;
+}): Promise<void> {
+  const since = clock.now() - MAX_RUN_AGE_MS;
+  for await (const record of listEndedRuns(runs, batchSize)) {
+    if (record.finishedAt === null || record.finishedAt < since || !record.deliver) continue;
+    try {
+      const published = await archive.peek(record);
+      if (published === undefined) continue;
+      await reconcileRun(record.id, await archive.getArchivedStates(published), ledger, clock);
+    } catch (thrown) {
+      const { id: run, org, report } = record;
+      const error = toDocketError(thrown).toJSON();
+      log.warn('Archived states of a run could not be read', { run, org, report, error });
+    }
+  }
+}
+
+/** All ended runs: one that was opened long ago may have ended just now. */
+async function* listEndedRuns(runs: Pick<RunStore, 'list'>, batchSize: number): AsyncGenerator<RunRecord> {
+  let after: RunCursor | undefined;
+  for (let more = true; more; ) {
+    const batch = await runs.list({ states: ENDED_WITH_FILES, limit: batchSize, ...(after && { after }) });
+    yield* batch;
+    after = batch.at(-1);
+    more = batch.length === batchSize;
+  }
+}
+
+/** A periodic task that runs `step` only after Redis was disconnected, and again until it succeeds. */
+export function onReconnect(redis: RedisClient, step: () => Promise<void>): () => Promise<void> {
+  let disconnected = false;
+  const onDisconnect = () => {
+    disconnected = true;
+  };
+  redis.on('close', onDisconnect);
+  // A node of a Cluster.
+  redis.on('-node', onDisconnect);
+  return async () => {
+    if (!disconnected) return;
+    disconnected = false;
+    try {
+      await step();
+    } catch (thrown) {
+      disconnected = true;
+      throw thrown;
+    }
+  };
+}

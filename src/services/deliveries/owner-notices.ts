@@ -1,0 +1,132 @@
+import type { Clock } from '../../base/clock.ts';
+import { type ErrorJson, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
+import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
+import { type Ledger, MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import { notifyOwner } from '../../deliver/notice.ts';
+import type { MailRoute } from '../../deliver/targets/target.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
+import type { RunEvent } from '../../run/run-events.ts';
+import { type RunOrder, type RunRecord, type RunState, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+import { incompleteError } from '../../run/run-result.ts';
+
+/** Final states without a notice, even if an earlier attempt has enqueued one. */
+const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'cancelled', 'skipped']);
+const ATTEMPT_TIMEOUT_MS = 60_000;
+/** A notice that could not be sent for this long is dropped, with an error in the log. */
+const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
+
+export interface OwnerNoticePorts {
+  readonly noticeOutbox: NoticeOutbox;
+  readonly runs: Pick<RunStore, 'get'>;
+  readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
+  /** Works without the API key: a missing key is one reason for a notice. */
+  readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
+  readonly ledger: Ledger;
+  readonly archive: Archive;
+  readonly circuit?: CircuitBreaker;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observe: (order: RunOrder, event: RunEvent) => void;
+}
+
+/** Notices to owners about runs that ended badly. */
+export interface OwnerNotices {
+  /** Enqueues a notice before the record says that the run has ended, so that a crash does not lose it. */
+  enqueue(order: RunOrder, error: ErrorJson | null): Promise<void>;
+  /** Sends a notice; on failure it stays enqueued. */
+  send(order: RunOrder, error: ErrorJson | null): Promise<void>;
+  /** Retries pending notices: a periodic task. */
+  retryPending(): Promise<void>;
+}
+
+export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
+  const { noticeOutbox, runs, frozenOf, mailOf, ledger, archive, circuit, clock, log, observe } = ports;
+
+  const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
+    const { definition, settings } = await frozenOf(order);
+    // A corrupt archive must not suppress the notice.
+    const published = await archive.peek(order).catch(() => undefined);
+    const archivedStates = published && (await archive.getArchivedStates(published).catch(() => undefined));
+    const rows = await reconcileRun(order.id, archivedStates ?? new Map(), ledger, clock);
+    const { state, delivery } = await notifyOwner({
+      order,
+      definition,
+      error,
+      receipts: rows
+        .filter(({ target }) => target !== NOTICE_TARGET)
+        .map((row) => ({ ...row, delivery: row.id, messageId: null })),
+      published,
+      mail: await mailOf(settings),
+      ledger,
+      archive,
+      circuit,
+      clock,
+      signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
+      observe: (event) => observe(order, event),
+    });
+    if (state === 'unknown' && settings.on_unknown === 'resend') await requeue(delivery);
+    // Read again: another process may have requeued it.
+    const { state: current } = (await ledger.find(delivery)) ?? { state };
+    if (current !== 'pending' && current !== 'sending') await noticeOutbox.delete(order.id);
+  };
+
+  /** Once per delivery; the next periodic task sends it. */
+  const requeue = async (delivery: string): Promise<void> => {
+    const row = await ledger.find(delivery);
+    if (row === undefined || row.decisions.some(({ by }) => by === 'docket')) return;
+    const decision = { to: 'pending', by: 'docket', reason: 'on_unknown: resend', at: clock.now() } as const;
+    await ledger.resolve(row.id, row.epoch, decision);
+  };
+
+  /** Whether all attempts are settled. Marks those `unknown` that a crashed process stale `sending`; false while they may still run. */
+  const isSettled = async (run: string): Promise<boolean> => {
+    const stale = (await ledger.list(run)).filter(
+      ({ target, state }) => target === NOTICE_TARGET && state === 'sending',
+    );
+    if (stale.some(({ at }) => clock.now() - at < MAX_ATTEMPT_MS)) return false;
+    for (const row of stale) await reconcileRow(ledger, row, clock);
+    return true;
+  };
+
+  /** The error of the record, if it has one: the enqueued one may belong to an earlier attempt. */
+  const reasonOf = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
+    if (record.state === 'failed') return record.error ?? pendingError;
+    if (record.state === 'partly_delivered') return null;
+    const published = await archive.peek(record).catch(() => undefined);
+    return incompleteError('run.held', published?.manifest.incomplete ?? [])?.toJSON() ?? pendingError;
+  };
+
+  return {
+    enqueue: (order, error) => noticeOutbox.enqueue({ run: order.id, error, since: clock.now() }),
+    send: async (order, error) => {
+      await noticeOutbox.enqueue({ run: order.id, error, since: clock.now() });
+      await attempt(order, error);
+    },
+    retryPending: async () => {
+      for (const { run, error, since } of await noticeOutbox.list()) {
+        const record = await runs.get(run);
+        // Not ended, or reopened: the notice depends on the final state.
+        if (record !== undefined && !TERMINAL_STATES.has(record.state)) continue;
+        if (record !== undefined && SILENT_STATES.has(record.state)) {
+          if (await isSettled(run)) await noticeOutbox.delete(run);
+          continue;
+        }
+        if (record === undefined || clock.now() - since > MAX_NOTICE_AGE_MS) {
+          await noticeOutbox.delete(run);
+          log.error('Owner notice could not be sent and was dropped', { run, ...(error === null ? {} : { error }) });
+          continue;
+        }
+        try {
+          await attempt(record, await reasonOf(record, error));
+        } catch (thrown) {
+          log.warn('Owner notice failed; will retry', { run, error: toDocketError(thrown).toJSON() });
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import { newestFirst } from '../../queue/runs/run-index.ts';
+import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
+import type { RunCursor, RunFilter, RunStore } from '../../run/run-record.ts';
+
+export interface DeliveryFilter {
+  /** Visible organizations. */
+  readonly orgs: readonly string[] | '*';
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  /** `next` of the page before. Throws `usage.invalid` for an invalid cursor. */
+  readonly after?: string | undefined;
+  /** Maximum number of runs to read, newest first. With `state: 'unknown'`: maximum number of rows, of all runs. */
+  readonly limit: number;
+}
+
+/** A page of deliveries. `next` is null on the last page; an empty page need not be the last. */
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliveryRow[];
+  readonly next: string | null;
+}
+
+/** Undecided rows per read. */
+const BATCH_SIZE = 500;
+
+/** Deliveries by run, newest first; all of one run; `unknown` ones by age, oldest first. */
+export async function queryDeliveries(
+  filter: DeliveryFilter,
+  { runs, ledger }: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list' | 'listUnknown'> },
+): Promise<DeliveryPage> {
+  const { orgs, report, run, state, limit } = filter;
+  const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
+  const visible = (row: DeliveryRow): boolean =>
+    (orgs === '*' || orgs.includes(row.org)) &&
+    (report === undefined || row.report === report) &&
+    (state === undefined || row.state === state);
+  if (run !== undefined) return { deliveries: (await ledger.list(run)).filter(visible), next: null };
+  if (state === 'unknown') return queryUnknown(ledger, visible, after, limit);
+  const page = await listRunPage(restrictToOrgs(runs, orgs), { report, after, limit });
+  const rows = await Promise.all(page.runs.map(({ id }) => ledger.list(id)));
+  return { deliveries: rows.flat().filter(visible), next: page.next };
+}
+
+/** Restricts a store to the runs of these organizations. */
+export const restrictToOrgs = (runs: Pick<RunStore, 'list'>, orgs: readonly string[] | '*'): Pick<RunStore, 'list'> =>
+  orgs === '*'
+    ? runs
+    : {
+        list: async (filter: RunFilter) => {
+          const each = await Promise.all([...new Set(orgs)].map((org) => runs.list({ ...filter, org })));
+          return each.flat().sort(newestFirst).slice(0, filter.limit);
+        },
+      };
+
+async function queryUnknown(
+  ledger: Pick<Ledger, 'listUnknown'>,
+  visible: (row: DeliveryRow) => boolean,
+  after: RunCursor | undefined,
+  limit: number,
+): Promise<DeliveryPage> {
+  const found: DeliveryRow[] = [];
+  let last = after && { at: after.createdAt, id: after.id };
+  // One row more than the page shows whether there is another page.
+  for (let more = true; more && found.length <= limit; ) {
+    const rows = await ledger.listUnknown(BATCH_SIZE, last);
+    found.push(...rows.filter(visible));
+    last = rows.at(-1);
+    more = rows.length === BATCH_SIZE;
+  }
+  const deliveries = found.slice(0, limit);
+  const end = deliveries.at(-1);
+  return { deliveries, next: end === undefined || found.length <= limit ? null : `${end.at}-${end.id}` };
+}

@@ -1,0 +1,125 @@
+import type { Clock } from '../../base/clock.ts';
+import { isRedisOutage, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { type DeliveryRow, hashTagOfDelivery, hashTagOfRun, type Ledger } from '../../deliver/ledger/ledger.ts';
+import { recoverRows } from '../../deliver/ledger/ledger-recovery.ts';
+import { listExpiredUnknown, removeExpiredUnknown } from '../../deliver/ledger/unknown-set.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+
+/** Undecided rows per read. */
+const BATCH_SIZE = 500;
+
+export interface TouchUndecidedPorts {
+  readonly runs: Pick<RedisRunStore, 'get' | 'update'>;
+  readonly definitions: Pick<DefinitionStore, 'touch'>;
+  readonly ledger: Pick<Ledger, 'listUnknown' | 'open'>;
+  readonly log: Log;
+}
+
+/**
+ * Extends the retention of what decisions need while they are pending: the rows (older versions let them expire), the
+ * records of their runs and the definitions. A periodic task; the retention spans several weeks without a call.
+ */
+export async function touchUndecided({ runs, definitions, ledger, log }: TouchUndecidedPorts): Promise<void> {
+  const seen = new Set<string>();
+  let last: DeliveryRow | undefined;
+  for (let more = true; more; ) {
+    const rows = await ledger.listUnknown(BATCH_SIZE, last);
+    for (const { id, run, org, report, target, recipient, state, epoch, detail, at } of rows) {
+      await ledger.open({ id, run, org, report, target, recipient }, at, { state, epoch, detail });
+      if (seen.has(run)) continue;
+      seen.add(run);
+      try {
+        const record = await runs.get(run);
+        if (record === undefined) continue;
+        await runs.update(run, {});
+        await definitions.touch([record.digest]);
+      } catch (thrown) {
+        const error = toDocketError(thrown);
+        if (isRedisOutage(error)) throw error;
+        if (error.code === 'run.not_found') continue;
+        log.error('Record of a run with an undecided delivery is unreadable', { run, error: error.toJSON() });
+      }
+    }
+    last = rows.at(-1);
+    more = rows.length === BATCH_SIZE;
+  }
+}
+
+/**
+ * Restores undecided rows that an older version let expire, from the archive. Rows that the archive does not have leave the
+ * list of undecided deliveries; rows of unreadable runs stay on it.
+ */
+export async function recoverExpiredRows(redis: RedisClient, prefix: string, ports: RecoverRowsPorts): Promise<void> {
+  const expired = await listExpiredUnknown(redis, prefix);
+  if (expired.length === 0) return;
+  const unreadable = await recoverRowsOf(expired, ports);
+  for (const id of expired) if (!unreadable.has(hashTagOfDelivery(id))) await removeExpiredUnknown(redis, prefix, id);
+}
+
+export interface RecoverRowsPorts {
+  readonly runs: Pick<RedisRunStore, 'get'>;
+  readonly ledger: Ledger;
+  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates' | 'getReceipts'>;
+  readonly storage: Pick<ArchiveStorage, 'listRuns'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Restores ledger rows from the archive. A delivery id contains only the start of its run's id, so the archive of these
+ * organizations is listed. Skips runs that have not ended: they restore their rows themselves.
+ *
+ * @returns the ledger keys of unreadable runs
+ */
+export async function recoverRowsOf(
+  deliveries: readonly string[],
+  ports: RecoverRowsPorts,
+  orgs: readonly string[] | '*' = '*',
+): Promise<ReadonlySet<string>> {
+  const { storage, log } = ports;
+  const wanted = new Set(deliveries.map(hashTagOfDelivery));
+  const unreadable = new Set<string>();
+  for (const listing of orgs === '*' ? [storage.listRuns()] : orgs.map((org) => storage.listRuns(org))) {
+    for await (const run of listing) {
+      const ledgerKey = hashTagOfRun(run.id);
+      if (!wanted.has(ledgerKey) || run.unpublishedAt !== undefined) continue;
+      await recoverRun(run, ports).catch((thrown: unknown) => {
+        const error = toDocketError(thrown);
+        if (isRedisOutage(error) || error.code === 'archive.unreachable') throw error;
+        // An unreadable run must not block the others.
+        unreadable.add(ledgerKey);
+        log.error('Deliveries of an archived run are unreadable', { run: run.id, error: error.toJSON() });
+      });
+    }
+  }
+  return unreadable;
+}
+
+async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: RecoverRowsPorts): Promise<void> {
+  const record = await runs.get(run.id);
+  if (record !== undefined && !TERMINAL_STATES.has(record.state)) return;
+  const published = await archive.peek(run);
+  if (published === undefined) return;
+  const [archivedStates, receipts] = await Promise.all([
+    archive.getArchivedStates(published),
+    archive.getReceipts(published),
+  ]);
+  const rows = await recoverRows({ manifest: published.manifest, archivedStates, receipts }, ledger, clock);
+  const { id, org, report } = run;
+  const count = rows.length;
+  log.info('Lost ledger rows restored from the archive', { run: id, org, report, count });
+}
+
+/** Whether the files of a run are still needed: until it has ended, and while it is held and a decision is pending. */
+export const createNeededCheck =
+  (runs: Pick<RunStore, 'get'>) =>
+  async (id: string): Promise<boolean> => {
+    const record = await runs.get(id);
+    return record !== undefined && (record.state === 'held' || !TERMINAL_STATES.has(record.state));
+  };

@@ -1,0 +1,98 @@
+import type { SteadyClock } from '../../base/clock.ts';
+import type { SecretSource } from '../../base/secrets/secret.ts';
+import { RATE_LIMITS } from '../../contract/limits.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { countUnknown } from '../../deliver/ledger/unknown-set.ts';
+import type { QueueCounts, RunQueue } from '../../queue/jobs/run-queue.ts';
+import { redisProcessRegistry } from '../../queue/process-registry.ts';
+import { redisNoticeOutbox } from '../../queue/runs/notice-outbox.ts';
+import { countOpenRuns, type OpenRunCount } from '../../queue/runs/run-counts.ts';
+import { type Pause, redisPauses } from '../../queue/schedules/pauses.ts';
+import { redisSchedulerHeartbeats, type SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { type ClockSteps, redisClock } from '../../redis/clock.ts';
+import { RETENTION_DAYS } from '../../redis/keys.ts';
+import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
+import type { BudgetFactory } from '../budgets/budgets.ts';
+import { type BudgetEntry, inspectBudgets } from '../budgets/inspect-budgets.ts';
+
+/** The budget of one API key for one kind of calls. */
+export type BudgetSample = Pick<BudgetEntry, 'of' | 'calls' | 'state'>;
+
+/** The current state that all processes of a deployment share. */
+export interface MetricsSnapshot {
+  readonly budgets: readonly BudgetSample[];
+  /** Fingerprint of the API key by organization; null where this process cannot resolve it. */
+  readonly keys: ReadonlyMap<string, string | null>;
+  readonly queue: QueueCounts;
+  /** Runs that have not ended or need a decision. */
+  readonly runs: readonly OpenRunCount[];
+  /** Number of healthy processes by role. */
+  readonly processes: ReadonlyMap<string, number>;
+  /** The last scan for due slots; null before the first. */
+  readonly heartbeat: SchedulerHeartbeat | null;
+  /** Null where Redis does not report it. */
+  readonly memory: RedisMemory | null;
+  /** Steps of the wall clock of Redis. */
+  readonly clockSteps: ClockSteps;
+  readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
+  readonly pendingNotices: number;
+  /** Deliveries that may have arrived and need a decision. */
+  readonly unknownDeliveries: number;
+  readonly reports: number;
+  /** Diagnostics of skipped definition files. */
+  readonly faults: number;
+  /** Reports and organizations that use their last good version. */
+  readonly kept: number;
+}
+
+export interface MetricsSnapshotPorts {
+  /** A producer's client: a scrape must not wait for an unreachable Redis. */
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  readonly queue: Pick<RunQueue, 'counts'>;
+  readonly jobs: Definitions;
+  /** The budgets of all workers. */
+  readonly budgets: BudgetFactory;
+  readonly secrets: SecretSource;
+  readonly clock: SteadyClock;
+}
+
+/** Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`. */
+export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
+  const { redis, prefix, queue, jobs, budgets, secrets, clock } = ports;
+  const since = clock.now() - RETENTION_DAYS * 86_400_000;
+  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, pending, unknown] = await Promise.all([
+    inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
+    queue.counts(),
+    countOpenRuns(redis, { prefix, since }),
+    redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
+    redisSchedulerHeartbeats(redis, { prefix }).last(),
+    readRedisMemory(redis),
+    redisClock(redis, { prefix }).read(),
+    redisPauses(redis, { prefix }).list(),
+    redisNoticeOutbox(redis, { prefix }).list(),
+    countUnknown(redis, `${prefix}:`, 0),
+  ]);
+  const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
+  for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
+  return {
+    budgets: now.keys.flatMap(({ limits, metrics, reads }): BudgetSample[] => [
+      { of: 'metrics', calls: limits.calls, state: metrics },
+      ...(reads === null ? [] : [{ of: 'reads' as const, calls: RATE_LIMITS.reads.calls, state: reads }]),
+    ]),
+    keys,
+    queue: counts,
+    runs,
+    processes,
+    heartbeat,
+    memory,
+    clockSteps,
+    paused: pauses,
+    pendingNotices: pending.length,
+    unknownDeliveries: unknown,
+    reports: jobs.reports.size,
+    faults: jobs.diagnostics.length,
+    kept: jobs.usingLastKnownGood.size,
+  };
+}

@@ -1,0 +1,252 @@
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { addressKey } from '../../definitions/allow-lists/recipients.ts';
+import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
+import { kindOfTarget, targetOf } from '../../definitions/schema/kinds.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
+import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { findLedgerRuns } from '../../deliver/ledger/file-ledger.ts';
+import type { DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import type { Target } from '../../deliver/targets/target.ts';
+import type { RunCursor, RunRecord, RunStore } from '../../run/run-record.ts';
+
+/** A report and a period. */
+export interface ReportPeriod {
+  readonly org: string;
+  readonly report: string;
+  readonly period: Period;
+  /** A run to ignore: the current one. */
+  readonly id?: string;
+}
+
+/** A run that has delivered a report for a period. */
+export interface EarlierDelivery {
+  readonly run: string;
+  readonly period: Period;
+  /** Epoch ms of its last delivery. */
+  readonly at: number;
+  /** Confirmed deliveries by kind of target; e-mail counts mailboxes. */
+  readonly sent: Readonly<Record<string, number>>;
+  /** Deliveries that may have arrived, or whose kind of target is unknown. */
+  readonly uncertain: number;
+}
+
+/**
+ * Finds the newest run that has delivered the report for the period, or may have; undefined if there is none. Throws
+ * `redis.unreachable`, `archive.unreachable`.
+ */
+export type FindEarlierDelivery = (query: ReportPeriod) => Promise<EarlierDelivery | undefined>;
+
+/** A delivery from the ledger, a record or the archive. */
+export interface KnownDelivery {
+  /** Position and kind in the definition, e.g. `0-email`; null where unknown. */
+  readonly target: string | null;
+  readonly recipient: string;
+  readonly state: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Targets that count as delivered: those with an audience. Notices to the owner do not count. */
+const countedTargets = (targets: readonly Target[]) =>
+  targets.flatMap(({ kind, audience }) => (audience === undefined ? [] : [{ kind, audience }]));
+
+const DELIVERED_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sent']);
+const UNCERTAIN_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sending', 'unknown']);
+
+/** Summarizes the deliveries of a run; undefined if none of them counts. */
+export function summarizeDeliveries(
+  run: string,
+  period: Period,
+  facts: readonly KnownDelivery[],
+  targets = TARGETS,
+): EarlierDelivery | undefined {
+  const kinds = countedTargets(targets).map(({ kind }) => kind);
+  const counted = facts.flatMap((fact) => {
+    const kind = kinds.find((each) => fact.target !== null && kindOfTarget(fact.target) === each);
+    return kind === undefined && fact.target !== null ? [] : [{ ...fact, kind }];
+  });
+  const sent = counted.filter(({ state }) => DELIVERED_STATES.has(state));
+  const unsure = counted.filter(({ state }) => UNCERTAIN_STATES.has(state));
+  const last = [...sent, ...unsure].reduce((latest, { at }) => Math.max(latest, at), 0);
+  if (sent.length + unsure.length === 0) return undefined;
+  const ofKind = (kind: string): number =>
+    new Set(sent.flatMap((fact) => (fact.kind === kind ? [addressKey(fact.recipient) ?? fact.recipient] : []))).size;
+  const counts = kinds.flatMap((kind) => (ofKind(kind) === 0 ? [] : [[kind, ofKind(kind)] as const]));
+  const unknownKind = sent.filter(({ kind }) => kind === undefined).length;
+  return { run, period, at: last, sent: Object.fromEntries(counts), uncertain: unsure.length + unknownKind };
+}
+
+/** Records per read. */
+const RECORDS_PAGE_SIZE = 200;
+/** A period starts up to a day earlier in another time zone, and clocks differ. */
+const PERIOD_MARGIN_MS = 2 * DAY_MS;
+
+/** Searches the records of the report's runs, newest first, back to the first day of the period. */
+export function findDeliveredInRecords({
+  runs,
+  ledger,
+}: {
+  readonly runs: Pick<RunStore, 'list'>;
+  readonly ledger: Pick<Ledger, 'list'>;
+}): FindEarlierDelivery {
+  return async ({ id, org, report, period }) => {
+    const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
+    for (let after: RunCursor | undefined; ; ) {
+      const page = await runs.list({ org, report, since, limit: RECORDS_PAGE_SIZE, ...(after && { after }) });
+      for (const record of page) {
+        const counts = record.id !== id && record.deliver && record.state !== 'skipped';
+        if (!counts || !isSamePeriod(record.period, period)) continue;
+        const found = summarizeDeliveries(record.id, record.period, await readKnownDeliveries(record, ledger));
+        if (found !== undefined) return found;
+      }
+      after = page.at(-1);
+      if (after === undefined || page.length < RECORDS_PAGE_SIZE) return undefined;
+    }
+  };
+}
+
+/** Searches the archived runs, and the file ledgers of runs without Redis. */
+export function findDeliveredInArchive(
+  storage: Pick<ArchiveStorage, 'listRuns' | 'metadata' | 'location'>,
+  log: Log,
+): FindEarlierDelivery {
+  const onUnreadable = ({ id: run, org, report }: RunRef, thrown: unknown): void => {
+    const error = toDocketError(thrown).toJSON();
+    log.warn('Archived states of a run could not be read', { run, org, report, error });
+  };
+  return firstFound([
+    findDeliveredIn(findLedgerRuns(storage, onUnreadable)),
+    findDeliveredIn(findArchivedRuns(storage, onUnreadable)),
+  ]);
+}
+
+const findDeliveredIn =
+  (findRuns: FindArchivedRuns): FindEarlierDelivery =>
+  async (query) => {
+    for await (const { run, deliveries } of findRuns(query)) {
+      const found = run === query.id ? undefined : summarizeDeliveries(run, query.period, deliveries);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+/** The rows of the ledger; those of the record if the ledger has lost them. */
+async function readKnownDeliveries(record: RunRecord, ledger: Pick<Ledger, 'list'>): Promise<readonly KnownDelivery[]> {
+  const rows = await ledger.list(record.id);
+  if (rows.length > 0) return rows;
+  const at = record.finishedAt ?? record.createdAt;
+  return record.deliveries.map(({ target, recipient, state }) => ({ target, recipient, state, at }));
+}
+
+/** The same days in the same time zone, whatever the label. */
+const isSamePeriod = (one: Period, other: Period): boolean =>
+  one.from === other.from && one.to === other.to && one.timezone === other.timezone;
+
+/** Tries the finders in order; put the fastest first. */
+export const firstFound =
+  (finders: readonly FindEarlierDelivery[]): FindEarlierDelivery =>
+  async (query) => {
+    for (const find of finders) {
+      const found = await find(query);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+/**
+ * Throws `already_delivered` for a report that was delivered for the period: the rule of the command line, the page and the
+ * API. It does not apply with `again`, without deliveries, and to local directories only. Throws what `find` throws.
+ *
+ * @param find undefined: the rule is off
+ * @param now epoch ms
+ */
+export async function assertNotDelivered(
+  query: ReportPeriod & { readonly deliver: boolean },
+  { deliveries }: Pick<Definition, 'deliveries'>,
+  {
+    again,
+    find,
+    now,
+    targets = TARGETS,
+  }: {
+    readonly again: boolean;
+    readonly find: FindEarlierDelivery | undefined;
+    readonly now: number;
+    readonly targets?: readonly Target[];
+  },
+): Promise<void> {
+  const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
+  if (!query.deliver || !counts || again || find === undefined) return;
+  const earlier = await find(query);
+  if (earlier !== undefined) throw alreadyDeliveredError(query, earlier, now, targets);
+}
+
+function alreadyDeliveredError(
+  { org, report }: ReportPeriod,
+  earlier: EarlierDelivery,
+  now: number,
+  targets: readonly Target[],
+): DocketError {
+  const { run, period, at, sent, uncertain } = earlier;
+  const count = (people: boolean): number =>
+    countedTargets(targets).reduce(
+      (sum, { kind, audience }) => sum + (people === (audience.people ?? false) ? (sent[kind] ?? 0) : 0),
+      0,
+    );
+  return new DocketError('already_delivered', describeDelivery(earlier, now, targets), {
+    where: `${org}/${report}`,
+    next: 'Nothing was opened. To send it again all the same: --again on the command line, `again: true` in the API, the box in the form of the page.',
+    delivered: {
+      run,
+      period: { ...period },
+      at: new Date(at).toISOString(),
+      people: count(true),
+      targets: count(false),
+      uncertain,
+    },
+  });
+}
+
+/** `October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).` */
+function describeDelivery(
+  { run, period, at, sent, uncertain }: EarlierDelivery,
+  now: number,
+  targets: readonly Target[],
+): string {
+  const days = formatPeriod(period).replace(/ \([^()]*\)$/, '');
+  const known = joinWithAnd(
+    countedTargets(targets).flatMap(({ kind, audience: { one, many } }) => {
+      const count = sent[kind];
+      return count === undefined ? [] : [formatCount(count, [one, many])];
+    }),
+  );
+  const uncertainly = formatCount(uncertain, known === '' ? ['recipient', 'recipients'] : ['more', 'more']);
+  const went =
+    known === ''
+      ? `may have gone to ${uncertainly}`
+      : `went to ${known}${uncertain === 0 ? '' : `, and perhaps to ${uncertainly},`}`;
+  return `${days} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
+}
+
+const formatCount = (count: number, [one, many]: readonly [string, string]): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+const joinWithAnd = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+/** `3 Nov, 10:56` of the period's zone, with the year where it is not this one. */
+function formatSentAt(at: number, timeZone: string, now: number): string {
+  const yearOf = (instant: number): string =>
+    intlDateTimeFormat('en-GB', { timeZone, year: 'numeric' }).format(instant);
+  const year = yearOf(at) === yearOf(now) ? {} : ({ year: 'numeric' } as const);
+  const day = intlDateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short', ...year }).format(at);
+  const time = intlDateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(
+    at,
+  );
+  return `${day}, ${time}`;
+}

@@ -1,0 +1,93 @@
+import { type DocketError, isStorageOutage } from '../../base/error.ts';
+import type { Outcome } from '../../base/outcome.ts';
+import { noTrace, type SpanAttributes, type Trace } from '../../base/trace.ts';
+import type { DefinitionSource } from '../../definitions/load/definition-source.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import { executeUnlessPaused, type PauseEnforcementPorts } from '../../queue/jobs/pause-enforcement.ts';
+import type { Execute } from '../../queue/jobs/process-job.ts';
+import { run } from '../../run/run.ts';
+import type { RunPorts } from '../../run/run-context.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+import { incompleteError, type RunResult } from '../../run/run-result.ts';
+import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import type { OwnerNotices } from '../deliveries/owner-notices.ts';
+
+/** Binds the ports of a run to one organization: its API key, budget and mail server. */
+export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
+
+export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' | 'isPublished'> {
+  readonly jobs: Pick<DefinitionSource, 'current'>;
+  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly archive: Pick<Archive, 'peek'>;
+  readonly portsOf: RunPortsFactory;
+  readonly notices: Pick<OwnerNotices, 'enqueue' | 'send'>;
+  readonly trace?: Trace | undefined;
+}
+
+/**
+ * One attempt of a run, as the worker makes it. It loads the frozen definition, applies the current access control, obeys
+ * pauses, runs the pipeline (`run/run.ts`) and notifies the owner of a bad outcome. The worker turns the outcome into a
+ * BullMQ verb. Each attempt is a span in the trace of the trigger.
+ */
+export function createRunExecutor(ports: ExecuteRunPorts): Execute {
+  const { jobs, definitions, archive, portsOf, notices, trace = noTrace } = ports;
+  const enforcement: PauseEnforcementPorts = {
+    ...ports,
+    frozenOf: (order) => loadFrozenDefinition(order, definitions),
+    // An archive that cannot be read counts as published: the attempt itself then reports the error.
+    isPublished: (order) =>
+      archive.peek(order).then(
+        (published) => published !== undefined,
+        () => true,
+      ),
+  };
+  const attempt: Execute = (order, context) =>
+    executeUnlessPaused(order, context, enforcement, async ({ definition, settings: frozen }, observed) => {
+      const settings = currentSettings({ ...frozen, id: order.org }, jobs.current().orgs);
+      const runPorts = await portsOf(settings);
+      return { outcome: await run(order, { definition, settings, ...observed }, runPorts), key: runPorts.key };
+    });
+
+  return (order, context) => {
+    const { id, org, report, trigger } = order;
+    return trace.span(
+      { name: 'run', run: id, org, report, trigger, attempt: context.attempt },
+      async (setAttributes) => {
+        const outcome = await attempt(order, context);
+        await notifyOwner(order, outcome, context, notices);
+        setAttributes(spanAttributes(outcome));
+        return outcome;
+      },
+    );
+  };
+}
+
+/**
+ * A final failure is only enqueued here and sent after the record says `failed`: a crash between the two must not lose
+ * the notice. The other bad outcomes are sent at once.
+ */
+async function notifyOwner(
+  order: RunOrder,
+  outcome: Outcome<RunResult>,
+  { lastAttempt }: Pick<Parameters<Execute>[1], 'lastAttempt'>,
+  notices: ExecuteRunPorts['notices'],
+): Promise<void> {
+  if (outcome.kind === 'fail' && isFinal(outcome.error, lastAttempt)) {
+    await notices.enqueue(order, outcome.error.toJSON());
+  }
+  if (outcome.kind !== 'done') return;
+  const { state, incomplete } = outcome.value;
+  if (state === 'partly_delivered') await notices.send(order, null);
+  if (state === 'held') await notices.send(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
+}
+
+/** A storage outage spends no attempt: the run waits for its storage. */
+const isFinal = (error: DocketError, lastAttempt: boolean): boolean =>
+  (lastAttempt || !error.retryable) && !isStorageOutage(error);
+
+function spanAttributes(outcome: Outcome<RunResult>): SpanAttributes {
+  if (outcome.kind === 'done') return { state: outcome.value.state };
+  return outcome.kind === 'fail' ? { state: 'failed', error: outcome.error.code } : { state: outcome.kind };
+}

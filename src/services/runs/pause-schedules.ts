@@ -1,0 +1,50 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../base/clock.ts';
+import type { Pause, Pauses, PauseTarget } from '../../queue/schedules/pauses.ts';
+import type { AuditActor, AuditLog } from '../audit-log.ts';
+
+export interface PauseSchedulesPorts {
+  readonly pauses: Pick<Pauses, 'put' | 'lift'>;
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Pauses the scheduled runs of an organization (`report: null`) or a report. Returns the active pause: an older one stays
+ * unchanged. Throws `redis.unreachable`.
+ *
+ * @param recordUnchanged whether an older pause that stays is recorded in the audit log as well
+ */
+export async function pauseSchedules(
+  { org, report }: PauseTarget,
+  actor: AuditActor,
+  { pauses, audit, clock }: PauseSchedulesPorts,
+  { recordUnchanged = false }: { readonly recordUnchanged?: boolean } = {},
+): Promise<Pause> {
+  const requested = { org, report, who: actor.by, why: actor.reason, since: clock.now(), key: null, run: null };
+  const active = await pauses.put(requested);
+  if (recordUnchanged || isDeepStrictEqual(active, requested)) {
+    await audit.record(pauseEntry('schedule.paused', { org, report }, actor));
+  }
+  return active;
+}
+
+/**
+ * Resumes the scheduled runs of an organization or a report. Returns the removed pauses; without any, nothing is recorded.
+ * Throws `redis.unreachable`.
+ */
+export async function resumeSchedules(
+  target: PauseTarget,
+  actor: AuditActor,
+  { pauses, audit }: Omit<PauseSchedulesPorts, 'clock'>,
+): Promise<readonly Pause[]> {
+  const removed = await pauses.lift(target, actor.by, actor.reason);
+  if (removed.length > 0) await audit.record(pauseEntry('schedule.resumed', target, actor));
+  return removed;
+}
+
+const pauseEntry = (
+  event: 'schedule.paused' | 'schedule.resumed',
+  { org, report }: PauseTarget,
+  { by, from, reason }: AuditActor,
+) => ({ event, who: by, from, org, report: report ?? undefined, why: reason });

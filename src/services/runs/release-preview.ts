@@ -1,0 +1,78 @@
+import type { Clock } from '../../base/clock.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { SecretSource } from '../../base/secrets/secret.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { Ledger } from '../../deliver/ledger/ledger.ts';
+import { plannedDeliveries } from '../../deliver/planned-deliveries.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
+
+/** The missing figures of a held run, and the recipients of its files. */
+export interface ReleasePreview {
+  /** In section order; null where the archive does not record it. */
+  readonly missing:
+    | readonly {
+        /** Id of the section. */
+        readonly section: string;
+        /** Null where the definition has none. */
+        readonly title: string | null;
+        readonly code: string;
+        /** One sentence, in the report's language. */
+        readonly text: string;
+      }[]
+    | null;
+  /** Null where the archive or the run's definition is not available. */
+  readonly recipients:
+    | readonly {
+        /** Position and kind in the definition, e.g. `0-email`. */
+        readonly target: string;
+        /** An address, or where the files go. */
+        readonly recipient: string;
+        readonly receives: boolean;
+        /** Why it receives nothing: the allow-list or `send_if`. */
+        readonly why: string | null;
+      }[]
+    | null;
+}
+
+export interface LoadReleasePreviewPorts {
+  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly archive: Archive;
+  readonly ledger: Ledger;
+  readonly secrets: SecretSource;
+  readonly clock: Clock;
+  /** The current settings of an organization; undefined where they are unknown. */
+  readonly settingsNow: (org: string) => OrgSettings | undefined;
+  readonly workingDirectory?: string | undefined;
+}
+
+/**
+ * The missing figures of a published run, and the recipients of its files if it were released now: those of its frozen
+ * definition, checked against the current allow-list. Undefined where its files are not in the archive. Throws
+ * `archive.*`, `redis.unreachable`.
+ */
+export async function loadReleasePreview(
+  run: RunOrder,
+  { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: LoadReleasePreviewPorts,
+): Promise<ReleasePreview | undefined> {
+  const [published, frozen] = await Promise.all([ports.archive.peek(run), readableDefinition(run, definitions)]);
+  if (published === undefined) return undefined;
+  const { manifest } = published;
+  const titleOf = (id: string) => frozen?.definition.sections.find((section) => section.id === id)?.title ?? null;
+  const missing = manifest.incomplete.map(({ section, code, text }) => {
+    return { section, title: titleOf(section), code, text };
+  });
+  if (frozen === undefined) return { missing, recipients: null };
+  const { definition, settings: before } = frozen;
+  const settings = { ...before, recipients: settingsNow(run.org)?.recipients ?? before.recipients };
+  return { missing, recipients: plannedDeliveries(manifest, { ...ports, definition, settings, workingDirectory }) };
+}
+
+/** Undefined as well where this version of Docket cannot read the definition: the preview then shows less. */
+const readableDefinition = (run: RunOrder, definitions: Pick<DefinitionStore, 'get'>) =>
+  findFrozenDefinition(run, definitions).catch((thrown: unknown) => {
+    if (toDocketError(thrown).code === 'definition.invalid') return undefined;
+    throw thrown;
+  });

@@ -1,0 +1,120 @@
+import { DocketError } from '../../base/error.ts';
+import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+import type { DecisionService } from '../deliveries/decisions.ts';
+
+/** Hex digits of the id of a run or a delivery. */
+const ID_LENGTH = 32;
+/** Minimum length of a prefix: the digits that are shown of a run id. */
+const MIN_LENGTH = 8;
+/** Digits at the start of a delivery id that it shares with its run. */
+const RUN_PREFIX_LENGTH = 16;
+/** Candidates listed in an error. */
+export const MAX_CANDIDATES = 10;
+/** Records read before the search stops: most may belong to other organizations. */
+const MAX_SCANNED_RUNS = 1_000;
+
+/** Whether a text has the form of a complete run or delivery id. */
+export const isFullId = (text: string): boolean => new RegExp(`^[0-9a-f]{${ID_LENGTH}}$`).test(text);
+
+/**
+ * Resolves a run id or a prefix of one. A prefix matches only runs of these organizations. Undefined when no run matches.
+ * Throws `usage.invalid` for fewer than eight digits, `run.ambiguous` with the candidates.
+ */
+export async function resolveRunId(
+  text: string,
+  runs: RunIdLookup,
+  orgs: readonly string[] | '*',
+): Promise<string | undefined> {
+  if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
+  const found: IdCandidate[] = [];
+  for await (const { id, org, report, period } of runsWithPrefix(text, runs, orgs)) {
+    found.push({ id, text: `${id} (${org}/${report} ${period.label})` });
+    if (found.length > MAX_CANDIDATES) break;
+  }
+  return requireUnique('run', text, found);
+}
+
+/** A match of a prefix. */
+export interface IdCandidate {
+  readonly id: string;
+  /** The id with a description, for the error. */
+  readonly text: string;
+}
+
+/**
+ * Resolves a delivery id or a prefix of one. A delivery id starts with that of its run: up to sixteen digits match all
+ * deliveries of the run. Throws `usage.invalid`, `delivery.ambiguous`.
+ */
+export async function resolveDeliveryId(
+  text: string,
+  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: Pick<DecisionService, 'page'> },
+  orgs: readonly string[] | '*',
+): Promise<string | undefined> {
+  if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
+  const found: IdCandidate[] = [];
+  for await (const { id: run } of runsWithPrefix(text.slice(0, RUN_PREFIX_LENGTH), runs, orgs)) {
+    const page = await deliveries.page({ orgs, run, limit: 1 });
+    for (const { id, recipient, state } of page.deliveries) {
+      if (id.startsWith(text)) found.push({ id, text: `${id} (${recipient}, ${state})` });
+    }
+    if (found.length > MAX_CANDIDATES) break;
+  }
+  return requireUnique('delivery', text, found);
+}
+
+/** Runs of these organizations with the prefix. */
+async function* runsWithPrefix(
+  prefix: string,
+  runs: RunIdLookup,
+  orgs: readonly string[] | '*',
+): AsyncGenerator<RunRecord> {
+  let after: string | undefined;
+  for (let seen = 0; seen < MAX_SCANNED_RUNS; ) {
+    const ids = await runs.findIdsByPrefix(prefix, after);
+    if (ids.length === 0) return;
+    seen += ids.length;
+    after = ids.at(-1);
+    for (const record of await Promise.all(ids.map((id) => runs.get(id).catch(ignoreUnreadable)))) {
+      if (record !== undefined && (orgs === '*' || orgs.includes(record.org))) yield record;
+    }
+  }
+}
+
+/** An unreadable record is found by its complete id only, which reports the error. */
+function ignoreUnreadable(thrown: unknown): undefined {
+  if (thrown instanceof DocketError && thrown.code === 'run.unreadable') return undefined;
+  throw thrown;
+}
+
+/** Whether the text is a prefix of an id and not a complete one. Throws `usage.invalid` for one that is too short. */
+export function isIdPrefix(text: string): boolean {
+  if (!/^[0-9a-f]+$/.test(text) || text.length >= ID_LENGTH) return false;
+  if (text.length >= MIN_LENGTH) return true;
+  throw new DocketError('usage.invalid', `The id ${text} is too short.`, {
+    expected: `an id, or its first ${MIN_LENGTH} digits or more`,
+    got: `${text.length} ${text.length === 1 ? 'digit' : 'digits'}`,
+    next: '`docket runs` and the page list runs, `docket deliveries` lists deliveries.',
+  });
+}
+
+/** The id of the only candidate; undefined without candidates. Throws `run.ambiguous`, `delivery.ambiguous`. */
+export function requireUnique(
+  what: 'run' | 'delivery',
+  text: string,
+  found: readonly IdCandidate[],
+): string | undefined {
+  if (found.length < 2) return found[0]?.id;
+  const many = found.length > MAX_CANDIDATES;
+  const named = found.slice(0, MAX_CANDIDATES).map((each) => each.text);
+  const all = what === 'run' ? 'runs' : 'deliveries';
+  throw new DocketError(
+    `${what}.ambiguous`,
+    `${many ? 'Many' : found.length} ${all} have an id that starts with ${text}.`,
+    {
+      expected: 'enough digits to identify one',
+      got: named.join(', ') + (many ? ', …' : ''),
+      next: 'Give more digits.',
+    },
+  );
+}

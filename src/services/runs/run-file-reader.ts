@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { sha256 as sha256Of } from '../../base/sha256.ts';
+import type { Manifest } from '../../deliver/archive/archive.ts';
+import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
+import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
+import { readManifest } from '../../deliver/archive/run-metadata.ts';
+import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { artifactKind, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
+
+/** A file of a run, as its manifest names it. */
+export interface FileEntry {
+  readonly name: string;
+  /** `mail`: `mail.html` and `mail.txt`; `picture`: what the HTML shows as `cid:`. */
+  readonly kind: 'file' | 'mail' | 'picture';
+  /** Media type. */
+  readonly type: string;
+  /** Null for parts of the mail: the manifest has no size for them. */
+  readonly bytes: number | null;
+  /** Hex. Null for the mail of runs that older versions have published. */
+  readonly sha256: string | null;
+}
+
+export interface RunFile extends FileEntry {
+  readonly bytes: number;
+  /** The caller closes the stream. Rejects at once for a missing file, at the last chunk for a changed one: `archive.corrupt`. */
+  open(): Promise<Readable>;
+}
+
+/** Reads the archived files of runs. Throws `archive.unreachable`, `archive.corrupt`. */
+export interface RunFileReader {
+  /** Undefined: the run's files are not there (yet, or any more). */
+  files(run: RunRef): Promise<readonly FileEntry[] | undefined>;
+  /** Undefined for a name that `files` does not list. */
+  file(run: RunRef, name: string): Promise<RunFile | undefined>;
+  /** The e-mail with its pictures inside; undefined where there is none. */
+  preview(run: RunRef): Promise<string | undefined>;
+}
+
+/** Verifies what it returns against the hashes of the manifest, and the manifest against the signed chain if there is one. */
+export function createRunFileReader(
+  storage: Pick<ArchiveStorage, 'runFiles'>,
+  signing?: Pick<RunChain, 'verifyManifest'>,
+): RunFileReader {
+  const manifestOf = async (run: RunRef, runFiles: RunFiles): Promise<Manifest | undefined> => {
+    const manifest = await readManifest(runFiles);
+    if (manifest !== undefined) await signing?.verifyManifest(run);
+    return manifest;
+  };
+  const entriesOf = async (run: RunRef, runFiles: RunFiles): Promise<readonly FileEntry[] | undefined> => {
+    const manifest = await manifestOf(run, runFiles);
+    // A manifest written by an attacker must not give access to other files.
+    if (manifest?.files.some(({ name }) => /[/\\]/.test(name))) {
+      throw archiveCorrupt(runFiles.location, 'manifest.json names a file outside the run', {});
+    }
+    return manifest && [...manifest.files.map(fileEntry), ...mailEntries(manifest)];
+  };
+  return {
+    files: (run) => entriesOf(run, storage.runFiles(run)),
+
+    file: async (run: RunRef, name: string): Promise<RunFile | undefined> => {
+      const runFiles = storage.runFiles(run);
+      const entry = (await entriesOf(run, runFiles))?.find((one) => one.name === name);
+      if (entry === undefined) return undefined;
+      const { bytes } = entry;
+      if (bytes !== null) return { ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) };
+      const whole = await readMailPart(runFiles, entry.name, entry.sha256);
+      return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
+    },
+
+    preview: async (run) => {
+      const runFiles = storage.runFiles(run);
+      const manifest = await manifestOf(run, runFiles);
+      if (manifest === undefined) return undefined;
+      let html = (await readMailPart(runFiles, 'mail.html', manifest.mail?.html_sha256 ?? null)).toString('utf8');
+      for (const { name, cid, sha256 } of manifest.mail?.pictures ?? []) {
+        const picture = await readMailPart(runFiles, name, sha256);
+        html = html.replaceAll(`cid:${cid}`, `data:image/png;base64,${picture.toString('base64')}`);
+      }
+      return html;
+    },
+  };
+}
+
+const fileEntry = (file: Manifest['files'][number]): FileEntry => {
+  const { name, bytes, sha256 } = file;
+  return { name, kind: 'file', type: artifactKind(file).mediaType, bytes, sha256 };
+};
+
+const mailEntries = ({ mail }: Manifest): readonly FileEntry[] => [
+  { name: 'mail.html', kind: 'mail', type: MAIL_MEDIA_TYPES.html, bytes: null, sha256: mail?.html_sha256 ?? null },
+  { name: 'mail.txt', kind: 'mail', type: MAIL_MEDIA_TYPES.text, bytes: null, sha256: mail?.text_sha256 ?? null },
+  ...(mail?.pictures ?? []).map(
+    ({ name, sha256 }): FileEntry => ({ name, kind: 'picture', type: 'image/png', bytes: null, sha256 }),
+  ),
+];
+
+/** A part of the mail in memory: they are small. */
+async function readMailPart(runFiles: RunFiles, name: string, sha256: string | null): Promise<Buffer> {
+  const bytes = await runFiles.get(name);
+  if (bytes === undefined) throw archiveCorrupt(runFiles.location, `${name} is missing`, {});
+  if (sha256 !== null && sha256Of(bytes) !== sha256) {
+    throw archiveCorrupt(runFiles.location, `${name} has changed`, {});
+  }
+  return bytes;
+}
+
+/** Reads the first chunk before the response starts: a missing file, or a small changed one, is then an error response. */
+async function openVerified(runFiles: RunFiles, entry: FileEntry & { readonly bytes: number }): Promise<Readable> {
+  const found = await runFiles.stream(`files/${entry.name}`);
+  if (found === undefined) throw archiveCorrupt(runFiles.location, `${entry.name} is missing`, {});
+  const chunks = verifiedChunks(found, entry, runFiles.location);
+  let first: Promise<IteratorResult<Uint8Array, void>> | undefined = Promise.resolve(await chunks.next());
+  const next = () => {
+    const one = first ?? chunks.next();
+    first = undefined;
+    return one;
+  };
+  const iterator = { next, return: () => chunks.return() };
+  return Readable.from({ [Symbol.asyncIterator]: () => iterator }, { objectMode: false });
+}
+
+/** Withholds the last chunk until the hash is verified: a changed file is never complete. */
+async function* verifiedChunks(
+  chunks: AsyncIterable<Uint8Array>,
+  { name, bytes, sha256 }: FileEntry & { readonly bytes: number },
+  location: string,
+): AsyncGenerator<Uint8Array, void> {
+  const hash = createHash('sha256');
+  let last: Uint8Array | undefined;
+  let size = 0;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    size += chunk.byteLength;
+    if (size > bytes) break;
+    if (last !== undefined) yield last;
+    last = chunk;
+  }
+  if (size !== bytes || hash.digest('hex') !== sha256) throw archiveCorrupt(location, `${name} has changed`, {});
+  if (last !== undefined) yield last;
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { sha256 } from '../../base/sha256.ts';
+import type { Trace } from '../../base/trace.ts';
+import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { describeDelivery } from '../../definitions/schema/kinds.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { RunQueue } from '../../queue/jobs/run-queue.ts';
+import { createRunOrder } from '../../run/run-order.ts';
+import type { RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
+import type { AuditEntry, AuditLog } from '../audit-log.ts';
+import { assertNotDelivered, type FindEarlierDelivery } from './already-delivered.ts';
+
+export interface TriggerRequest {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+  /** A scheduled instant (epoch ms), or the id of a trigger: the same id with the same request is the same run. */
+  readonly slot: { readonly scheduled: number } | { readonly trigger: string };
+  readonly trigger: RunOrder['trigger'];
+  readonly priority: RunOrder['priority'];
+  /** Overrides the period of the definition. */
+  readonly period?: PeriodSpec;
+  readonly deliver: boolean;
+  /** Delivers again what was already delivered for the period. */
+  readonly again?: boolean;
+  /** Ms that the run waits in the queue: the jitter of a schedule. */
+  readonly delayMs?: number;
+  /** Name of the token or of the shell's user. */
+  readonly by?: string;
+}
+
+export interface TriggerPorts {
+  readonly runs: RunStore;
+  readonly definitions: DefinitionStore;
+  readonly queue: RunQueue;
+  /** Absent: repeated deliveries are allowed. */
+  readonly findDelivered?: FindEarlierDelivery | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The run's spans become children of the current span, in any process; absent: no spans. */
+  readonly trace?: Trace | undefined;
+}
+
+export interface TriggerResult {
+  /** False: the slot was already open; `record` is that of its run. */
+  readonly opened: boolean;
+  readonly record: RunRecord;
+}
+
+/** `triggerRun` with its ports bound. */
+export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
+
+/**
+ * Opens the slot once and enqueues its run. A repeated call returns the existing record.
+ *
+ * The definition is stored before the record, and the record before the job: after a crash between two steps, either
+ * nothing has happened, or the reconciler enqueues the `queued` record.
+ *
+ * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
+ * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
+ * names the refused one. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
+ * or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a
+ * different request, `redis.unreachable` if nothing was written.
+ */
+export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
+  const { definition, settings, slot } = request;
+  if (request.deliver && request.trigger !== 'schedule') assertRecipientsAllowed(definition, settings);
+  const now = ports.clock.now();
+  const scheduled = 'scheduled' in slot;
+  const traceparent = ports.trace?.traceparent();
+  const order: RunOrder = {
+    ...createRunOrder({
+      definition,
+      settings,
+      trigger: request.trigger,
+      priority: request.priority,
+      slot: scheduled ? new Date(slot.scheduled).toISOString() : `trigger:${slot.trigger}`,
+      at: scheduled ? slot.scheduled : now,
+      ...(request.period === undefined ? {} : { period: request.period }),
+      deliver: request.deliver,
+      ...(request.by === undefined ? {} : { by: request.by }),
+      now,
+    }),
+    ...(scheduled ? {} : { asked: requestFingerprint(request) }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+  // A repeated request finds its own run, even if that has delivered since.
+  if (!scheduled && (await ports.runs.get(order.id)) === undefined) {
+    await assertNotDelivered(order, definition, { again: request.again ?? false, find: ports.findDelivered, now });
+  }
+  await ports.definitions.put({ definition, settings });
+  const { opened, record } = await ports.runs.open(order);
+  if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {
+    throw new DocketError('run.conflict', 'This idempotency key was used with a different request.', {
+      where: `run ${record.id}`,
+      expected: 'the same period, deliver, priority and again as the first time',
+      next: 'Use a new Idempotency-Key for a new request.',
+    });
+  }
+  // Not `if (opened)`: the process that opened it may have crashed before this line.
+  if (record.state === 'queued') await ports.queue.enqueue(record, request.delayMs);
+  if (opened) {
+    ports.log.info('Run opened', { run: record.id, org: record.org, report: record.report, slot: record.slot });
+  }
+  return { opened, record };
+}
+
+/**
+ * Triggers a run on behalf of a person (`request.by`), and records it in the audit log if it was opened. Throws as
+ * `triggerRun`.
+ *
+ * @param entry address and reason of the audit entry
+ */
+export async function requestRun(
+  request: TriggerRequest & { readonly by: string },
+  { trigger, audit }: { readonly trigger: TriggerRun; readonly audit: Pick<AuditLog, 'record'> },
+  entry: Pick<AuditEntry, 'from' | 'why'> = {},
+): Promise<TriggerResult> {
+  const { opened, record } = await trigger(request);
+  const { id, org, report } = record;
+  if (opened) await audit.record({ event: 'run.triggered', who: request.by, run: id, org, report, ...entry });
+  return { opened, record };
+}
+
+/** `docket check` and each delivery refuse it as well; here it costs no call. */
+function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: OrgSettings): void {
+  for (const { address } of deliveries.flatMap((each) => describeDelivery(each, TARGETS).mailboxes ?? [])) {
+    const refusal = recipientRefusal(address, recipients);
+    if (refusal === undefined) continue;
+    throw new DocketError('deliver.recipient_refused', `${JSON.stringify(address)} ${refusal}.`, {
+      next: 'Correct the recipient, or allow it in org.yaml.',
+    });
+  }
+}
+
+/** Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. */
+const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string => {
+  const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
+  // `again` is absent where false: the fingerprint is then that of an older version.
+  return sha256(JSON.stringify([days, deliver, ...(again ? [{ again }] : [])])).slice(0, 32);
+};

@@ -1,0 +1,271 @@
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Access, notFoundError } from '../../../src/admin/access/access.ts';
+import { createRateLimit } from '../../../src/admin/auth/rate-limit.ts';
+import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
+import type { RunRecord } from '../../../src/run/run-record.ts';
+import { createTestAdmin } from '../../support/admin.ts';
+import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
+import { aDoor } from '../../support/page-auth.ts';
+import { anOrder } from '../../support/queue-harness.ts';
+
+const { token, sha256 } = newToken();
+const narrow = newToken();
+const entries: TokenEntry[] = [
+  { name: 'root', sha256, role: 'operator', orgs: '*' },
+  { name: 'narrow', sha256: narrow.sha256, role: 'operator', orgs: ['acme'] },
+];
+const authorization = `Bearer ${token}`;
+const ID = '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e';
+const HASH = 'ab'.repeat(32);
+
+const pause = { org: 'acme', report: null, who: 'ops', why: 'audit', since: 1, key: null, run: null };
+const record: RunRecord = {
+  ...anOrder({ id: ID, by: 'ops' }),
+  ...INITIAL_RUN_FIELDS,
+  state: 'partly_delivered',
+  startedAt: 1,
+  finishedAt: 2,
+  until: 3,
+  timings: { plan: 1 },
+  files: [{ name: 'a.csv', bytes: 1, sha256: HASH }],
+  deliveries: [{ target: '0-email', recipient: 'a@acme.example', state: 'unknown', detail: null }],
+  error: { code: 'deliver.unknown', message: 'It may have arrived.', next: 'Ask.' },
+  reopened: [{ what: 'retry', by: 'ops', reason: 'again', at: 4 }],
+  cancel: { by: 'ops', reason: 'wrong', at: 5 },
+};
+const delivery = {
+  id: ID,
+  run: ID,
+  org: 'acme',
+  report: 'weekly',
+  target: '0-email',
+  recipient: 'a@acme.example',
+  state: 'unknown' as const,
+  epoch: 1,
+  detail: 'no answer',
+  at: 1,
+  decisions: [{ to: 'sent' as const, by: 'ops', reason: 'she has it', at: 2 }],
+};
+const report = {
+  org: 'acme',
+  report: 'weekly',
+  title: 'Weekly',
+  schedules: ['0 8 * * MON'],
+  pause,
+  faults: ['jobs/acme/weekly.yaml:1:1: expected a title, got nothing; do: write one'],
+  last: record,
+};
+const slot = { at: '2026-11-23T07:00:00.000Z', begins: '2026-11-23T07:00:00.000Z', local: 'Mon', timezone: 'UTC' };
+const file = { name: 'a.csv', kind: 'file' as const, type: 'text/csv; charset=utf-8', bytes: 3, sha256: HASH };
+
+/** Something of everything, so that every member of every answer is met. */
+const FULL: Partial<Access> = {
+  organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
+  reports: async () => ({ reports: [report, { ...report, pause: null, last: null }], next: 'acme/weekly' }),
+  report: async () => ({
+    ...report,
+    owner: 'ops@acme.example',
+    timezone: 'Europe/Zurich',
+    text: 'version: 1',
+    digest: HASH,
+    slots: [{ ...slot, schedule: '0 8 * * MON' }],
+  }),
+  trigger: async () => ({ opened: true, record }),
+  runs: async () => ({ runs: [record], next: `1-${ID}` }),
+  run: async () => record,
+  decide: async () => record,
+  files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
+  file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
+  preview: async () => '<p>Hello</p>',
+  deliveries: async () => ({ deliveries: [delivery], next: null }),
+  delivery: async () => delivery,
+  resolve: async () => delivery,
+  pauses: async () => [pause],
+  pause: async () => pause,
+  resume: async () => [pause],
+  watch: async function* () {
+    yield { record, live: null };
+  },
+  slots: async () => [
+    { ...slot, schedule: '0 8 * * MON', org: 'acme', report: 'weekly', title: 'Weekly', paused: false },
+  ],
+  explain: async () => ({ calls: [] }),
+  validate: async () => ({ ok: false, faults: [{ line: 1, column: 1, text: 'expected a title' }], unchecked: null }),
+  budgets: async () => ({
+    unknown: [{ org: 'rival', why: 'RIVAL_KEY is not set' }],
+    budgets: [
+      {
+        organizations: ['acme'],
+        of: 'metrics',
+        calls: 30,
+        windowMs: 60_000,
+        state: {
+          key: 'a1',
+          tokens: 3,
+          inFlight: 1,
+          waiting: 2,
+          blockedUntil: 1,
+          throttled: 1,
+          limit: 15,
+          slowedUntil: 2,
+        },
+        expected: 1,
+      },
+    ],
+  }),
+  audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
+};
+const giving = (full: Partial<Access>): Access => full as Access;
+/** News that end before they begin. */
+const rejecting = (error: Error) => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) });
+const failing = (error: Error): Access =>
+  new Proxy({} as Access, {
+    get: (_, name) => (name === 'watch' ? () => rejecting(error) : () => Promise.reject(error)),
+  });
+
+/** A request that the operation takes. */
+function asked({ method, path }: DeclaredOperation): {
+  url: string;
+  init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> };
+} {
+  const url = path
+    .replace('{org}', 'acme')
+    .replace('{report}', 'weekly')
+    .replace('{id}', ID)
+    .replace('{name}', 'a.csv');
+  const isText = path.endsWith('/validate');
+  const type = isText ? 'application/yaml' : 'application/json';
+  const headers = { authorization, ...(method === 'POST' ? { 'content-type': type } : {}) };
+  const body = path.endsWith('/resolve')
+    ? { as: 'sent', reason: 'she has it' }
+    : path.endsWith('/runs')
+      ? { period: '2026-10', deliver: false, priority: 'backfill' }
+      : { reason: 'because' };
+  const text = isText ? 'version: 1' : JSON.stringify(body);
+  return { url, init: { method, headers, ...(method === 'POST' ? { body: text } : {}) } };
+}
+
+describe('what the document declares', () => {
+  let contract: ApiContract;
+  beforeAll(async () => {
+    contract = await contractOf(createTestAdmin(entries));
+  });
+  const withAccess = (access: Access, change: Parameters<typeof createTestAdmin>[2] = {}) =>
+    createTestAdmin(entries, {}, { access: () => access, ...change });
+
+  it('is OpenAPI 3.1, served to anybody, and says of each operation what it does and what it wants', async () => {
+    const response = await createTestAdmin([]).request('/openapi.json');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(await response.json()).toMatchObject({ openapi: '3.1.0', info: { title: 'Docket', version: '0.0.0' } });
+    const open = contract.operations.filter(({ security }) => security === undefined).map(({ path }) => path);
+    expect(open.sort()).toEqual(['/healthz', '/openapi.json', '/readyz']);
+  });
+
+  it('is where the address of the former reference page redirects to', async () => {
+    const response = await createTestAdmin([]).request('/api/docs');
+    expect([response.status, response.headers.get('location')]).toEqual([301, '/openapi.json']);
+  });
+
+  it('has every route that there is, and no other', async () => {
+    const app = createTestAdmin(entries);
+    const routes = app.routes
+      .filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/') && path !== '/api/docs')
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:([a-z]+)/g, '{$1}')}`);
+    const declared = contract.operations
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((route) => route.includes(' /api/'));
+    expect(new Set(routes)).toEqual(new Set(declared));
+  });
+
+  it('is what docs/admin.md says, route by route, and its examples do what they show', async () => {
+    const text = await readFile('docs/admin.md', 'utf8');
+    const listed = [...text.matchAll(/^\| `([A-Z]+ [^`]+)` \|/gm)].map(([, route]) => route);
+    expect(listed.sort()).toEqual(contract.operations.map(({ method, path }) => `${method} ${path}`).sort());
+    const app = withAccess(giving(FULL));
+    const examples = [...text.replaceAll(/\\\n\s*/g, '').matchAll(/^curl .*$/gm)].map(([line]) => line);
+    expect(examples.length).toBeGreaterThan(9);
+    for (const line of examples) {
+      const url = /\$DOCKET([^"\s]*)/.exec(line)?.[1] ?? '';
+      const method = /-X (\w+)/.exec(line)?.[1] ?? 'GET';
+      const body = /-d '([^']*)'/.exec(line)?.[1];
+      const headers = [...line.matchAll(/-H (["'])([^:]+): (.*?)\1/g)].map(
+        ([, , name = '', value = '']): [string, string] => [name, value.replace('$TOKEN', token)],
+      );
+      const response = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+      expect([line, response.status]).toEqual([line, method === 'GET' ? 200 : expect.toBeOneOf([200, 202])]);
+      expect(contract.fault(method, url, response, await response.text())).toBeUndefined();
+    }
+  });
+
+  it('is met by each operation in every answer that it declares', async () => {
+    const faults: string[] = [];
+    const ask = async (app: AdminApp, url: string, init: RequestInit): Promise<number> => {
+      const response = await app.request(url, init);
+      const fault = contract.fault(init.method ?? 'GET', url, response, await response.text());
+      if (fault !== undefined) faults.push(`${init.method} ${url}: ${fault}`);
+      return response.status;
+    };
+    const down = new DocketError('redis.unreachable', 'Redis does not answer.');
+    const conflict = new DocketError('run.conflict', 'It is over.');
+    const forbidden = new DocketError('auth.forbidden', 'No.');
+    const narrowDoor = aDoor(
+      entries,
+      { clock: systemClock, log: silentLog },
+      { limit: createRateLimit(0, systemClock) },
+    );
+    const full = withAccess(giving(FULL));
+    const refusing = {
+      403: withAccess(failing(forbidden)),
+      404: withAccess(failing(notFoundError())),
+      409: withAccess(failing(conflict)),
+      422: withAccess(failing(new DocketError('usage.invalid', 'The id is too short.'))),
+    };
+    const apps = {
+      unready: withAccess(giving(FULL), { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }),
+      down: withAccess(failing(down), { metrics: () => Promise.reject(down) }),
+      broken: withAccess(failing(new TypeError('no')), { metrics: () => Promise.reject(new TypeError('no')) }),
+      busy: withAccess(giving(FULL), { auth: narrowDoor }),
+    };
+    for (const operation of contract.operations) {
+      const { url, init } = asked(operation);
+      const send = (app: AdminApp, headers: Record<string, string>, change: RequestInit = {}) =>
+        ask(app, url, { ...init, ...change, headers });
+      for (const app of [full, ...Object.values(apps)]) await send(app, init.headers);
+      for (const [status, app] of Object.entries(refusing)) {
+        if (status in operation.responses) await send(app, init.headers);
+      }
+      const { authorization: _, ...anonymous } = init.headers;
+      await send(full, anonymous);
+      await send(full, { ...anonymous, host: 'evil.example' });
+      await send(full, { ...init.headers, 'if-none-match': `"${HASH}"` });
+      await send(full, { ...init.headers, authorization: `Bearer ${narrow.token}` });
+      await ask(full, `${url}?nothing=1`, init);
+      if (operation.method !== 'POST') {
+        await send(full, { ...init.headers, 'if-none-match': 'x'.repeat(1001), 'last-event-id': 'x'.repeat(201) });
+        if (operation.path.endsWith('/events')) {
+          const events = await (await full.request(url, init)).text();
+          const last = /^id: (.*)$/gm.exec(events.slice(events.lastIndexOf('id: ')))?.[1] ?? '';
+          await send(full, { ...init.headers, 'last-event-id': last });
+        }
+        await send(full, init.headers, { method: 'HEAD' });
+        continue;
+      }
+      await send(full, init.headers, { body: Buffer.from([0x7b, 0xff]) });
+      await send(full, init.headers, { body: '{"nothing":1}' });
+      await send(full, init.headers, { body: `"${'x'.repeat(300_000)}"` });
+      await send(full, { ...init.headers, 'content-type': 'text/html' });
+    }
+    expect(faults).toEqual([]);
+    const declared = contract.operations.flatMap(({ method, path, responses }) =>
+      Object.keys(responses).map((status) => `${method} ${path} ${status}`),
+    );
+    expect(declared.filter((answer) => !contract.met.has(answer))).toEqual([]);
+  });
+});

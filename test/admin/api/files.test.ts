@@ -1,0 +1,177 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
+import { listenAdmin } from '../../../src/admin/server.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
+import type { InlineImage } from '../../../src/render/artifact.ts';
+import { createRunFileReader } from '../../../src/services/runs/run-file-reader.ts';
+import { createTestAdmin } from '../../support/admin.ts';
+import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
+import { anOrder, recordingLog } from '../../support/queue-harness.ts';
+
+const tokens = { viewer: newToken(), rival: newToken() };
+const entries: TokenEntry[] = [
+  { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['acme'] },
+  { name: 'them', sha256: tokens.rival.sha256, role: 'operator', orgs: ['rival'] },
+];
+const [SEALED, EMPTY, LARGE] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)];
+const NAME = 'Übersicht „KPIs“ 2026-W46.xlsx';
+const picture: InlineImage = { cid: 'chart@docket', name: 'mail-queue.png', bytes: Buffer.from('\x89PNG') };
+/** Several pieces of a stream. */
+const large = Buffer.alloc(300_000, 'figures\r\n');
+
+describe('the files of runs on the admin route', () => {
+  const log = recordingLog();
+  let root: string;
+  let app: AdminApp;
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'docket-files-'));
+    const shelf = directoryStorage(root);
+    const archive = createArchive(shelf, systemClock);
+    const seal = async (id: string, files: Readonly<Record<string, string | Uint8Array>>) => {
+      const staged = await archive.stage(id);
+      const artifacts = await Promise.all(
+        Object.entries(files).map(([name, content]) => writeArtifact(staged, name, content)),
+      );
+      const mail = { html: '<p>Hello <img src="cid:chart@docket"></p>', text: 'Hello', pictures: [picture] };
+      await archive.publish(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
+    };
+    await seal(SEALED, { [NAME]: 'workbook', 'queue.csv': 'alerts\r\n3\r\n', 'empty.csv': '' });
+    await seal(LARGE, { 'large.csv': large, 'small.csv': 'a' });
+    const records = [SEALED, EMPTY, LARGE].map((id) => ({ ...anOrder({ id }), ...INITIAL_RUN_FIELDS }));
+    app = createTestAdmin(
+      entries,
+      {
+        runs: {
+          get: async (id) => records.find((one) => one.id === id),
+          list: async () => [],
+          findIdsByPrefix: async () => [],
+        },
+        archivedFiles: createRunFileReader(shelf),
+      },
+      { log },
+    );
+  });
+  afterAll(() => rm(root, { recursive: true, force: true }));
+
+  const call = (
+    path: string,
+    as: keyof typeof tokens = 'viewer',
+    method = 'GET',
+    headers: Record<string, string> = {},
+  ) => app.request(path, { method, headers: { authorization: `Bearer ${tokens[as].token}`, ...headers } });
+
+  it('are listed with their media types and hashes, the mail and its pictures among them', async () => {
+    const response = await call(`/api/runs/${SEALED}/files`);
+    expect(response.status).toBe(200);
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(await response.json()).toMatchObject({
+      files: [
+        { name: NAME, kind: 'file', type: expect.stringContaining('spreadsheetml'), bytes: 8, sha256: hash },
+        { name: 'queue.csv', kind: 'file', type: 'text/csv; charset=utf-8', bytes: 11, sha256: hash },
+        { name: 'empty.csv', bytes: 0 },
+        { name: 'mail.html', kind: 'mail', type: 'text/html; charset=utf-8', bytes: null, sha256: hash },
+        { name: 'mail.txt', kind: 'mail', type: 'text/plain; charset=utf-8' },
+        { name: 'mail-queue.png', kind: 'picture', type: 'image/png', bytes: null, sha256: hash },
+      ],
+    });
+    expect(await (await call(`/api/runs/${EMPTY}/files`)).json()).toEqual({ files: [] });
+  });
+
+  it('are downloaded whole under their own names, whatever script those are in, and shown by no browser', async () => {
+    for (const [name, content] of [
+      [NAME, 'workbook'],
+      ['queue.csv', 'alerts\r\n3\r\n'],
+      ['empty.csv', ''],
+      ['mail.html', '<p>Hello <img src="cid:chart@docket"></p>'],
+      ['mail-queue.png', Buffer.from(picture.bytes).toString('utf8')],
+    ] as const) {
+      const path = `/api/runs/${SEALED}/files/${encodeURIComponent(name)}`;
+      const response = await call(path);
+      const { headers } = response;
+      expect([response.status, await response.text()]).toEqual([200, content]);
+      expect(headers.get('content-disposition')).toMatch(/^attachment; filename/);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none';/);
+      expect(headers.get('etag')).toMatch(/^"[0-9a-f]{64}"$/);
+      const digest = Buffer.from((headers.get('etag') ?? '').slice(1, -1), 'hex').toString('base64');
+      expect(headers.get('repr-digest')).toBe(`sha-256=:${digest}:`);
+      const head = await call(path, 'viewer', 'HEAD');
+      expect([head.status, await head.text()]).toEqual([200, '']);
+      for (const header of ['content-type', 'content-length', 'content-disposition', 'etag']) {
+        expect(head.headers.get(header)).toBe(headers.get(header));
+      }
+      const again = await call(path, 'viewer', 'GET', { 'if-none-match': `"other", ${headers.get('etag')}` });
+      expect([again.status, await again.text()]).toEqual([304, '']);
+    }
+    const named = (await call(`/api/runs/${SEALED}/files/${encodeURIComponent(NAME)}`)).headers.get(
+      'content-disposition',
+    );
+    expect(named).toContain(`filename*=UTF-8''${encodeURIComponent(NAME)}`);
+  });
+
+  it('are only those that the manifest names, and nobody else’s', async () => {
+    for (const path of [
+      `/api/runs/${SEALED}/files/manifest.json`,
+      `/api/runs/${SEALED}/files/receipts.json`,
+      `/api/runs/${SEALED}/files/..%2Fmanifest.json`,
+      `/api/runs/${SEALED}/files/${encodeURIComponent('../../../../../etc/passwd')}`,
+      `/api/runs/${SEALED}/files/large.csv`,
+      `/api/runs/${EMPTY}/files/queue.csv`,
+      `/api/runs/${EMPTY}/preview`,
+    ]) {
+      expect((await call(path)).status).toBe(404);
+    }
+    for (const rest of ['files', 'files/queue.csv', 'preview']) {
+      const foreign = await call(`/api/runs/${SEALED}/${rest}`, 'rival');
+      const none = await call(`/api/runs/${'f'.repeat(32)}/${rest}`, 'rival');
+      expect([foreign.status, none.status]).toEqual([404, 404]);
+      expect((await foreign.text()).replaceAll(SEALED, 'ID')).toBe(
+        (await none.text()).replaceAll('f'.repeat(32), 'ID'),
+      );
+    }
+  });
+
+  it('shows the mail with its pictures inside, under a policy in which nothing runs', async () => {
+    const response = await call(`/api/runs/${SEALED}/preview`);
+    expect(response.headers.get('content-type')).toContain('text/html');
+    const policy = response.headers.get('content-security-policy');
+    expect(policy).toContain('sandbox');
+    expect(policy).not.toMatch(/script-src|allow-scripts/);
+    const png = Buffer.from(picture.bytes).toString('base64');
+    expect(await response.text()).toBe(`<p>Hello <img src="data:image/png;base64,${png}"></p>`);
+  });
+
+  it('come to nobody whole when they are not what was sealed: a small one not at all, a large one without its end', async () => {
+    const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
+    try {
+      const get = (name: string) =>
+        fetch(`${server.url}/api/runs/${LARGE}/files/${name}`, {
+          headers: { authorization: `Bearer ${tokens.viewer.token}` },
+        });
+      expect(Buffer.from(await (await get('large.csv')).arrayBuffer()).equals(large)).toBe(true);
+      const folder = join(root, 'acme', 'weekly', LARGE, 'files');
+      await appendFile(join(folder, 'small.csv'), 'b');
+      await appendFile(join(folder, 'large.csv'), 'more');
+      const small = await get('small.csv');
+      expect(small.status).toBe(500);
+      expect(await small.json()).toMatchObject({ code: 'archive.corrupt' });
+      expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: 'A request failed' }));
+      const cut = await get('large.csv');
+      expect(cut.status).toBe(200);
+      await expect(cut.arrayBuffer()).rejects.toThrow();
+      expect(log.lines.at(-1)).toMatchObject({ level: 'error', error: { code: 'archive.corrupt' } });
+      await rm(join(folder, 'large.csv'));
+      expect((await get('large.csv')).status).toBe(500);
+    } finally {
+      await server.close();
+    }
+  });
+});

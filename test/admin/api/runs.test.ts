@@ -1,0 +1,130 @@
+import { DateTime } from 'luxon';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RunView } from '../../../src/admin/api/schemas.ts';
+import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
+import type { AdminApp } from '../../../src/admin/hono-env.ts';
+import { createTestAdmin } from '../../support/admin.ts';
+import { loadedJobs } from '../../support/loaded-jobs.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { anOrder, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
+
+const DAY_MS = 86_400_000;
+/** Of a day that Redis still remembers: by its own clock it drops the indexes of what is older than the records. */
+const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3.5 * DAY_MS;
+const moment = (seconds: number, zone = 'utc'): string =>
+  encodeURIComponent(DateTime.fromMillis(NOON + seconds * 1_000, { zone }).toISO() ?? '');
+const tokens = { ops: newToken(), both: newToken() };
+const entries: TokenEntry[] = [
+  { name: 'ops', sha256: tokens.ops.sha256, role: 'operator', orgs: ['acme'] },
+  // The same organization named twice is still one.
+  { name: 'both', sha256: tokens.both.sha256, role: 'viewer', orgs: ['acme', 'rival', 'acme'] },
+];
+
+describe('the listing of runs', () => {
+  let bench: QueueHarness;
+  let app: AdminApp;
+  /** Oldest first, a second apart; two of each second, one of each organization. */
+  const ids: Record<'acme' | 'rival', string[]> = { acme: [], rival: [] };
+  beforeAll(async () => {
+    bench = await openQueueHarness(manualClock(NOON));
+    const jobs = loadedJobs(reportDefinition());
+    app = createTestAdmin(
+      entries,
+      { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger },
+      { clock: manualClock(NOON) },
+    );
+    for (let second = 0; second < 6; second += 1) {
+      for (const org of ['acme', 'rival'] as const) {
+        const { record } = await bench.runs.open(anOrder({ org, createdAt: NOON + second * 1_000 }));
+        ids[org].push(record.id);
+      }
+    }
+  });
+  afterAll(() => bench.close());
+
+  const page = async (path: string, as: keyof typeof tokens = 'ops') => {
+    const response = await app.request(path, { headers: { authorization: `Bearer ${tokens[as].token}` } });
+    expect(response.status).toBe(200);
+    const { runs, next } = (await response.json()) as { runs: RunView[]; next: string | null };
+    return { ids: runs.map(({ id }) => id), next, link: response.headers.get('link') };
+  };
+  const newestFirst = (list: readonly string[]) => [...list].reverse();
+
+  it('begins with `since` and ends before `until`, in whatever zone they are given', async () => {
+    const { ids: some } = await page(`/api/runs?since=${moment(2)}&until=${moment(4, 'UTC+1')}`);
+    expect(some).toEqual(newestFirst(ids.acme.slice(2, 4)));
+    expect((await page(`/api/runs?since=${moment(6)}`)).ids).toEqual([]);
+    expect((await page(`/api/runs?until=${moment(0)}`)).ids).toEqual([]);
+  });
+
+  it('is walked by its Link header to the end: each run once, and the filters stay', async () => {
+    const walk = async (first: string, as: keyof typeof tokens) => {
+      const seen: string[] = [];
+      for (let path: string | undefined = first, turns = 0; path !== undefined && turns < 20; turns += 1) {
+        const { ids: some, next, link } = await page(path, as);
+        seen.push(...some);
+        path = /^<([^>]+)>; rel="next"$/.exec(link ?? '')?.[1];
+        expect(path === undefined).toBe(next === null);
+        if (path !== undefined) expect(new URL(path, 'http://docket').searchParams.get('after')).toBe(next);
+      }
+      return seen;
+    };
+    expect(await walk('/api/runs?limit=4', 'ops')).toEqual(newestFirst(ids.acme));
+    // Two of a millisecond stand on either side of a page's end.
+    const all = await walk('/api/runs?limit=5', 'both');
+    expect(all).toHaveLength(12);
+    expect(new Set(all)).toEqual(new Set([...ids.acme, ...ids.rival]));
+    expect(await walk(`/api/runs?limit=1&state=queued&state=running&since=${moment(4)}`, 'ops')).toEqual(
+      newestFirst(ids.acme.slice(4)),
+    );
+  });
+
+  it('gives nothing of strangers for a cursor that somebody made up, or that names a stranger’s run', async () => {
+    const [foreign] = ids.rival.slice(-1);
+    expect((await page(`/api/runs?after=${NOON + 5_000}-${foreign}`)).ids.every((id) => ids.acme.includes(id))).toBe(
+      true,
+    );
+    expect((await page(`/api/runs?after=9999999999999999-${'0'.repeat(32)}`)).ids).toEqual(newestFirst(ids.acme));
+    expect(await page(`/api/runs?after=0-${'0'.repeat(32)}`)).toEqual({ ids: [], next: null, link: null });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  let bench: QueueHarness;
+  let post: (
+    body: object,
+    report?: string,
+  ) => Promise<{ status: number; id: string | undefined; code: string | undefined }>;
+  beforeAll(async () => {
+    bench = await openQueueHarness(manualClock(NOON));
+  });
+  beforeEach(() => {
+    const jobs = loadedJobs(reportDefinition('weekly'), reportDefinition('daily'));
+    const app = createTestAdmin(entries, { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger });
+    post = async (body, report = 'weekly') => {
+      const response = await app.request(`/api/reports/acme/${report}/runs`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${tokens.ops.token}`,
+          'content-type': 'application/json',
+          'idempotency-key': 'one',
+        },
+        body: JSON.stringify(body),
+      });
+      const { id, code } = (await response.json()) as { id?: string; code?: string };
+      return { status: response.status, id, code };
+    };
+  });
+  afterAll(() => bench.close());
+
+  it('is refused with another priority, and is another run of another report', async () => {
+    const first = await post({ priority: 'backfill' });
+    expect(first.status).toBe(202);
+    expect(await post({ priority: 'backfill' })).toEqual(first);
+    expect(await post({ priority: 'on_demand' })).toMatchObject({ status: 409, code: 'run.conflict' });
+    expect(await post({})).toMatchObject({ status: 409 });
+    const other = await post({ priority: 'backfill' }, 'daily');
+    expect(other.status).toBe(202);
+    expect(other.id).not.toBe(first.id);
+  });
+});

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  formatByteCount,
+  formatCounted,
+  formatElapsed,
+  formatInteger,
+  formatRelativeTime,
+} from '../../../src/admin/page/components/format-numbers.ts';
+import { zonesOf } from '../../../src/admin/page/components/time.tsx';
+
+it.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [3_400, '3.4 s'],
+  [59_999, '59 s'],
+  [125_000, '2 min 5 s'],
+  [3_840_000, '1 h 4 min'],
+  [7_200_500, '2 h'],
+  [266_400_000, '3 d 2 h'],
+])('writes %d ms as %s', (ms, text) => {
+  expect(formatElapsed(ms)).toBe(text);
+});
+
+it.each([
+  [30_000, 'in less than a minute'],
+  [-30_000, 'just now'],
+  [180_000, 'in 3 min'],
+  [-7_860_000, '2 h 11 min ago'],
+  [147_600_000, 'in 1 d 17 h'],
+])('says that an instant %d ms away is %s', (ms, text) => {
+  expect(formatRelativeTime(1_000_000 + ms, 1_000_000)).toBe(text);
+});
+
+it.each([
+  [812, '812 B'],
+  [1_024, '1 KB'],
+  [48_211, '47 KB'],
+  [1_363_148, '1.3 MB'],
+  [52_428_800, '50 MB'],
+])('writes %d bytes as %s', (size, text) => {
+  expect(formatByteCount(size)).toBe(text);
+});
+
+it('separates thousands and distinguishes singular and plural', () => {
+  expect([
+    formatInteger(1_234_567),
+    formatCounted(1, 'call'),
+    formatCounted(1_200, 'call'),
+    formatCounted(2, 'delivery', 'deliveries'),
+  ]).toEqual(['1,234,567', '1 call', '1,200 calls', '2 deliveries']);
+});
+
+it('formats every duration', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4_000_000_000_000 }), (ms) => {
+      expect(formatElapsed(ms)).toMatch(/^[\d,.]+ (ms|s|min|h|d)( \d+ (s|min|h))?$/);
+      expect(formatRelativeTime(ms, 0)).toMatch(/^(just now|in (less than a minute|[\d,]+ (min|h|d)( \d+ (min|h))?))$/);
+    }),
+  );
+});
+
+it('shows everything in the one zone of all organizations, and in UTC where they have several', () => {
+  const zurich = { org: 'acme', timezone: 'Europe/Zurich' };
+  expect(zonesOf([zurich, { ...zurich, org: 'globex' }]).shared).toBe('Europe/Zurich');
+  const mixed = zonesOf([zurich, { org: 'tokyo', timezone: 'Asia/Tokyo' }, { org: 'faulty', timezone: null }]);
+  expect([mixed.shared, mixed.of('acme'), mixed.of('faulty'), mixed.of('gone')]).toEqual([
+    'UTC',
+    'Europe/Zurich',
+    'UTC',
+    'UTC',
+  ]);
+});

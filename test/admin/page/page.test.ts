@@ -1,0 +1,376 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Access, RunRequest } from '../../../src/admin/access/access.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { cookieClient, createToken } from '../../support/authenticated-app.ts';
+import { openPage } from '../../support/open-page.ts';
+import { done, failed, held, NOW, running, runs, unknown } from '../../support/page-data.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
+
+const PAGES = [
+  '/',
+  '/reports',
+  '/reports/acme/weekly-kpi',
+  '/reports/acme/rfi-ageing',
+  '/runs',
+  `/runs/${running.id}`,
+  `/runs/${failed.id}`,
+  `/runs/${held.id}`,
+  '/deliveries',
+  `/deliveries/${unknown.id}`,
+  '/slots',
+  '/pauses',
+  '/audit',
+];
+const RUN = '/reports/acme/weekly-kpi/run';
+
+describe('the page', () => {
+  const anna = createToken('anna');
+  const ben = createToken('ben', { role: 'viewer' });
+  const prefix = randomPrefix();
+  let redis: Redis;
+  let asked: RunRequest[] = [];
+  let did: string[] = [];
+  const acting: Partial<Access> = {
+    trigger: async (_, __, request) => {
+      asked.push(request);
+      return { opened: asked.length === 1, record: running };
+    },
+    pause: async (org, report, reason) => {
+      did.push(`pause ${org}/${report}: ${reason}`);
+      return { org, report, who: 'anna', why: reason, since: NOW, key: null, run: null };
+    },
+    resume: async (org, report, reason) => {
+      did.push(`resume ${org}/${report}: ${reason}`);
+      return [];
+    },
+    decide: async (id, what, reason) => {
+      if (what === 'release')
+        throw new DocketError('run.conflict', 'The run is not held.', { next: 'Look at it again.' });
+      did.push(`${what} ${id}: ${reason}`);
+      return failed;
+    },
+    resolve: async (id, as, reason) => {
+      did.push(`${as} ${id}: ${reason}`);
+      return unknown;
+    },
+  };
+  let house: ReturnType<typeof openPage>;
+  beforeAll(() => {
+    redis = new Redis(inject('redisUrl'));
+    house = openPage({ redis, prefix }, [anna.entry, ben.entry], () => acting);
+  });
+  afterAll(() => redis.quit());
+
+  it('requires a session, and redirects to the requested page after the sign-in', async () => {
+    const browser = cookieClient(house);
+    for (const path of PAGES) {
+      const answer = await browser.send('GET', path);
+      expect([path, answer.status]).toEqual([path, 303]);
+      expect(answer.headers.get('location')).toBe(
+        path === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(path)}`,
+      );
+    }
+    const form = await (await browser.send('GET', '/sign-in?to=%2Fruns')).text();
+    expect(form).toContain('name="to" value="/runs"');
+    const signedIn = await browser.send('POST', '/sign-in', { body: { token: anna.token, to: '/runs' } });
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/runs']);
+    expect((await browser.send('GET', '/runs')).status).toBe(200);
+  });
+
+  it('rejects an invalid token, and does not repeat it', async () => {
+    const browser = cookieClient(house);
+    const answer = await browser.send('POST', '/sign-in', { body: { token: 'docket_wrong', to: '/slots' } });
+    const text = await answer.text();
+    expect(answer.status).toBe(401);
+    expect(text).toContain('role="alert"');
+    expect(text).toContain('name="to" value="/slots"');
+    expect(text).not.toContain('docket_wrong');
+  });
+
+  it.each([
+    '//evil.example',
+    '/\\evil.example',
+    '/.//evil.example',
+    'https://evil.example/',
+    '/sign-out',
+    '/\t/evil.example',
+  ])('does not redirect to %j', async (to) => {
+    const browser = cookieClient(house);
+    const answer = await browser.send('POST', '/sign-in', { body: { token: anna.token, to } });
+    expect(answer.headers.get('location')).toBe('/');
+  });
+
+  it('ends the session at the sign-out', async () => {
+    const { post, send } = await house.visit(anna.token);
+    expect((await post('/sign-out', {})).headers.get('location')).toBe('/sign-in?did=out');
+    expect((await send('GET', '/')).status).toBe(303);
+  });
+
+  it('is HTML that needs no style or script inside it, with one heading, and every text escaped', async () => {
+    const { send } = await house.visit(anna.token);
+    for (const path of PAGES) {
+      const answer = await send('GET', path);
+      const html = await answer.text();
+      expect([path, answer.status]).toEqual([path, 200]);
+      expect(answer.headers.get('content-security-policy')).toContain("script-src 'self'");
+      expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/);
+      expect(html.match(/<h1[ >]/g)).toHaveLength(1);
+      expect(html).not.toMatch(/ style=| on\w+=|<style|javascript:|<script(?! src="\/assets\/)/i);
+      expect(html).not.toContain('[object ');
+    }
+    const report = await (await send('GET', '/reports/acme/weekly-kpi')).text();
+    expect(report).toContain('Onboarding &lt;b&gt;');
+  });
+
+  it('names the zone of every instant, and UTC beside it', async () => {
+    const { send } = await house.visit(anna.token);
+    for (const path of PAGES) {
+      const html = await (await send('GET', path)).text();
+      const times = html.match(/<time .*?<\/time>/g) ?? [];
+      expect([
+        path,
+        times.filter(
+          (time) => !/title="[^"]+ UTC · [^"]+"/.test(time) || !/class="zone">(UTC|[+-]\d\d:\d\d)</.test(time),
+        ),
+      ]).toEqual([path, []]);
+    }
+    const run = await (await send('GET', `/runs/${failed.id}`)).text();
+    expect(run).toContain(
+      'title="2026-11-21 08:12:00 UTC · Europe/Zurich">21 Nov 2026, 09:12:00 <span class="zone">+01:00',
+    );
+  });
+
+  it('shows a viewer everything and no form but the sign-out', async () => {
+    const { send } = await house.visit(ben.token);
+    for (const path of PAGES) {
+      const html = await (await send('GET', path)).text();
+      expect([path, html.match(/<form[^>]*method="post"[^>]*action="[^"]*"/g)?.length]).toEqual([path, 1]);
+    }
+  });
+
+  it('triggers a run for the chosen days, once however often the form is sent, and again for other days', async () => {
+    asked = [];
+    const { post } = await house.visit(anna.token);
+    const form = { trigger: 't1', period: 'last_30_days', from: '', to: '', deliver: 'no' };
+    const first = await post(RUN, form);
+    expect([first.status, first.headers.get('location')]).toEqual([303, `/runs/${running.id}?did=opened`]);
+    const second = await post(RUN, form);
+    expect(second.headers.get('location')).toBe(`/runs/${running.id}?did=repeated`);
+    await post(RUN, { ...form, from: '2026-11-01', to: '2026-11-15', deliver: 'yes' });
+    await post(RUN, { ...form, trigger: 't2' });
+    await post(RUN, { trigger: 't2', period: '', from: '', to: '', deliver: 'yes' });
+    expect(asked.map(({ period, deliver, priority }) => ({ period, deliver, priority }))).toEqual([
+      { period: 'last_30_days', deliver: false, priority: 'on_demand' },
+      { period: 'last_30_days', deliver: false, priority: 'on_demand' },
+      { period: { from: '2026-11-01', to: '2026-11-15' }, deliver: true, priority: 'on_demand' },
+      { period: 'last_30_days', deliver: false, priority: 'on_demand' },
+      { period: undefined, deliver: true, priority: 'on_demand' },
+    ]);
+    const keys = asked.map(({ idempotencyKey }) => idempotencyKey);
+    expect(keys[0]).toBe(keys[1]);
+    expect(new Set(keys).size).toBe(4);
+  });
+
+  it.each([
+    [{ from: '2026-11-15', to: '', deliver: 'no' }, 'usage.invalid', 'name="from" value="2026-11-15"'],
+    [{ from: '2026-11-15', to: '2026-11-01', deliver: 'no' }, 'usage.invalid', 'name="to" value="2026-11-01"'],
+    [{ period: 'next_week', deliver: 'no' }, 'usage.invalid', '<details class="action" open'],
+    [{ period: 'previous_week' }, 'usage.invalid', '<option value="previous_week" selected'],
+  ])('shows on the form that %j is invalid, and keeps the values', async (fields, code, kept) => {
+    asked = [];
+    const { post } = await house.visit(anna.token);
+    const answer = await post(RUN, { trigger: 't', ...fields });
+    const html = await answer.text();
+    expect(answer.status).toBe(422);
+    expect(html).toContain('role="alert"');
+    expect(html).toContain(`<code>${code}</code>`);
+    expect(html).toContain(kept);
+    expect(asked).toEqual([]);
+  });
+
+  it('rejects a period that was delivered, and delivers it again on request', async () => {
+    const message = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
+    const requests: RunRequest[] = [];
+    const own = openPage({ redis, prefix: randomPrefix() }, [anna.entry], () => ({
+      ...acting,
+      trigger: async (_, __, request) => {
+        requests.push(request);
+        if (!request.again) throw new DocketError('already_delivered', message, { next: 'Insist.' });
+        return { opened: true, record: running };
+      },
+    }));
+    const { post, send } = await own.visit(anna.token);
+    expect(await (await send('GET', '/reports/acme/weekly-kpi')).text()).not.toContain('name="again"');
+    const form = { trigger: 'first', period: 'previous_month', deliver: 'yes' };
+    const refused = await post(RUN, form);
+    const text = await refused.text();
+    expect(refused.status).toBe(409);
+    expect(text).toContain(message);
+    expect(text).toMatch(/<option value="previous_month" selected/);
+    expect(text).toMatch(/<input type="checkbox" name="again" value="yes"/);
+    const [, trigger = ''] = /name="trigger" value="([^"]+)"/.exec(text) ?? [];
+    expect((await post(RUN, { ...form, trigger })).status).toBe(409);
+    const sent = await post(RUN, { ...form, trigger, again: 'yes' });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/runs/${running.id}?did=opened`]);
+    expect(requests.map(({ again }) => again)).toEqual([false, false, true]);
+    // Insisting is another request than asking, and twice the same one is once.
+    expect(requests[2]?.idempotencyKey).not.toBe(requests[1]?.idempotencyKey);
+    await post(RUN, { ...form, trigger, again: 'yes' });
+    expect(requests[3]?.idempotencyKey).toBe(requests[2]?.idempotencyKey);
+  });
+
+  it('pauses, resumes, cancels, retries and resolves with a reason, and redirects to the page of the form', async () => {
+    did = [];
+    const { post } = await house.visit(anna.token);
+    const to = async (path: string, fields: Readonly<Record<string, string>>) =>
+      (await post(path, { reason: ' because ', ...fields })).headers.get('location');
+    const report = '/reports/acme/weekly-kpi';
+    expect(await to(`${report}/pause`, { from: report })).toBe(`${report}?did=paused`);
+    expect(await to(`${report}/resume`, { from: '/pauses' })).toBe('/pauses?did=resumed');
+    expect(await to('/organizations/acme/pause', {})).toBe('/pauses?did=paused');
+    expect(await to(`/runs/${failed.id}/retry`, {})).toBe(`/runs/${failed.id}?did=retry`);
+    expect(await to(`/deliveries/${unknown.id}/resolve`, { as: 'sent', from: '/deliveries' })).toBe(
+      '/deliveries?did=sent',
+    );
+    expect(did).toEqual([
+      'pause acme/weekly-kpi: because',
+      'resume acme/weekly-kpi: because',
+      'pause acme/null: because',
+      `retry ${failed.id}: because`,
+      `sent ${unknown.id}: because`,
+    ]);
+  });
+
+  it('does nothing without a reason, and shows a rejection on the form with the reason kept', async () => {
+    did = [];
+    const { post } = await house.visit(anna.token);
+    const without = await post(`/runs/${failed.id}/retry`, { reason: ' ' });
+    expect(without.status).toBe(422);
+    expect(await without.text()).toContain('<code>usage.invalid</code>');
+    const undecided = await post(`/deliveries/${unknown.id}/resolve`, { reason: 'asked', from: '/deliveries' });
+    expect(undecided.status).toBe(422);
+    expect(await undecided.text()).toContain('<code>usage.invalid</code>');
+    const refused = await post(`/runs/${held.id}/release`, { reason: 'looks &right' });
+    const html = await refused.text();
+    expect(refused.status).toBe(409);
+    expect(html).toContain('The run is not held.');
+    expect(html).toContain('Look at it again.');
+    expect(html).toContain('value="looks &amp;right"');
+    expect(did).toEqual([]);
+  });
+
+  it('does nothing for a form without the token of the session or from elsewhere, and says so on a page', async () => {
+    did = [];
+    const { send, csrf } = await house.visit(anna.token);
+    const body = { reason: 'because' };
+    const path = '/organizations/acme/pause';
+    for (const sent of [
+      { body },
+      { body: { ...body, csrf: 'wrong' } },
+      { body: { ...body, csrf }, headers: { 'sec-fetch-site': 'cross-site' } },
+    ]) {
+      const answer = await send('POST', path, sent);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8']);
+      expect(await answer.text()).toContain('auth.cross_site');
+    }
+    expect(did).toEqual([]);
+  });
+
+  it('shows a missing resource, and a failure, as a page', async () => {
+    const away = openPage({ redis, prefix }, [anna.entry], () => ({
+      run: () => Promise.reject(new DocketError('request.not_found', 'There is nothing here.')),
+      pauses: () => Promise.reject(new DocketError('redis.unreachable', 'Redis does not answer.')),
+    }));
+    const { send } = await house.visit(anna.token);
+    const cookie = (await away.visit(anna.token)).send;
+    const missing = await cookie('GET', `/runs/${done.id}`);
+    expect([missing.status, await missing.text()]).toEqual([
+      404,
+      expect.stringContaining('data-problem="request.not_found"'),
+    ]);
+    const down = await cookie('GET', '/pauses');
+    expect([down.status, await down.text()]).toEqual([503, expect.stringContaining('redis.unreachable')]);
+    expect((await send('GET', '/pauses')).status).toBe(200);
+  });
+
+  it('shows everything that needs a decision first, however many runs came later', async () => {
+    const refused = { org: 'acme', report: null, who: 'docket', why: '401', since: NOW, key: 'k_1', run: null };
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      runs: async ({ states, since }) =>
+        states?.includes('held')
+          ? { runs: [held], next: null }
+          : states?.includes('failed') && since === NOW - 86_400_000
+            ? { runs: [failed], next: 'more' }
+            : { runs: [], next: null },
+      pauses: async () => [refused],
+    }));
+    const { send } = await own.visit(anna.token);
+    const html = await (await send('GET', '/')).text();
+    expect(html).toContain('<strong>1 run</strong>');
+    expect(html).toContain(`href="/runs/${held.id}"`);
+    expect(html).toContain('<strong>1+ runs</strong>');
+    expect(html).toContain('<code>k_1</code>');
+    expect(html).not.toContain('class="all-clear"');
+  });
+
+  it('says that nothing needs attention', async () => {
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      runs: async () => ({ runs: [], next: null }),
+      deliveries: async () => ({ deliveries: [], next: null }),
+      pauses: async () => [],
+    }));
+    const { send } = await own.visit(anna.token);
+    expect(await (await send('GET', '/')).text()).toContain('class="all-clear"');
+  });
+
+  it('offers each period with the days that it means now', async () => {
+    const { send } = await house.visit(anna.token);
+    const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
+    expect(html).toContain('as the definition says: 2026-11-09 to 2026-11-15</option>');
+    expect(html).toContain('previous month: 2026-10-01 to 2026-10-31</option>');
+    expect(html).toContain('previous day: 2026-11-20</option>');
+    expect(html).toContain('in days of Europe/Zurich');
+  });
+
+  it('filters the runs as the form says, and continues from its cursor', async () => {
+    const filters: unknown[] = [];
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      runs: async (filter) => {
+        filters.push(filter);
+        return { runs, next: '1-abc' };
+      },
+    }));
+    const { send } = await own.visit(anna.token);
+    filters.length = 0;
+    const html = await (
+      await send('GET', '/runs?org=acme&state=failed&since=2026-11-01&until=2026-11-02&after=5-x')
+    ).text();
+    expect(filters).toEqual([
+      {
+        org: 'acme',
+        states: ['failed'],
+        since: Date.parse('2026-11-01T00:00:00Z'),
+        until: Date.parse('2026-11-03T00:00:00Z'),
+        after: '5-x',
+        limit: 50,
+      },
+    ]);
+    expect(html).toContain('/runs?org=acme&amp;state=failed&amp;since=2026-11-01&amp;until=2026-11-02&amp;after=1-abc');
+    filters.length = 0;
+    await send('GET', '/runs?state=nonsense&since=yesterday&org=');
+    expect(filters).toEqual([{ limit: 50 }]);
+  });
+
+  it('needs at most 60 KB for the first paint, with assets that browsers cache forever', async () => {
+    const { send } = await house.visit(anna.token);
+    const html = await (await send('GET', '/')).text();
+    let bytes = Buffer.byteLength(html);
+    for (const [, path = ''] of html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) {
+      const answer = await house.app.request(path, { headers: { host: 'localhost' } });
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      bytes += (await answer.arrayBuffer()).byteLength;
+    }
+    expect(bytes).toBeLessThan(60 * 1024);
+  });
+});

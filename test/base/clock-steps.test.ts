@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { clockStepDetector } from '../../src/base/clock.ts';
+
+const delay = fc.tuple(fc.nat(20_000), fc.nat(20_000));
+
+test('delays of any length, and a clock that drifts or is slewed, are no step', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(600_000), delay), { minLength: 2, maxLength: 50 }),
+      fc.double({ min: -0.0004, max: 0.0004, noNaN: true }),
+      (readings, drift) => {
+        const stepOf = clockStepDetector();
+        let real = 5_000;
+        for (const [pause, [out, back]] of readings) {
+          const sentAt = real + pause;
+          const read = sentAt + out;
+          real = read + back;
+          expect(stepOf({ wall: Math.floor(read * (1 + drift)), sentAt, receivedAt: real })).toBeUndefined();
+        }
+      },
+    ),
+  );
+});
+
+test('a step is told once, whichever way, and not again when others follow', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(-3_600_000, -7_000, -600, 600, 7_000, 3_600_000)), delay, (steps, [slow]) => {
+      const stepOf = clockStepDetector();
+      let real = 0;
+      let wall = 1_800_000_000_000;
+      const look = (late = 0) => {
+        real += 1_000;
+        const reading = { wall: wall + real, sentAt: real - late, receivedAt: real + 2 };
+        return stepOf(reading);
+      };
+      expect(look()).toBeUndefined();
+      for (const step of steps) {
+        wall += step;
+        const told = look();
+        expect(Math.abs((told ?? 0) - step)).toBeLessThan(10);
+        expect(look(slow)).toBeUndefined();
+      }
+    }),
+  );
+});
+
+test('less than a quarter of a second is not told', () => {
+  const stepOf = clockStepDetector();
+  expect([0, 200, 0, 200].map((wall, at) => stepOf({ wall: wall + at, sentAt: at, receivedAt: at }))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});

@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+test.skipIf(!existsSync('/dev/full'))(
+  'a stderr that takes nothing more, as on a full disk, stops nobody who says something',
+  () => {
+    const full = openSync('/dev/full', 'w');
+    const log = JSON.stringify(fileURLToPath(new URL('../../dist/base/log.js', import.meta.url)));
+    const program = `const { stderrLog } = await import(${log});
+    for (const pretty of [undefined, { color: false }]) {
+      const log = stderrLog('info', { pretty });
+      for (let n = 0; n < 3; n += 1) log.warn('Said');
+    }
+    console.log('went on');`;
+    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', full],
+    });
+    closeSync(full);
+    expect([ended.status, ended.stdout.toString()]).toEqual([0, 'went on\n']);
+  },
+);

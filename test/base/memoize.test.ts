@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { memoize } from '../../src/base/memoize.ts';
+
+test('a remembered function is asked once for each question, and forgets the oldest answer', () => {
+  const asked: number[] = [];
+  const twice = memoize((n: number) => {
+    asked.push(n);
+    return n * 2;
+  }, 2);
+  expect([1, 1, 2, 1, 3, 1].map((n) => twice(n))).toEqual([2, 2, 4, 2, 6, 2]);
+  expect(asked).toEqual([1, 2, 3, 1]);
+});
+
+test('what a remembered function throws is thrown again, and asked again', () => {
+  let times = 0;
+  const fails = memoize((): number => {
+    times += 1;
+    throw new Error(`no ${times}`);
+  }, 2);
+  expect(fails).toThrow('no 1');
+  expect(fails).toThrow('no 2');
+});

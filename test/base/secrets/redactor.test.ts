@@ -1,0 +1,187 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRedactor, redactUntrusted } from '../../../src/base/secrets/redactor.ts';
+import { secretForms } from '../../../src/base/secrets/secret-forms.ts';
+import { secretIndex } from '../../../src/base/secrets/secret-index.ts';
+import { encodingsFoundIn, encodingsOf } from '../../support/secret-encodings.ts';
+
+const SECRETS = {
+  'a password': 'p4ss/w+rd"<&=%41 é',
+  'an API key': 'sbx_acme.Kq3-vT_9xZ2mLr8WbN5yHc7DfGjP0sAe',
+  'a webhook secret': 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  'a URL': 'https://hooks.example/services/T0K3N/B1/Zk39vQpL?sig=9aX',
+  'a private key': String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })).trim(),
+  'an access token': `ya29.${'aB3_-'.repeat(60)}`,
+} as const;
+
+const CASES = Object.entries(SECRETS).flatMap(([what, secret]) =>
+  Object.keys(encodingsOf(secret)).map((encoding) => ({ what, encoding, secret })),
+);
+
+test.each(CASES)('$what is taken out as $encoding', ({ secret, encoding }) => {
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(secret);
+  const echo = encodingsOf(secret)[encoding] ?? '';
+  for (const text of [echo, `You said "${echo}", and no.`, `x${echo}x`]) {
+    expect(encodingsFoundIn(redact(text), secret)).toEqual([]);
+    expect(redact(text)).toContain('[secret]');
+  }
+});
+
+test('what stands around a secret stays', () => {
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(SECRETS['an API key']);
+  expect(redact(`HTTP 422: é "${SECRETS['an API key']}" %20 is refused.\r\n`)).toBe(
+    'HTTP 422: é "[secret]" %20 is refused.\r\n',
+  );
+  expect(redact('a%2Fb &amp; "c" =41 \\u0041')).toBe('a%2Fb &amp; "c" =41 \\u0041');
+});
+
+test('the beginning of a secret that was cut off is taken out from eight characters on, sixteen anywhere', () => {
+  const secret = SECRETS['an API key'];
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(secret);
+  for (let length = 8; length <= secret.length; length += 1) {
+    const part = secret.slice(0, length);
+    for (const text of [`key ${part}`, `key ${part}… no`, `key ${part}***`, `key ${part}... no`]) {
+      expect(redact(text)).not.toContain(part);
+    }
+    expect(redact(`key "${part}" no`).includes(part)).toBe(length < 16);
+  }
+  expect(redact(`key ${secret.slice(0, 7)}`)).toBe(`key ${secret.slice(0, 7)}`);
+  const plain = Buffer.from(`\0someone\0${secret}`).toString('base64');
+  expect(encodingsFoundIn(redact(`535 AUTH PLAIN ${plain.slice(0, -20)}`), secret)).toEqual([]);
+});
+
+test('the host of a URL that is a secret may be named, its path and its password may not', () => {
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('https://me:pa55w0rd@hooks.example/services/T0K3N');
+  expect(redact('https://hooks.example and https://hooks.exa')).toBe('https://hooks.example and https://hooks.exa');
+  expect(redact('POST /services/T0K3N pa55w0rd')).toBe('POST [secret] [secret]');
+});
+
+test('a secret that was rotated stays known; of tokens the newest are', () => {
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('the first key');
+  registerSecret('the other key');
+  for (let n = 0; n < 1_000; n += 1) registerSecret(`token-${n}-of-many`, 'token');
+  expect(redact('the first key, the other key, token-999-of-many')).toBe('[secret], [secret], [secret]');
+  expect(redact('token-0-of-many')).toBe('token-0-of-many');
+});
+
+test('a secret of fewer than six characters is not told from a word, and stays', () => {
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('hello');
+  expect(redact('hello')).toBe('hello');
+});
+
+test.each([
+  ['Authorization: Bearer abcdefghijklmnop0', 'Authorization: Bearer [secret]'],
+  ['Basic authentication is required', 'Basic authentication is required'],
+  ['https://b.example/k?X-Amz-Signature=0123456789abcdef0123', 'https://b.example/k?X-Amz-Signature=[secret]'],
+  ['{"access_token":"0123456789abcdef"}', '{"access_token":"[secret]"}'],
+  ['Set-Cookie: docket=abc; Path=/\r\nx', 'Set-Cookie: [secret]\r\nx'],
+  ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln is a token', '[secret] is a token'],
+  [`docket_${'a'.repeat(43)}`, '[secret]'],
+  ['-----BEGIN PRIVATE KEY-----\nMC4C', '[secret]'],
+])('a credential is known by its form: %j', (text, told) => {
+  expect(createRedactor().redact(text)).toBe(told);
+});
+
+test('whatever stands around it and however it is escaped, a secret is found', () => {
+  const secret = 'p4ss/w+rd"<& é';
+  const { registerSecret, redact } = createRedactor();
+  registerSecret(secret);
+  const escapes: readonly ((character: string) => string)[] = [
+    (character) => character,
+    (character) => `&#${character.codePointAt(0)};`,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    (character) =>
+      [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`).join(''),
+  ];
+  const escaped = fc
+    .array(fc.nat(escapes.length - 1), { minLength: secret.length, maxLength: secret.length })
+    // An escape that the secret itself seems to hold is only read where nothing else was escaped.
+    .map((choice) =>
+      [...secret].map((character, at) => escapes[choice[at] === 0 ? 1 : (choice[at] ?? 1)]?.(character)).join(''),
+    );
+  const around = fc.string({ unit: 'binary', maxLength: 40 });
+  fc.assert(
+    fc.property(around, escaped, around, (before, echo, after) => {
+      expect(redact(`${before} ${echo} ${after}`)).toContain('[secret]');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('neither a hundred secrets nor texts that are made to take long make it slow: each ends', () => {
+  const { registerSecret, redact } = createRedactor();
+  const secrets = Array.from({ length: 100 }, (_, n) => createHash('sha512').update(String(n)).digest('base64'));
+  for (const secret of secrets) registerSecret(secret);
+  const [first = ''] = secrets;
+  const units = ['%', '%61', '&#97;', 'eyJ-', 'a.', '\\u0061', '=', '-----BEGIN PRIVATE KEY-----', '\r\n', 'sig='];
+  for (const unit of [first, first.slice(0, 7), first.slice(0, 15), ...units]) {
+    // One that looks at each character again for each other one takes minutes.
+    expect(redact(unit.repeat(Math.ceil((1 << 18) / unit.length))).includes(first)).toBe(false);
+  }
+});
+
+const manyKeys = (count: number) =>
+  Array.from({ length: count }, (_, n) => `compliance_live_${n}aB3xY.${'q7'.repeat(15)}${n}`);
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+test.each([
+  ['keys with a common beginning', manyKeys(300), 'compliance_live_'],
+  ['keys with a common beginning, in base64', manyKeys(300), base64('compliance_live_x')],
+  ['a key itself, in base64', manyKeys(300), base64(manyKeys(1)[0] ?? '')],
+  ['a secret of one character', ['a'.repeat(90)], 'a'],
+  ['a secret of one character, in base64', ['a'.repeat(90)], base64('aaa')],
+])('a text that is made to take long takes work by its own length: %s', (_what, secrets, unit) => {
+  const text = unit.repeat(Math.ceil(65_536 / unit.length));
+  const index = secretIndex();
+  for (const secret of secrets) index.add(secretForms(secret));
+  const work = { steps: 0 };
+  const found = index.find(text, work);
+  expect(found.length).toBeGreaterThan(0);
+  // Twice the longest form, and the logarithm of the number of forms: not their number, nor the runs around each.
+  expect(work.steps / text.length).toBeLessThan(220);
+  for (const [n, [start]] of found.entries()) expect(start).toBeGreaterThan(found[n - 1]?.[1] ?? -1);
+});
+
+test('a secret is found where another begins in front of it, and ends within it', () => {
+  const { registerSecret, redact } = createRedactor();
+  for (const secret of ['first:second', 'second:third', 'ab'.repeat(9).concat('Z')]) registerSecret(secret);
+  expect(redact('first:second:third, no')).toBe('[secret], no');
+  expect(redact(`ab${'ab'.repeat(9)}Z, no`)).toBe('[secret], no');
+});
+
+test('a foreign text is cut only after its secrets are taken out, wherever it is cut', () => {
+  const { registerSecret, redact } = createRedactor();
+  const secret = SECRETS['an API key'];
+  registerSecret(secret);
+  for (const escaped of [
+    (text: string) => text,
+    (text: string) => text.replaceAll(/./g, (c) => `&#${c.charCodeAt(0)};`),
+  ]) {
+    const echo = escaped(secret);
+    for (const cut of [8 * 1024, 10 * 1024]) {
+      for (let start = cut - echo.length - 10; start < cut + 10; start += 3) {
+        const said = redactUntrusted(`${'- '.repeat(cut).slice(0, start)}${echo}${' -'.repeat(40_000)}`, redact);
+        expect(said.length).toBeLessThan(10 * 1024 + 9);
+        expect(said.replaceAll('[secret]', '')).toMatch(/^[- ]*\[?[secrt]*$/);
+      }
+    }
+  }
+});
+
+test('of data only whole secrets are taken out, and the half of a key', () => {
+  const { registerSecret, redact } = createRedactor({ shapes: false, partial: false });
+  const secret = SECRETS['an API key'];
+  registerSecret(secret);
+  for (let length = 1; length < secret.length; length += 1) {
+    const part = secret.slice(0, length);
+    expect(redact(part)).toBe(part);
+  }
+  expect(redact(`${secret} ${secret.slice('sbx_acme.'.length)} ${base64(secret)}`)).toBe('[secret] [secret] [secret]');
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { MAX_TEMPLATE_COST, renderTemplate } from '../../../src/base/text/template.ts';
+
+const VARIABLES = { period: { label: '2026-W46', from: '2026-11-09' }, org: 'acme' };
+
+test('a template is filled with the variables it names', () => {
+  expect(renderTemplate('KPIs {{ period.label }} {{ org | upcase }}', VARIABLES, 'the subject')).toBe(
+    'KPIs 2026-W46 ACME',
+  );
+});
+
+test.each([
+  ['{{ nothing }}', 'an unknown variable'],
+  ['{{ period.nothing }}', 'an unknown part of a variable'],
+  ['{{ org | nothing }}', 'an unknown filter'],
+  ['{{ org', 'a template that is not closed'],
+  ["{% include '/etc/passwd' %}", 'a file'],
+  ["{% render '/etc/passwd' %}", 'a file'],
+  ["{% layout '/etc/passwd' %}", 'a file'],
+  ['{{ org.constructor }}', 'what is inherited'],
+  ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', 'more memory or time than a name needs'],
+])('%s is refused: %s', (template) => {
+  expect(() => renderTemplate(template, VARIABLES, 'the subject')).toThrowError(
+    expect.objectContaining({ code: 'template.invalid', where: 'the subject', got: `"${template}"` }),
+  );
+});
+
+const LOOP = (inside: string) => `{% for i in (1..60) %}{% for j in (1..60) %}${inside}{% endfor %}{% endfor %}`;
+const LIST = '{% assign a = (1..9000) %}';
+
+test.each([
+  [LOOP('x'), 'nested loops that make text'],
+  [LOOP(''), 'nested loops that make nothing'],
+  [`${LIST}${'{% for i in a %}'.repeat(8)}${'{% endfor %}'.repeat(8)}`, 'loops over a list that is made once'],
+  [`${LIST}{% tablerow i in a %}{% endtablerow %}`, 'a loop that writes a table'],
+  ['{% tablerow i in (1..10) %}{% tablerow j in (1..90) %}x{% endtablerow %}{% endtablerow %}', 'a table of tables'],
+  [
+    '{% assign a = "0123456789" %}{% for i in (1..40) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}{{ a | size }}',
+    'a text that doubles',
+  ],
+  [`${LIST}{% for i in (1..9) %}{% if a contains "x" %}{% endif %}{% endfor %}`, 'comparisons with a long list'],
+  [`${LIST}{% for i in (1..9) %}{% case a %}{% when a %}{% endcase %}{% endfor %}`, 'comparisons of long lists'],
+  [
+    '{% assign a = (1..900) %}{{ a | find_index_exp: "x", "1 == 2 or 1 == 2 or 1 == 2" }}',
+    'an expression on each entry',
+  ],
+  [
+    '{% assign m = (1..900) | group_by_exp: "x", "1" | map: "items" %}{% for i in (1..12) %}{% assign m = m | concat: m %}{% endfor %}{{ m | size }}',
+    'lists in lists',
+  ],
+])('%s costs too much: %s', (template) => {
+  expect(() => renderTemplate(template, VARIABLES, 'the subject')).toThrowError(
+    expect.objectContaining({ code: 'template.invalid', expected: expect.stringContaining(String(MAX_TEMPLATE_COST)) }),
+  );
+});
+
+test('loops over the characters of the longest title, with a branch and a filter each, are filled', () => {
+  const template =
+    '{% assign all = title | split: "" %}{% for c in all %}{% if c == "-" %}_{% else %}{{ c | upcase }}{% endif %}{% endfor %}';
+  expect(renderTemplate(template, { title: 'a-'.repeat(100) }, 'the subject')).toBe('A_'.repeat(100));
+});

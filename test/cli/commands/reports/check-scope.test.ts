@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
+import { runCommand } from '../../../support/run-command.ts';
+
+const SFTP = `  - sftp: { host: sftp.bank.example, user: acme, password: { env: GLOBEX_KEY }, host_key: "SHA256:${'A'.repeat(43)}", path: in }\n`;
+
+async function check(...env: [string, string][]) {
+  const folder = await jobsFolder({
+    'acme/org.yaml': ORG,
+    'acme/weekly.yaml': REPORT + SFTP,
+    'globex/org.yaml': ORG.replace('ACME_KEY', 'GLOBEX_KEY'),
+  });
+  const args = ['check', '--offline', '--json'];
+  const { code, stdout } = await runCommand(args, { env: { DOCKET_JOBS: folder, ...Object.fromEntries(env) } });
+  return { code, said: JSON.parse(stdout) };
+}
+
+test('docket check warns of a secret of another organization, and fails once that is enforced', async () => {
+  const line = REPORT.split('\n').length;
+  const found = [expect.objectContaining({ got: 'GLOBEX_KEY', line })];
+  expect(await check()).toMatchObject({ code: 0, said: { faults: [], warnings: found } });
+  expect(await check(['DOCKET_REPORT_SCOPE', 'enforce'])).toMatchObject({
+    code: 1,
+    said: { faults: found, warnings: [] },
+  });
+});
+
+test('docket check finds deliveries without destinations where they are required', async () => {
+  const { code, said } = await check(['DOCKET_REQUIRE_DESTINATIONS', 'on']);
+  expect(code).toBe(1);
+  expect(said.faults).toHaveLength(2);
+});

@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
+import { openSandbox } from '../../../support/fetch-harness.ts';
+import { runCommand } from '../../../support/run-command.ts';
+
+const filledSchema = z.object({
+  runs: z.array(
+    z.object({ id: z.string(), opened: z.boolean(), state: z.string(), period: z.looseObject({ label: z.string() }) }),
+  ),
+});
+const listedSchema = z.object({
+  runs: z.array(z.looseObject({ id: z.string(), state: z.string(), period: z.looseObject({ label: z.string() }) })),
+  next: z.string().nullable(),
+});
+
+describe('docket backfill, and the runs that it opens', () => {
+  let redis: LocalRedis;
+  let folder: string;
+  let env: Record<string, string>;
+
+  const report = (period: string, to = 'lead@acme.example') => `version: 1
+title: Monthly
+owner: ops@acme.example
+period: ${period}
+sections:
+  - { id: queue, metrics: [alerts.open] }
+outputs:
+  - { format: csv }
+deliveries:
+  - email: { to: [${to}], attach: [csv] }
+`;
+
+  beforeAll(async () => {
+    redis = await localRedis({ PATH: process.env.PATH });
+    folder = await mkdtemp(join(tmpdir(), 'docket-backfill-'));
+    await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
+    const write = (name: string, text: string) => writeFile(join(folder, 'jobs', 'acme', `${name}.yaml`), text);
+    await write(
+      'org',
+      'org: current\napi_key: { env: ACME_KEY }\ntimezone: Europe/Zurich\nrecipients: { domains: [acme.example] }\n',
+    );
+    await write('monthly', report('previous_month'));
+    await write('rolling', report('last_30_days'));
+    env = {
+      REDIS_URL: redis.url,
+      DOCKET_JOBS: join(folder, 'jobs'),
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      MAIL_FROM: 'r@acme.example',
+      LOG_LEVEL: 'silent',
+    };
+  });
+  afterAll(async () => {
+    await redis.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const command = (...args: string[]) => runCommand(args, { env, cwd: folder });
+  const fill = async (...args: string[]) => {
+    const { stdout } = await command(
+      'backfill',
+      'acme/monthly',
+      '--from',
+      '2026-01',
+      '--to',
+      '2026-03',
+      '--json',
+      ...args,
+    );
+    return filledSchema.parse(JSON.parse(stdout)).runs;
+  };
+  const listed = async (...args: string[]) =>
+    listedSchema.parse(JSON.parse((await command('runs', '--json', ...args)).stdout));
+
+  test('opens one run per period once; lists, cancels and pages through them', async () => {
+    const first = await fill('--by', 'ada');
+    expect(first.map(({ opened, state, period }) => [opened, state, period.label])).toEqual([
+      [true, 'queued', '2026-01'],
+      [true, 'queued', '2026-02'],
+      [true, 'queued', '2026-03'],
+    ]);
+    const again = await fill();
+    expect(again.map(({ id, opened }) => [id, opened])).toEqual(first.map(({ id }) => [id, false]));
+
+    const { runs } = await listed('--org', 'acme', '--report', 'monthly');
+    expect(runs).toHaveLength(3);
+    for (const run of runs) {
+      expect(run).toMatchObject({ trigger: 'backfill', priority: 'backfill', deliver: false, by: 'ada' });
+    }
+    const cancelled = await command('runs', 'cancel', first[1]?.id ?? '', '--reason', 'not this one', '--by', 'bob');
+    expect(cancelled.code).toBe(0);
+    expect((await listed('--state', 'cancelled,failed')).runs).toMatchObject([
+      { id: first[1]?.id, cancel: { by: 'bob', reason: 'not this one' } },
+    ]);
+    const page = await listed('--state', 'queued', '--limit', '1');
+    const rest = await listed('--state', 'queued', '--limit', '1', '--after', page.next ?? '');
+    expect([...page.runs, ...rest.runs].map(({ period }) => period.label)).toEqual(['2026-03', '2026-01']);
+    expect(rest.next).toBeNull();
+    expect((await command('runs', 'cancel', first[1]?.id ?? '', '--reason', 'again')).code).toBe(0);
+
+    const anew = await fill('--again');
+    expect(anew.every(({ opened }) => opened)).toBe(true);
+  });
+
+  test('`docket run --queue` opens a run of another period with the highest priority', async () => {
+    const opened = await command('run', 'acme/rolling', '--period', '2026-09', '--queue', '--json');
+    expect(JSON.parse(opened.stdout)).toMatchObject({
+      state: 'queued',
+      trigger: 'on_demand',
+      priority: 'on_demand',
+      period: { from: '2026-09-01', to: '2026-09-30' },
+    });
+    expect((await listed('--org', 'acme', '--report', 'rolling')).runs).toHaveLength(1);
+    expect((await command('run', 'acme/rolling', '--queue', '--out', 'x')).code).toBe(2);
+  });
+
+  test('lists sections with current counts, and opens the runs nevertheless', async () => {
+    const countedSchema = z.object({
+      undefined_counts: z.object({
+        known: z.boolean(),
+        sections: z.array(z.object({ section: z.string(), metrics: z.array(z.string()) })),
+      }),
+      runs: z.array(z.unknown()),
+    });
+    const sandbox = await openSandbox();
+    const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+    await writeFile(
+      join(folder, 'jobs', 'acme', 'mixed.yaml'),
+      report('previous_month').replace(
+        'outputs:',
+        '  - { id: days, metrics: [profiles.created], granularity: day }\n  - { id: types, metrics: [alerts.created], dimensions: [alert.type] }\noutputs:',
+      ),
+    );
+    const queue = { section: 'queue', metrics: ['alerts.open'] };
+    const counted = async (more: Record<string, string>) => {
+      const args = ['backfill', 'acme/mixed', '--from', '2026-02', '--to', '2026-02', '--json'];
+      const { stdout, stderr } = await runCommand(args, { env: { ...env, ...more }, cwd: folder });
+      expect(stderr).toContain('queue (alerts.open)');
+      const { undefined_counts, runs } = countedSchema.parse(JSON.parse(stdout));
+      expect(runs).toHaveLength(1);
+      return undefined_counts;
+    };
+    try {
+      // Without a catalog each section without a granularity may have some.
+      expect(await counted({})).toEqual({
+        known: false,
+        sections: [queue, { section: 'types', metrics: ['alerts.created'] }],
+      });
+      const service = { COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key };
+      expect(await counted(service)).toEqual({ known: true, sections: [queue] });
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  test('refuses invalid periods and recipients, and opens nothing', async () => {
+    const before = (await listed()).runs.length;
+    const days = ['--from', '2026-01', '--to', '2026-03'];
+    const rolling = await command('backfill', 'acme/rolling', ...days);
+    expect(rolling).toMatchObject({ code: 2, stderr: expect.stringContaining('[usage.invalid]') });
+    expect((await command('backfill', 'acme/monthly', '--from', 'previous_month', '--to', '2026-03')).code).toBe(2);
+    await writeFile(join(folder, 'jobs', 'acme', 'stranger.yaml'), report('previous_month', 'x@rival.example'));
+    expect((await command('backfill', 'acme/stranger', ...days, '--deliver')).stderr).toContain('rival.example');
+    expect((await command('runs', '--state', 'lost')).code).toBe(2);
+    expect((await listed()).runs).toHaveLength(before);
+  });
+});

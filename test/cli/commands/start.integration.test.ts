@@ -1,0 +1,175 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createMarker, newArchiveId } from '../../../src/deliver/archive/archive-marker.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
+import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
+import { claimIdentity } from '../../../src/redis/identity.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
+
+describe('docket start', () => {
+  let sandbox: Sandbox;
+  let mail: MailCatcher;
+  let redis: LocalRedis;
+  let folder: string;
+  let env: Record<string, string>;
+  let running: RunningCommand | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-start-'));
+    sandbox = await startSandbox();
+    mail = await createMailCatcher(join(folder, 'mailbox'));
+    redis = await localRedis({ PATH: process.env.PATH });
+    env = {
+      PATH: process.env.PATH ?? '',
+      COMPLIANCE_API_URL: sandbox.url,
+      DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
+      REDIS_URL: redis.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+      DOCKET_JOBS: join(process.cwd(), 'jobs'),
+      DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+      DOCKET_ADMIN_PORT: String(await freePort()),
+      DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
+    };
+  });
+  afterEach(async () => void (await running?.stop()));
+  afterAll(async () => {
+    await redis.close();
+    await mail.close();
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('runs a report that is triggered by HTTP, once per Idempotency-Key', async () => {
+    const made = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env });
+    const token = made.stdout.trim();
+    const worker = startCommand([], { env, cwd: folder });
+    running = worker;
+    const { url } = await worker.logged(({ msg }) => msg === 'Docket runs');
+    const ask = () =>
+      fetch(`${url}/api/reports/demo/weekly-kpi/runs`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'idempotency-key': 'once', 'content-type': 'application/json' },
+        body: JSON.stringify({ period: '2026-W40' }),
+      });
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    const locations = new Set(answers.map(({ headers }) => headers.get('location')));
+    expect(locations.size).toBe(1);
+    const [location = ''] = locations;
+
+    await worker.logged(
+      ({ msg, run }) => msg === 'Run ended' && run !== null && location?.endsWith(run ?? '?') === true,
+    );
+    const record = await fetch(`${url}${location}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await record.json()).toMatchObject({ state: 'done', period: { label: '2026-W40' }, error: null });
+    expect(mail.messages().flatMap(({ to }) => to)).toEqual(['head-of-compliance@acme.example', 'mlro@acme.example']);
+
+    const scraped = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    const metrics = await scraped.text();
+    for (const line of [
+      'docket_redis_up 1',
+      'docket_runs_finished_total{org="demo",state="done"} 1',
+      'docket_deliveries_total{org="demo",kind="email",state="sent"} 2',
+      'docket_deliveries_total{org="demo",kind="directory",state="sent"} 1',
+      'docket_runs_finished_total{org="demo",state="failed"} 0',
+      'docket_queue_runs{state="waiting"} 0',
+    ]) {
+      expect(metrics).toContain(`\n${line}\n`);
+    }
+    expect(metrics).toMatch(/^docket_budget_tokens_free\{key="[0-9a-f]{16}",of="metrics"\} \d+$/m);
+    expect(metrics).toMatch(/^process_resident_memory_bytes \d+$/m);
+    expect(metrics).not.toContain(env.DEMO_API_KEY);
+
+    const listed = await runCommand(['runs', '--json', '--org', 'demo'], { env });
+    expect(JSON.parse(listed.stdout)).toMatchObject({ runs: [{ report: 'weekly-kpi', state: 'done' }] });
+    expect(JSON.stringify(worker.lines) + listed.stdout).not.toContain(env.DEMO_API_KEY);
+
+    const again = await fetch(`${url}/api/reports/demo/weekly-kpi/runs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'idempotency-key': 'again', 'content-type': 'application/json' },
+      body: JSON.stringify({ period: '2026-W40', deliver: false }),
+    });
+    const other = again.headers.get('location') ?? '';
+    await worker.logged(({ msg, run }) => msg === 'Run ended' && run !== undefined && other.endsWith(run));
+    const second = await fetch(`${url}${other}`, { headers: { authorization: `Bearer ${token}` } });
+    // The same questions within `max_age`: the first run's answers.
+    expect(await second.json()).toMatchObject({ state: 'done', calls: { made: 0 } });
+
+    expect(await worker.stop()).toMatchObject({ code: 0 });
+  });
+
+  test('refuses a Redis that evicts, and an unreachable one, without printing its password', async () => {
+    const client = new Redis(redis.url);
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const evicting = await runCommand(['start'], { env });
+    await client.config('SET', 'maxmemory-policy', 'noeviction');
+    await client.quit();
+    expect(evicting.code).toBe(2);
+    expect(evicting.stderr).toContain('redis.unsuitable');
+
+    const port = await freePort();
+    const gone = await runCommand(['start'], { env: { ...env, REDIS_URL: `redis://user:hunter2@127.0.0.1:${port}` } });
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toContain(`127.0.0.1:${port}`);
+    expect(gone.stderr).toContain('redis.unreachable');
+    expect(gone.stderr).not.toContain('hunter2');
+  });
+
+  test('does not start without COMPLIANCE_API_URL', async () => {
+    const { COMPLIANCE_API_URL: _, ...without } = env;
+    const ended = await runCommand(['start'], { env: without });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('COMPLIANCE_API_URL');
+  });
+
+  // The last one: this Redis belongs to another archive afterwards.
+  test('refuses the archive of another deployment, and adopts it with --adopt', async () => {
+    const other = { ...env, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'other')).href };
+    const { id: theirs } = await createMarker(directoryStorage(join(folder, 'other')), newArchiveId(), Date.now());
+    const client = new Redis(redis.url);
+    onTestFinished(async () => void (await client.quit()));
+    const { id: ours } = await claimIdentity(client, '{docket}', newArchiveId(), { restored: false });
+
+    const run = 'f'.repeat(32);
+    for (const command of [
+      ['start'],
+      ['start', '--role', 'scheduler'],
+      ['start', '--role', 'admin'],
+      ['runs', 'retry', run, '--reason', 'test'],
+      ['runs', 'release', run, '--reason', 'test'],
+      ['deliveries', 'resolve', run, '--sent', '--reason', 'test'],
+      ['run', 'demo/weekly-kpi', '--queue'],
+      ['run', 'demo/weekly-kpi', '--out', join(folder, 'out')],
+      ['backfill', 'demo/weekly-kpi', '--from', '2026-10-05', '--to', '2026-10-11'],
+    ]) {
+      const { code, stderr } = await runCommand(command, { env: other, cwd: folder });
+      expect([command.join(' '), code, ...[ours, theirs].filter((id) => !stderr.includes(id))]).toEqual([
+        command.join(' '),
+        2,
+      ]);
+      expect(stderr).toContain('deployment.conflict');
+    }
+    expect(await client.zcard('{docket}:unfinished')).toBe(0);
+    expect(await readdir(join(folder, 'other'))).toEqual(['docket-archive.json']);
+
+    const doctor = await runCommand(['doctor', '--json'], { env: other });
+    expect(JSON.parse(doctor.stdout).findings).toContainEqual(
+      expect.objectContaining({ what: 'Deployment', state: 'fail', detail: expect.stringContaining(ours) }),
+    );
+    expect(await readdir(join(folder, 'other'))).toEqual(['docket-archive.json']);
+
+    const adopting = startCommand(['--adopt'], { env: other, cwd: folder });
+    await adopting.logged(({ msg }) => msg === 'Docket runs');
+    await adopting.stop();
+    expect(await client.hget('{docket}:identity', 'id')).toBe(theirs);
+    const entries = JSON.stringify(await client.xrange('{docket}:audit', '-', '+'));
+    expect([entries.includes('deployment.adopted'), entries.includes(theirs)]).toEqual([true, true]);
+  });
+});

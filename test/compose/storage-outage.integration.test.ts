@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { faultyDisk } from '../support/faulty-disk.ts';
+import { roleProcesses } from '../support/role-processes.ts';
+
+const execute = promisify(execFile);
+
+let redis: LocalRedis;
+beforeEach(async () => {
+  const { REDIS_URL: _, ...env } = process.env;
+  redis = await localRedis(env);
+});
+afterEach(() => redis.close());
+
+const readySchema = z.object({
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string().optional() })),
+});
+
+/** What `/readyz` answers to anybody, and the parts that it says cannot be used. */
+async function readiness(url: string) {
+  const response = await fetch(`${url}/readyz`);
+  const text = await response.text();
+  const { checks } = readySchema.parse(JSON.parse(text));
+  return { status: response.status, text, failing: checks.filter(({ ok }) => !ok).map(({ name }) => name) };
+}
+
+interface Disk {
+  readonly env: Readonly<Record<string, string>>;
+  breaks(): Promise<void>;
+  mends(): Promise<void>;
+}
+
+/** From a run that meets a disk that cannot be used to its mail, without anybody's doing. */
+async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleProcesses>>, disk: Disk): Promise<void> {
+  await disk.breaks();
+  const docket = await house.startWith(disk.env, 'worker,scheduler,admin');
+  const before = await readiness(docket.url);
+  expect(before).toMatchObject({ status: 503, failing: ['archive', 'staging'] });
+  expect(before.text).not.toContain(house.root);
+  const run = await house.trigger(docket, 'once');
+  await docket.logged((line) => line.run === run && line.msg.startsWith('Run waits for its storage'));
+  expect(await house.runs()).toMatchObject([{ id: run, state: 'waiting' }]);
+  await disk.mends();
+  await house.mail.waitForMessages(1);
+  await expect.poll(() => house.runs(), { interval: 500 }).toMatchObject([{ id: run, state: 'done', attempts: 1 }]);
+  await expect.poll(() => readiness(docket.url), { interval: 500 }).toMatchObject({ status: 200, failing: [] });
+  expect(house.mail.messages().length).toBe(1);
+  expect(await readdir(join(house.root, 'archive', '.staging'))).toEqual([]);
+  expect(await readdir(join(house.root, 'archive', 'acme', 'weekly'))).toEqual([run]);
+  await docket.stop();
+}
+
+test.each(['ENOSPC', 'EROFS'] as const)(
+  'a run waits for an archive whose disk says %s, and /readyz says so',
+  async (code) => {
+    const house = await roleProcesses(redis.url);
+    const disk = faultyDisk(onTestFinished);
+    await outlastsTheOutage(house, {
+      env: disk.env,
+      breaks: async () => disk.breaks(code, join(house.root, 'archive')),
+      mends: async () => disk.mends(),
+    });
+  },
+);
+
+test('a run waits for an archive on a disk that is really full', async (context) => {
+  const house = await roleProcesses(redis.url);
+  const archive = join(house.root, 'archive');
+  await mkdir(archive, { recursive: true });
+  const mounted = await execute('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', archive]).then(
+    () => true,
+    () => false,
+  );
+  context.skip(!mounted, 'a file system cannot be mounted here; the faults above are injected');
+  onTestFinished(async () => void (await execute('umount', ['-l', archive])));
+  const filler = join(archive, '.filler');
+  await outlastsTheOutage(house, {
+    env: {},
+    breaks: async () => {
+      await writeFile(filler, new Uint8Array(32 * 1024 * 1024)).catch(() => {});
+    },
+    mends: () => rm(filler),
+  });
+});

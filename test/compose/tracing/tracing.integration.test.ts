@@ -1,0 +1,75 @@
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { otlpCollector } from '../../support/otlp-collector.ts';
+import { roleProcesses } from '../../support/role-processes.ts';
+
+test('a run is one trace from the request that asked for it to what left, through the processes that had it in hand', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const house = await roleProcesses(`${inject('redisUrl')}/6`);
+  const otel = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+  };
+  const admin = await house.startWith({ ...otel, OTEL_SERVICE_NAME: 'docket-admin' }, 'admin');
+  const worker = await house.startWith(otel, 'worker');
+  const caller = { id: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' };
+  const run = await house.trigger(admin, 'traced', { traceparent: `00-${caller.id}-${caller.span}-01` });
+  const ended = await worker.logged((line) => line.msg === 'Run ended' && line.run === run);
+  // The line says where the trace is found, and the trace is the caller's.
+  expect(ended.trace_id).toBe(caller.id);
+  // What is not sent yet is sent as they close.
+  await worker.stop();
+  await admin.stop();
+
+  const own = collector.spans.filter(({ traceId }) => traceId === caller.id);
+  const spanOf = (name: string) => {
+    const found = own.filter((span) => span.name === name);
+    expect(found, `${name} among ${own.map((span) => span.name)}`).toHaveLength(1);
+    return found[0];
+  };
+  const parents = Object.fromEntries(
+    own.map(({ name, parentSpanId }) => [
+      name,
+      own.find(({ spanId }) => spanId === parentSpanId)?.name ?? parentSpanId,
+    ]),
+  );
+  expect(parents).toEqual({
+    POST: caller.span,
+    trigger: 'POST',
+    'process runs': 'trigger',
+    run: 'process runs',
+    plan: 'run',
+    'GET catalog': 'plan',
+    fetch: 'run',
+    'POST report': 'fetch',
+    render: 'run',
+    seal: 'run',
+    deliver: 'run',
+    delivery: 'deliver',
+    'complete runs': 'process runs',
+  });
+  expect(spanOf('run')?.attributes).toMatchObject({
+    'docket.run': run,
+    'docket.org': 'acme',
+    'docket.report': 'weekly',
+    'docket.state': 'done',
+    'docket.attempt': 1,
+  });
+  expect(spanOf('POST report')?.attributes).toMatchObject({
+    'http.request.method': 'POST',
+    'http.response.status_code': 200,
+    'docket.correlation_id': expect.stringMatching(/\S/),
+  });
+  expect(spanOf('delivery')?.attributes).toMatchObject({ 'docket.target': '0-email', 'docket.state': 'sent' });
+  expect(spanOf('POST')?.attributes).toMatchObject({ 'http.response.status_code': 202 });
+  expect(spanOf('trigger')?.resource['service.name']).toBe('docket-admin');
+  expect(spanOf('run')?.resource).toMatchObject({ 'service.name': 'docket', 'service.version': expect.any(String) });
+
+  // Nothing of BullMQ's housekeeping, no event, no address, no key.
+  expect(collector.spans.filter(({ name }) => /getNextJob|extendLocks|pause/.test(name))).toEqual([]);
+  expect(collector.spans.flatMap(({ events }) => events)).toEqual([]);
+  const all = collector.bodies.join('\n');
+  expect(all).not.toContain('lead@');
+  expect(all).not.toContain('sbx_');
+});

@@ -1,0 +1,288 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { readConfig } from '../../../src/base/config/config.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { done, fail, snooze } from '../../../src/base/outcome.ts';
+import { createRedactor } from '../../../src/base/secrets/redactor.ts';
+import { noTrace } from '../../../src/base/trace.ts';
+import { composeDocket } from '../../../src/compose/docket.ts';
+import { openTracing } from '../../../src/compose/tracing/tracing.ts';
+import { staticDefinitions } from '../../../src/definitions/load/definition-source.ts';
+import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
+import { type Execute, startWorker } from '../../../src/queue/jobs/worker.ts';
+import { reportSchedules } from '../../../src/queue/schedules/report-schedules.ts';
+import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
+import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
+import { loadedJobs } from '../../support/loaded-jobs.ts';
+import { otlpCollector } from '../../support/otlp-collector.ts';
+import { spansInProtobuf } from '../../support/otlp-protobuf.ts';
+import { deferred, onDemand, openQueueHarness, recordingLog, reportDefinition } from '../../support/queue-harness.ts';
+
+const around = (env: Readonly<Record<string, string>>, log = recordingLog()) => ({
+  config: readConfig({}),
+  env,
+  clock: systemClock,
+  log,
+});
+
+/** Traces of this very process, until the test is over. */
+async function traced(env: Readonly<Record<string, string>>, log = recordingLog()) {
+  const tracing = await openTracing(around(env, log));
+  if (tracing === undefined) throw new Error('no traces');
+  onTestFinished(() => tracing.close());
+  const { trace, queueTelemetry } = tracing.context;
+  if (trace === undefined) throw new Error('no trace');
+  return { ...tracing, trace, queueTelemetry };
+}
+
+test('a run that fails, sleeps and is put in line again stays in the trace of whoever asked for it', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const { trace, queueTelemetry, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  });
+  const bench = await openQueueHarness();
+  onTestFinished(() => bench.close());
+  let started = 0;
+  const slept = deferred();
+  const over = deferred();
+  const execute: Execute = async () => {
+    started += 1;
+    if (started === 1) return fail(new DocketError('api.unavailable', 'Not now.'));
+    if (started === 2) return snooze(Date.now() + 3_600_000, 'waiting for the API budget');
+    return fail(new DocketError('api.refused', 'Never.'));
+  };
+  const worker = startWorker({
+    connection: bench.worker,
+    prefix: bench.prefix,
+    store: bench.runs,
+    execute: (order, context) => trace.span({ name: 'run', run: order.id }, () => execute(order, context)),
+    telemetry: queueTelemetry,
+    observe: (_order, { type }) => {
+      if (type === 'snoozed') slept.tell();
+      if (type === 'finished') over.tell();
+    },
+    backoff: () => 10,
+    clock: systemClock,
+    log: recordingLog(),
+    concurrency: 1,
+  });
+  onTestFinished(() => worker.close(0));
+  const ports = {
+    ...bench,
+    definitions: definitionStore(bench.producer, { prefix: bench.prefix, keepDays: 1, reportSchema: reportFileSchema }),
+  };
+  const { record } = await trace.span({ name: 'trigger' }, () =>
+    triggerRun(onDemand(reportDefinition()), { ...ports, clock: systemClock, log: recordingLog(), trace }),
+  );
+  await slept.promise;
+  // Its job is lost; the reconciler puts it in line again, where no span is open.
+  await expect.poll(() => bench.queue.remove(record.id)).toBe(true);
+  await bench.queue.requeue(record);
+  await over.promise;
+  await worker.close(0);
+  await close();
+
+  const root = collector.spans.find(({ name }) => name === 'trigger');
+  const runs = collector.spans.filter(({ name }) => name === 'run');
+  expect(runs).toHaveLength(3);
+  expect(new Set(runs.map(({ traceId }) => traceId))).toEqual(new Set([root?.traceId]));
+  expect(collector.bodies.join()).not.toContain('Never.');
+});
+
+test('a run that a due slot opens has a trace of its own, which begins with the look that opened it', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const { context: house, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  });
+  const { trace, queueTelemetry } = house;
+  const bench = await openQueueHarness();
+  onTestFinished(() => bench.close());
+  const report = reportDefinition('hourly', { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' });
+  const cursors = reportSchedules(report).map(({ cursor }) => cursor);
+  await redisScheduleCursors(bench.producer, bench).initialize(cursors, Date.now() - 3_600_000);
+  const over = deferred<string>();
+  const worker = startWorker({
+    connection: bench.worker,
+    prefix: bench.prefix,
+    store: bench.runs,
+    execute: async ({ id }) =>
+      (trace ?? noTrace).span({ name: 'run', run: id }, async () =>
+        done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] }),
+      ),
+    telemetry: queueTelemetry,
+    observe: ({ id }, { type }) => {
+      if (type === 'finished') over.tell(id);
+    },
+    clock: systemClock,
+    log: recordingLog(),
+    concurrency: 1,
+  });
+  onTestFinished(() => worker.close(0));
+  const running = await composeDocket(
+    { ...house, config: readConfig({ REDIS_URL: inject('redisUrl') }) },
+    { jobs: staticDefinitions(loadedJobs(report)), prefix: bench.prefix, roles: new Set(['scheduler']) },
+  );
+  onTestFinished(() => running.close());
+  const run = await over.promise;
+  await worker.close(0);
+  await running.close();
+  await close();
+
+  const spanOf = (name: string) =>
+    collector.spans.find((span) => span.name === name && span.attributes['docket.run'] === run);
+  const opened = spanOf('trigger');
+  expect(opened?.attributes).toMatchObject({
+    'docket.report': 'hourly',
+    'docket.trigger': 'schedule',
+    'docket.state': 'opened',
+    'docket.slot': expect.stringMatching(/:00:00\.000Z$/),
+  });
+  // Nobody asked for it but the clock.
+  expect(opened?.parentSpanId ?? '').toBe('');
+  const taken = collector.spans.find(({ name, traceId }) => name === 'process runs' && traceId === opened?.traceId);
+  expect(taken?.parentSpanId).toBe(opened?.spanId);
+  expect(spanOf('run')).toMatchObject({ traceId: opened?.traceId, parentSpanId: taken?.spanId });
+});
+
+test('where no variable asks for traces there are none, and OpenTelemetry is not even loaded', async () => {
+  expect(await openTracing(around({}))).toBeUndefined();
+  expect(await openTracing(around({ OTEL_SERVICE_NAME: 'x' }))).toBeUndefined();
+  const endpoint = 'http://127.0.0.1:9';
+  expect(
+    await openTracing(around({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: 'True' })),
+  ).toBeUndefined();
+  expect(
+    await openTracing(around({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_EXPORTER: 'none' })),
+  ).toBeUndefined();
+});
+
+test.each([
+  [{ OTEL_TRACES_EXPORTER: 'zipkin' }, /OTEL_TRACES_EXPORTER: expected otlp or none, got "zipkin"/],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, /OTEL_EXPORTER_OTLP_ENDPOINT: expected a URL/],
+  [
+    { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    /OTEL_EXPORTER_OTLP_PROTOCOL: expected http\/protobuf or http\/json .* got "grpc"/,
+  ],
+])('%j is refused at start', async (env, message) => {
+  await expect(openTracing(around(env))).rejects.toMatchObject({
+    code: 'config.invalid',
+    message: expect.stringMatching(message),
+  });
+});
+
+test('a collector that takes connections and never answers loses spans, is said once, and holds nothing up', async () => {
+  const server = createServer(() => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const log = recordingLog();
+  const { trace, close } = await traced(
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '100',
+    },
+    log,
+  );
+  for (const name of ['one', 'two']) expect(await trace.span({ name }, async () => name)).toBe(name);
+  await close();
+  server.close();
+  expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
+    ['warn', 'Traces do not reach the collector; runs continue without them'],
+  ]);
+});
+
+test('spans leave as protobuf unless something else is asked for', async () => {
+  const came: { readonly type: string | undefined; readonly path: string | undefined; readonly body: Buffer }[] = [];
+  const server = createHttpServer(async (request, response) => {
+    came.push({ type: request.headers['content-type'], path: request.url, body: await buffer(request) });
+    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const log = recordingLog();
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { trace, close } = await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, log);
+  const id = await trace.span({ name: 'run', run: 'r1' }, () =>
+    trace.span({ name: 'plan' }, async () => trace.traceparent()?.split('-')[1]),
+  );
+  await close();
+  expect(came.map(({ type, path }) => [type, path])).toEqual([['application/x-protobuf', '/v1/traces']]);
+  expect(came.flatMap(({ body }) => spansInProtobuf(body))).toEqual([
+    { traceId: id, name: 'plan' },
+    { traceId: id, name: 'run' },
+  ]);
+  expect(log.lines).toEqual([]);
+});
+
+test('a collector that never answers does not hold up the end, however long a batch may take', async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { trace, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
+  });
+  await trace.span({ name: 'one' }, async () => {});
+  // The time of this test is a twentieth of what the batch may take.
+  await close();
+  expect(sockets).toHaveLength(1);
+});
+
+test('a secret in a path does not leave, and the password of the collector is known as one', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const { registerSecret, redact } = createRedactor();
+  registerSecret('s3cret-of-a-path');
+  const endpoint = collector.url.replace('http://', 'http://docket:c0llector-pw@');
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
+  const tracing = await openTracing({ ...around(env), registerSecret, redact });
+  await tracing?.context.trace?.span({ name: 'POST', path: '/api/s3cret-of-a-path' }, async () => {});
+  await tracing?.close();
+  expect(collector.spans.map(({ attributes }) => attributes)).toEqual([{ 'url.path': '/api/[secret]' }]);
+  expect(redact('c0llector-pw')).toBe('[secret]');
+});
+
+test('what a span may not say does not leave, whoever says it; an error leaves its code alone', async () => {
+  const collector = await otlpCollector();
+  onTestFinished(() => collector.close());
+  const { trace, close } = await traced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+  });
+  const slipped: object = { api_key: 'k3y', recipient: 'lead@acme.example' };
+  await expect(
+    trace.span({ name: 'call', kind: 'client', ...slipped }, async (tell) => {
+      tell({ status: 403, ...slipped });
+      const { trace: global } = await import('@opentelemetry/api');
+      global.getActiveSpan()?.setAttribute('http.url', 'https://u:k3y@h').recordException(new Error('k3y'));
+      throw new DocketError('api.forbidden', 'The key k3y may not.', { correlationId: 'c-1' });
+    }),
+  ).rejects.toMatchObject({ code: 'api.forbidden' });
+  await close();
+  expect(collector.spans).toHaveLength(1);
+  expect(collector.spans[0]).toMatchObject({
+    name: 'call',
+    kind: 3,
+    attributes: { 'http.response.status_code': 403, 'error.type': 'api.forbidden', 'docket.correlation_id': 'c-1' },
+    events: [],
+    status: { code: 2 },
+  });
+  expect(Object.keys(collector.spans[0]?.attributes ?? {})).toHaveLength(3);
+  expect(collector.bodies.join()).not.toMatch(/k3y|lead@/);
+});

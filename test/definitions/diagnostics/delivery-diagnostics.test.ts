@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { createDeliverySchema } from '../../../src/definitions/schema/deliveries.ts';
+import { describeDelivery } from '../../../src/definitions/schema/kinds.ts';
+import { TARGETS } from '../../../src/deliver/targets/registry.ts';
+import { webhookUrlDiagnostic } from '../../../src/deliver/targets/webhook/webhook-schema.ts';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+
+const PINNED = 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU';
+const SFTP = { host: 'h.example', user: 'u', password: { env: 'P' }, host_key: PINNED, path: 'in' };
+
+describe('the addresses of a delivery', () => {
+  test.each<[string, object, readonly string[]]>([
+    [
+      'by each of its addresses',
+      { email: { to: ['a@acme.example', 'b@acme.example'] } },
+      ['a@acme.example', 'b@acme.example'],
+    ],
+    [
+      'by its folder, the template as it is written',
+      { directory: { path: 'out/{{ period.label }}' } },
+      ['out/{{ period.label }}'],
+    ],
+    ['by bucket and key', { s3: { bucket: 'reports', key: 'a/{{ file.name }}' } }, ['s3://reports/a/{{ file.name }}']],
+    ['by server and path', { sftp: { ...SFTP, path: '/in' } }, ['sftp://u@h.example/in']],
+    ['by a port that is not the usual one', { sftp: { ...SFTP, port: 2222 } }, ['sftp://u@h.example:2222/in']],
+    ['by an address in brackets', { sftp: { ...SFTP, host: '2001:db8::1' } }, ['sftp://u@[2001:db8::1]/in']],
+    [
+      'by a URL without its query, which may be a secret',
+      { webhook: { url: 'https://hooks.example/x?token=abc', secret: { env: 'S' } } },
+      ['https://hooks.example/x'],
+    ],
+    [
+      'by the variable of a URL that is a secret',
+      { webhook: { url: { env: 'HOOK_URL' }, secret: { env: 'S' } } },
+      ['webhook of HOOK_URL'],
+    ],
+    [
+      'by the file of a URL that is a secret',
+      { webhook: { url: { file: '/run/secrets/hook' }, secret: { env: 'S' } } },
+      ['webhook of /run/secrets/hook'],
+    ],
+  ])('%s', (_, written, names) => {
+    const { addresses } = describeDelivery(createDeliverySchema(BUILT_IN_KINDS).parse(written), TARGETS);
+    expect(addresses).toEqual(names);
+  });
+});
+
+test.each<[string, string, string | undefined]>([
+  ['a public host over https', 'https://hooks.example/x', undefined],
+  ['localhost', 'https://localhost:8443/x', 'https://localhost:8443'],
+  ['a name below localhost', 'https://hooks.localhost/x', 'https://hooks.localhost'],
+  ['an IPv6 loopback address', 'https://[::1]/x', 'https://[::1]'],
+  ['a private network', 'https://192.168.0.4/x', 'https://192.168.0.4'],
+  ['a public host over http', 'http://hooks.example/x', 'http://hooks.example'],
+])('webhook URL: %s', (_, url, refused) => {
+  expect(webhookUrlDiagnostic(url)?.got).toBe(refused && JSON.stringify(refused));
+});
+
+describe('in a report', () => {
+  const faultsOf = async (target: string, org = ORG, report = REPORT) => {
+    const text = report.replace('directory: { path: out }', target);
+    return (await loadDefinitions(await jobsFolder({ 'acme/org.yaml': org, 'acme/weekly.yaml': text }))).diagnostics;
+  };
+
+  test('an organization that allows private addresses may post to one, in clear text too', async () => {
+    const webhook = 'webhook: { url: "http://10.1.2.3/hook", secret: { env: S } }';
+    expect(await faultsOf(webhook, `${ORG}allow_private: true\n`)).toEqual([]);
+    expect(await faultsOf(webhook)).toHaveLength(1);
+  });
+
+  test('a webhook to a public host, and one whose URL is a secret, are valid', async () => {
+    expect(await faultsOf('webhook: { url: "https://hooks.example/x", secret: { env: S } }')).toEqual([]);
+    expect(await faultsOf('webhook: { url: { env: HOOK_URL }, secret: { env: S } }')).toEqual([]);
+  });
+
+  test('a key may be the same for whatever is in a report of one file, and of no other', async () => {
+    const key = 's3: { bucket: reports, key: "latest.xlsx" }';
+    expect(await faultsOf(key, ORG, REPORT.replace('  - { format: csv }\n', ''))).toEqual([]);
+    // A CSV has its schema beside it.
+    const csv = REPORT.replace('  - { format: xlsx, name: "KPIs {{ period.label }}.xlsx" }\n', '').replace(
+      '[xlsx]',
+      '[]',
+    );
+    expect(await faultsOf(key, ORG, csv)).toMatchObject([{ expected: 'a key of its own for each file of the report' }]);
+  });
+
+  test('a key that cannot be filled is one fault, not also one that files share', async () => {
+    expect(await faultsOf('s3: { bucket: reports, key: "../x" }')).toHaveLength(1);
+  });
+});

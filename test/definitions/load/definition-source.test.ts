@@ -1,0 +1,328 @@
+import { writeFileSync } from 'node:fs';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import {
+  type DefinitionSource,
+  type WatchOptions,
+  watchDefinitions,
+} from '../../../src/definitions/load/definition-source.ts';
+import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { definitionParser, loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { recordingLog } from '../../support/queue-harness.ts';
+
+const titled = (title: string) => REPORT.replace('title: Weekly', `title: ${title}`);
+const BROKEN = REPORT.replace('previous_week', 'last_weak');
+
+/** As editors and deploys do: written beside it, then moved into place. */
+async function put(folder: string, file: string, text: string): Promise<void> {
+  const path = join(folder, file);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(`${path}~`, text);
+  await rename(`${path}~`, path);
+}
+
+describe('definitions in force', () => {
+  const log = recordingLog();
+  const watching = async (folder: string, options: Partial<WatchOptions> = {}) => {
+    log.lines.length = 0;
+    const { admissionCheck } = options;
+    const first = await loadDefinitions(folder, admissionCheck === undefined ? {} : { admissionCheck });
+    const inForce = watchDefinitions(first, {
+      clock: systemClock,
+      log,
+      parser: definitionParser,
+      debounceMs: 20,
+      ...options,
+    });
+    onTestFinished(() => inForce.close());
+    // The first look is over, so that the folders are watched.
+    await inForce.reload();
+    return inForce;
+  };
+  /** The definitions as they are once `wanted` is true of them. */
+  const until = (inForce: DefinitionSource, wanted: (jobs: Definitions) => boolean) =>
+    new Promise<Definitions>((resolve) => {
+      const stop = inForce.onChange((jobs) => {
+        if (!wanted(jobs)) return;
+        stop();
+        resolve(jobs);
+      });
+      if (wanted(inForce.current())) resolve(inForce.current());
+    });
+  const titleOf = (jobs: Definitions, name = 'acme/weekly') => jobs.reports.get(name)?.title;
+
+  it('follow a file that an editor replaces, one that is added and one that is removed', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder);
+    await put(folder, 'acme/weekly.yaml', titled('Second'));
+    await until(inForce, (jobs) => titleOf(jobs) === 'Second');
+    await put(folder, 'acme/daily.yaml', titled('Daily'));
+    await until(inForce, (jobs) => titleOf(jobs, 'acme/daily') === 'Daily');
+    await rm(join(folder, 'acme/weekly.yaml'));
+    const jobs = await until(inForce, ({ reports }) => !reports.has('acme/weekly'));
+    expect([...jobs.reports.keys()]).toEqual(['acme/daily']);
+    expect(jobs.diagnostics).toEqual([]);
+    await put(folder, 'globex/org.yaml', ORG);
+    await put(folder, 'globex/weekly.yaml', REPORT);
+    await until(inForce, ({ reports }) => reports.has('globex/weekly'));
+    await rm(join(folder, 'acme'), { recursive: true });
+    expect([...(await until(inForce, ({ orgs }) => !orgs.has('acme'))).reports.keys()]).toEqual(['globex/weekly']);
+  });
+
+  it('tell of each look that found them to be what the folder says, and of none that could not read it', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    let looks = 0;
+    const inForce = await watching(folder, { onCheck: () => looks++, pollIntervalMs: 3_600_000 });
+    const before = looks;
+    expect(before).toBeGreaterThan(0);
+    await inForce.reload();
+    expect(looks).toBeGreaterThan(before);
+    await rm(folder, { recursive: true });
+    await inForce.reload();
+    const gone = looks;
+    await inForce.reload();
+    expect(looks).toBe(gone);
+  });
+
+  it('follow a mount whose links are turned over', async () => {
+    const folder = await jobsFolder({ 'acme/..one/org.yaml': ORG, 'acme/..one/weekly.yaml': REPORT });
+    await symlink('..one', join(folder, 'acme/..data'));
+    for (const file of ['org.yaml', 'weekly.yaml']) await symlink(`..data/${file}`, join(folder, 'acme', file));
+    const inForce = await watching(folder);
+    expect(titleOf(inForce.current())).toBe('Weekly');
+    await put(folder, 'acme/..two/org.yaml', ORG);
+    await put(folder, 'acme/..two/weekly.yaml', titled('Second'));
+    await symlink('..two', join(folder, 'acme/..data_tmp'));
+    await rename(join(folder, 'acme/..data_tmp'), join(folder, 'acme/..data'));
+    await until(inForce, (jobs) => titleOf(jobs) === 'Second');
+  });
+
+  it('follow a folder that is a link to another checkout now', async () => {
+    const parent = await jobsFolder({
+      'one/acme/org.yaml': ORG,
+      'one/acme/weekly.yaml': REPORT,
+      'two/acme/org.yaml': ORG,
+      'two/acme/weekly.yaml': titled('Second'),
+    });
+    await symlink('one', join(parent, 'jobs'));
+    const inForce = await watching(join(parent, 'jobs'));
+    await symlink('two', join(parent, 'next'));
+    await rename(join(parent, 'next'), join(parent, 'jobs'));
+    await until(inForce, (jobs) => titleOf(jobs) === 'Second');
+  });
+
+  it('are looked at now and then where the system tells of no change', async () => {
+    const folder = await jobsFolder({ 'rev/one/acme/org.yaml': ORG, 'rev/one/acme/weekly.yaml': REPORT });
+    await symlink('one', join(folder, 'rev/current'));
+    const inForce = await watching(join(folder, 'rev/current/acme/..'), { pollIntervalMs: 20 });
+    await put(folder, 'rev/two/acme/org.yaml', ORG);
+    await put(folder, 'rev/two/acme/weekly.yaml', titled('Second'));
+    await symlink('two', join(folder, 'rev/next'));
+    await rename(join(folder, 'rev/next'), join(folder, 'rev/current'));
+    await until(inForce, (jobs) => titleOf(jobs) === 'Second');
+  });
+
+  it('keep the last good version of a file that has a fault, and say where the fault is', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
+    const inForce = await watching(folder);
+    const before = inForce.current().reports.get('acme/weekly');
+    await put(folder, 'acme/weekly.yaml', BROKEN);
+    const jobs = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
+    expect(jobs.reports.get('acme/weekly')).toEqual(before);
+    expect([...jobs.usingLastKnownGood]).toEqual(['acme/weekly']);
+    const errors = log.lines.filter(({ level }) => level === 'error');
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.message).toContain(`${join(folder, 'acme/weekly.yaml')}:5:`);
+    // The others go on changing, and the fault is not said again.
+    await put(folder, 'acme/daily.yaml', titled('Daily'));
+    await until(inForce, (now) => titleOf(now, 'acme/daily') === 'Daily');
+    expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await put(folder, 'acme/weekly.yaml', titled('Second'));
+    const good = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size === 0);
+    expect(titleOf(good)).toBe('Second');
+  });
+
+  it('keep an organization whose org.yaml has a fault, while its reports go on changing', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder);
+    await put(folder, 'acme/org.yaml', ORG.replace('Europe/Zurich', 'Mars/Olympus'));
+    await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.has('acme'));
+    await put(folder, 'acme/weekly.yaml', titled('Second'));
+    const jobs = await until(inForce, (now) => titleOf(now) === 'Second');
+    expect(jobs.orgs.get('acme')?.timezone).toBe('Europe/Zurich');
+  });
+
+  it('take a change of org.yaml into all its reports, also into one that is kept', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
+    const inForce = await watching(folder);
+    const before = inForce.current().reports;
+    await put(folder, 'acme/weekly.yaml', BROKEN);
+    await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
+    await put(folder, 'acme/org.yaml', ORG.replace('name: Acme', 'name: Acme Ltd'));
+    const { reports } = await until(inForce, ({ orgs }) => orgs.get('acme')?.name === 'Acme Ltd');
+    for (const name of ['acme/weekly', 'acme/daily']) {
+      expect(reports.get(name)?.digest).not.toBe(before.get(name)?.digest);
+    }
+  });
+
+  it('keep nothing for a recipient whom org.yaml no longer allows', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/daily.yaml': REPORT });
+    const inForce = await watching(folder);
+    await put(folder, 'acme/weekly.yaml', BROKEN);
+    await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
+    await put(folder, 'acme/org.yaml', ORG.replace('domains: [acme.example]', 'domains: [other.example]'));
+    const jobs = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size === 0);
+    expect([...jobs.reports.keys()]).toEqual([]);
+  });
+
+  it('keep the last good version of a report that cannot run here', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('First') });
+    const inForce = await watching(folder, {
+      admissionCheck: ({ title }) =>
+        title === 'Unmailable'
+          ? new DocketError('config.invalid', 'No mail server is set.', { next: 'Set it.' })
+          : undefined,
+    });
+    await put(folder, 'acme/weekly.yaml', titled('Unmailable'));
+    const jobs = await until(inForce, ({ usingLastKnownGood }) => usingLastKnownGood.size > 0);
+    expect(titleOf(jobs)).toBe('First');
+    expect(jobs.diagnostics).toMatchObject([{ message: 'No mail server is set.' }]);
+  });
+
+  it('stay when the folder is gone or empty, unless the empty one is meant', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder, { pollIntervalMs: 10 });
+    const told = new Promise<void>((resolve) => {
+      const { error } = log;
+      log.error = (message, fields) => {
+        error(message, fields);
+        log.error = error;
+        resolve();
+      };
+    });
+    await rm(join(folder, 'acme'), { recursive: true });
+    await told;
+    expect(log.lines.at(-1)?.why).toContain('no organization any more');
+    expect(inForce.current().reports.size).toBe(1);
+    await inForce.reload();
+    expect(inForce.current().reports.size).toBe(0);
+    await rm(folder, { recursive: true });
+    await inForce.reload();
+    expect(log.lines.at(-1)).toMatchObject({ level: 'error', path: folder });
+  });
+
+  it('are read again when the folder changed while it was read', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': titled('Second') });
+    let written = false;
+    const inForce = await watching(folder, {
+      pollIntervalMs: 3_600_000,
+      // Asked amid the reading, once a report was read: the file behind it is another from then on.
+      admissionCheck: ({ title }) => {
+        if (title === 'Third' && !written) {
+          written = true;
+          writeFileSync(join(folder, 'acme/weekly.yaml'), titled('Fourth, and last'));
+        }
+        return undefined;
+      },
+    });
+    const titles: (string | undefined)[] = [];
+    inForce.onChange((jobs) => titles.push(titleOf(jobs)));
+    await put(folder, 'acme/weekly.yaml', titled('Third'));
+    await inForce.reload();
+    expect(titleOf(inForce.current())).toBe('Fourth, and last');
+    expect(titles).toEqual(['Fourth, and last']);
+  });
+
+  it('are not read while nothing changes, and each look tells that they are in force', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const asked: string[] = [];
+    let more: () => void = () => {};
+    const inForce = await watching(folder, {
+      pollIntervalMs: 5,
+      onCheck: () => more(),
+      admissionCheck: ({ title }) => {
+        asked.push(title);
+        return undefined;
+      },
+    });
+    const before = asked.length;
+    let looks = 0;
+    await new Promise<void>((resolve) => {
+      more = () => {
+        looks += 1;
+        if (looks === 3) resolve();
+      };
+    });
+    expect(asked).toHaveLength(before);
+    expect(titleOf(inForce.current())).toBe('Weekly');
+  });
+
+  it('say once that the folder cannot be read, however often it is looked at, and again when somebody asks', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    let sleeps: () => void = () => {};
+    const clock = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => {
+        sleeps();
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    const inForce = await watching(folder, { pollIntervalMs: 5, clock });
+    await rm(folder, { recursive: true });
+    await inForce.reload();
+    const errors = () => log.lines.filter(({ level }) => level === 'error').length;
+    const once = errors();
+    let looks = 0;
+    await new Promise<void>((resolve) => {
+      sleeps = () => {
+        looks += 1;
+        if (looks === 5) resolve();
+      };
+    });
+    expect(errors()).toBe(once);
+    await inForce.reload();
+    expect(errors()).toBe(once + 1);
+  });
+
+  it('name twenty of the reports that a reload changed, and how many more', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
+    for (const file of ['org.yaml', ...Array.from({ length: 22 }, (_, index) => `r${index}.yaml`)]) {
+      await put(`${folder}~new`, file, file === 'org.yaml' ? ORG : REPORT);
+    }
+    onTestFinished(() => rm(`${folder}~new`, { recursive: true, force: true }));
+    await rename(`${folder}~new`, join(folder, 'globex'));
+    await until(inForce, ({ reports }) => reports.size === 23);
+    const [news] = log.lines.filter(({ message }) => message === 'Definitions reloaded').slice(-1);
+    expect(news?.why?.split(', ')).toHaveLength(21);
+    expect(news?.why).toMatch(/^globex\/r0 added, .*, 2 more$/);
+  });
+
+  it('answer whoever asks for a reload while they are closed, or after', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
+    const asked = inForce.reload();
+    const closed = inForce.close();
+    const late = inForce.reload();
+    await Promise.all([asked, closed, late]);
+    await put(folder, 'acme/weekly.yaml', titled('Second'));
+    await inForce.reload();
+    expect(titleOf(inForce.current())).toBe('Weekly');
+  });
+
+  it('tell nobody of a file that was only touched', async () => {
+    const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
+    const inForce = await watching(folder);
+    const { reports } = inForce.current();
+    const told: Definitions[] = [];
+    inForce.onChange((jobs) => told.push(jobs));
+    await put(folder, 'acme/weekly.yaml', REPORT);
+    await inForce.reload();
+    expect(told).toEqual([]);
+    expect(inForce.current().reports.get('acme/weekly')).toBe(reports.get('acme/weekly'));
+  });
+});

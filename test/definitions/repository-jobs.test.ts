@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Catalog, catalogSchema } from '../../src/contract/catalog.ts';
+import { LIMITS, RATE_LIMITS } from '../../src/contract/limits.ts';
+import { PATHS, pageSchema } from '../../src/contract/organization.ts';
+import { reportResponseSchema } from '../../src/contract/report.ts';
+import { formatDiagnostic } from '../../src/definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
+import { resolvePeriod } from '../../src/definitions/periods/period.ts';
+import { nextReportSlots, timetableOf } from '../../src/definitions/schedules/slots.ts';
+import { checkAgainstCatalog } from '../../src/plan/catalog-check.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
+
+const NOW = Date.parse('2026-11-23T07:00:00Z');
+let jobs: Definitions;
+let sandbox: Sandbox;
+let key: string;
+let catalog: Catalog;
+
+const ask = (path: string, body?: unknown) =>
+  fetch(new URL(path, sandbox.url), {
+    headers: { Authorization: `Api-Key ${key}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  });
+
+beforeAll(async () => {
+  jobs = await loadDefinitions('jobs');
+  sandbox = await startSandbox({ now: NOW });
+  key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+  catalog = catalogSchema.parse(await (await ask(PATHS.catalog('current'))).json());
+});
+afterAll(() => sandbox.close());
+
+test('every file in jobs/ loads without a fault', () => {
+  expect(jobs.diagnostics.map(formatDiagnostic)).toEqual([]);
+  expect([...jobs.reports.keys()]).toEqual(['demo/board-pack', 'demo/weekly-kpi']);
+});
+
+test('every file in jobs/ names its schema for editors', () => {
+  for (const [name, { file, text }] of jobs.sources) {
+    const schema = name.includes('/') ? 'report' : 'org';
+    expect(text.split('\n')[0], file).toBe(`# yaml-language-server: $schema=../${schema}.schema.json`);
+    expect(() => readFileSync(`jobs/${schema}.schema.json`)).not.toThrow();
+  }
+});
+
+describe('the demo', () => {
+  const plans = () =>
+    [...jobs.reports.keys()].map((name) => {
+      const { definition, settings } = requireReport(jobs, name);
+      const period = resolvePeriod(definition.period, NOW, definition.timezone ?? settings.timezone);
+      return { definition, settings, plan: compilePlan({ definition, settings, period, catalog }) };
+    });
+
+  test('asks only what the catalog of its organization has', () => {
+    for (const { definition } of plans()) expect(checkAgainstCatalog(definition, catalog)).toEqual([]);
+  });
+
+  test('fits both reports into one minute of the budget, with four calls to spare', () => {
+    const calls = plans().flatMap(({ plan }) => plan.calls.filter(({ kind }) => kind === 'report'));
+    expect(calls.length).toBeLessThan(26);
+    expect(calls.length + 4).toBeLessThan(RATE_LIMITS.metrics.calls);
+  });
+
+  test('gets figures for every section, none of them cut', async () => {
+    for (const { definition, plan } of plans()) {
+      for (const call of plan.calls) {
+        if (call.kind !== 'report') continue;
+        const response = await ask(PATHS.report(call.org), call.request);
+        expect([definition.report, response.status]).toEqual([definition.report, 200]);
+        const answer = reportResponseSchema.parse(await response.json());
+        expect(answer.meta.truncated).toBe(false);
+        expect(answer.rows.length).toBeGreaterThan(0);
+        expect(answer.rows.length).toBeLessThan(LIMITS.max_rows);
+      }
+    }
+  });
+
+  test('lists a roster that is worth its pages', async () => {
+    const roster = jobs.reports.get('demo/board-pack')?.sections.find(({ list }) => list !== undefined);
+    const query = new URLSearchParams({ search: roster?.search ?? '', ordering: roster?.ordering ?? '' });
+    const page = pageSchema.parse(await (await ask(`${PATHS.list(101, 'profiles')}?${query}`)).json());
+    expect(page.count).toBeGreaterThan(page.results.length);
+    expect(page.count).toBeLessThan(1000);
+  });
+
+  test('is due on Mondays at 8 and on the first of the month at 7, in Zurich', () => {
+    const next = plans().map(({ definition, settings }) => {
+      const [slot] = nextReportSlots(timetableOf(definition, settings), NOW, 1);
+      return new Date(slot?.at ?? 0).toISOString();
+    });
+    expect(next).toEqual(['2026-12-01T06:00:00.000Z', '2026-11-30T07:00:00.000Z']);
+  });
+});

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { orgJsonSchema, reportJsonSchema } from '../../../src/definitions/schema/json-schema.ts';
+import { BUILT_IN_KINDS } from '../../../src/services/definitions/built-in-kinds.ts';
+
+test.each([
+  ['jobs/report.schema.json', () => reportJsonSchema(BUILT_IN_KINDS), 'docket schema report'],
+  ['jobs/org.schema.json', orgJsonSchema, 'docket schema org'],
+])('%s is what the schema says today', (file, schema, command) => {
+  expect(JSON.parse(readFileSync(file, 'utf8')), `run: npx ${command} > ${file}`).toEqual(schema());
+});
+
+test('an editor is told of fields, values and what may be left out', () => {
+  expect(reportJsonSchema(BUILT_IN_KINDS)).toMatchObject({
+    additionalProperties: false,
+    required: ['version', 'title', 'owner', 'period', 'sections', 'outputs'],
+    properties: {
+      period: {
+        anyOf: [
+          { enum: expect.arrayContaining(['previous_week']) },
+          { pattern: expect.stringContaining('last_') },
+          { type: 'object' },
+        ],
+      },
+      sections: { items: { properties: { granularity: { enum: ['day', 'week', 'month'] } }, required: ['id'] } },
+      on_incomplete: { default: 'flag' },
+    },
+  });
+  expect(orgJsonSchema()).toMatchObject({
+    additionalProperties: false,
+    required: ['org', 'api_key', 'timezone', 'recipients'],
+  });
+});

@@ -1,0 +1,129 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { ARCHIVE_MARKER, createMarker, newArchiveId } from '../../../../src/deliver/archive/archive-marker.ts';
+import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
+import { createMarkerCheck, markerCheckedStorage } from '../../../../src/deliver/archive/storage/marker-check.ts';
+import { ARCHIVES, type TestArchive } from '../../../support/archives.ts';
+import { ORDER, sealedRun } from '../../../support/delivery-case.ts';
+import { manualClock } from '../../../support/manual-clock.ts';
+
+const RUN = { id: ORDER.id, org: ORDER.org, report: ORDER.report };
+
+/** The archive as a process opens it that expects this id. */
+function marked({ shelf }: Pick<TestArchive, 'shelf'>, id: string, maxAgeMs = 0, now: () => number = systemClock.now) {
+  const guarded = markerCheckedStorage(
+    shelf,
+    createMarkerCheck(shelf, async () => id, { now, maxAgeMs }),
+    now,
+  );
+  return { shelf: guarded, archive: createArchive(guarded, systemClock) };
+}
+
+describe.each(ARCHIVES)('an archive %s', (_, open) => {
+  const writes: readonly (readonly [string, (of: ReturnType<typeof marked>) => Promise<unknown>])[] = [
+    ['stage', ({ shelf }) => shelf.stage(RUN.id)],
+    ['put', ({ shelf }) => shelf.runFiles(RUN).put('receipts.json', '[]')],
+    [
+      'putPair',
+      ({ shelf }) => shelf.runFiles(RUN).putPair({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
+    ],
+    ['remove', ({ shelf }) => shelf.delete(RUN)],
+    ['a note', ({ shelf }) => shelf.metadata.put('.swept', '1')],
+    ['a new note', ({ shelf }) => shelf.metadata.putIfAbsent('.ledger/a/b/c/run.json', '{}')],
+    ['removing notes', ({ shelf }) => shelf.metadata.deleteAll('.ledger')],
+  ];
+  const absences: readonly (readonly [string, (of: ReturnType<typeof marked>) => Promise<unknown>])[] = [
+    ['a run', ({ archive }) => archive.find(RUN)],
+    ['a run by its id', ({ shelf }) => shelf.find(RUN.id)],
+    ['a paper', ({ shelf }) => shelf.runFiles(RUN).get('receipts.json')],
+    ['a file', ({ shelf }) => shelf.runFiles(RUN).stream('files/a')],
+    ['all papers', ({ shelf }) => shelf.runFiles(RUN).list()],
+    ['all runs', ({ shelf }) => shelf.listRuns().next()],
+    ['a note', ({ shelf }) => shelf.metadata.get('.swept')],
+    ['all notes', ({ shelf }) => shelf.metadata.list('.ledger')],
+  ];
+
+  test.each(writes)('refuses writes without its marker: %s', async (_name, write) => {
+    const at = await open(onTestFinished);
+    await expect(write(marked(at, newArchiveId()))).rejects.toMatchObject({
+      code: 'archive.marker_missing',
+      where: at.shelf.location,
+      retryable: true,
+    });
+    expect(await at.tree().catch(() => [])).toEqual([]);
+  });
+
+  test.each(writes)('refuses writes with another marker: %s', async (_name, write) => {
+    const at = await open(onTestFinished);
+    const other = await createMarker(at.shelf, newArchiveId(), 0);
+    const expected = newArchiveId();
+    await expect(write(marked(at, expected))).rejects.toMatchObject({
+      code: 'archive.marker_changed',
+      expected: expect.stringContaining(expected),
+      got: expect.stringContaining(other.id),
+      retryable: true,
+    });
+    expect(await at.tree()).toEqual([ARCHIVE_MARKER]);
+  });
+
+  test.each(absences)('reports nothing as absent without its marker: %s', async (_name, look) => {
+    const at = await open(onTestFinished);
+    const id = newArchiveId();
+    await expect(look(marked(at, id))).rejects.toMatchObject({ code: 'archive.marker_missing' });
+    await createMarker(at.shelf, id, 0);
+    const found = await look(marked(at, id));
+    expect(found === undefined || (Array.isArray(found) && found.length === 0) || Object(found).done).toBe(true);
+  });
+
+  test('works while its marker exists, and again after it is restored', async () => {
+    const at = await open(onTestFinished);
+    const { id } = await createMarker(at.shelf, newArchiveId(), 0);
+    const { archive, shelf } = marked(at, id);
+    const { published: sealed } = await sealedRun(at.root, undefined, archive);
+    const before = await at.tree();
+    const text = await at.shelf.metadata.get(ARCHIVE_MARKER);
+    if (at.store === undefined) await rm(join(at.shelf.location, ARCHIVE_MARKER));
+    else at.store.objects.delete(`kept/here/${ARCHIVE_MARKER}`);
+    await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_missing' });
+    // What is there is what was sealed, whoever has mounted it.
+    expect((await archive.peek(RUN))?.manifest.run).toBe(RUN.id);
+    await at.shelf.metadata.put(ARCHIVE_MARKER, 'half a mark');
+    await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_changed' });
+    await at.shelf.metadata.put(ARCHIVE_MARKER, String(text));
+    await archive.putReceipts(sealed, []);
+    expect(await archive.getReceipts(sealed)).toEqual([]);
+    expect((await at.tree()).filter((name) => !before.includes(name))).toEqual([
+      expect.stringMatching(/receipts\.json$/),
+    ]);
+    expect(await shelf.delete(RUN)).toBe(true);
+  });
+
+  test('reads its marker at most once in maxAgeMs', async () => {
+    const at = await open(onTestFinished);
+    const { id } = await createMarker(at.shelf, newArchiveId(), 0);
+    const clock = manualClock(1_000_000);
+    let reads = 0;
+    const metadata = {
+      ...at.shelf.metadata,
+      get: (name: string) => {
+        reads += 1;
+        return at.shelf.metadata.get(name);
+      },
+    };
+    const check = createMarkerCheck({ location: at.shelf.location, metadata }, async () => id, {
+      now: clock.now,
+      maxAgeMs: 5_000,
+    });
+    for (let write = 0; write < 10; write += 1) await check();
+    expect(reads).toBe(1);
+    clock.advance(5_000);
+    await check();
+    expect(reads).toBe(2);
+    // Set back by an hour: what was good then is no better for it.
+    clock.set(clock.now() - 3_600_000);
+    await check();
+    expect(reads).toBe(3);
+  });
+});

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../../src/base/log.ts';
+import { findArchivedRuns } from '../../../src/deliver/archive/archived-runs.ts';
+import { applyRetention } from '../../../src/deliver/archive/retention.ts';
+import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
+import { fileLedger, findLedgerRuns } from '../../../src/deliver/ledger/file-ledger.ts';
+import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
+import { ARCHIVES, sealIn } from '../../support/archives.ts';
+import { ORDER, PERIOD } from '../../support/delivery-case.ts';
+
+const DAY_MS = 86_400_000;
+const OF = { org: 'acme', report: 'weekly-kpi' };
+const aRun = (period: typeof PERIOD | Record<keyof typeof PERIOD, string> = PERIOD) => ({
+  id: randomBytes(16).toString('hex'),
+  ...OF,
+  period,
+});
+const rowOf = (run: string, target = '0-email', recipient = 'lead@acme.example') => ({
+  id: deliveryId(run, target, recipient),
+  run,
+  ...OF,
+  target,
+  recipient,
+});
+const refuse = (_: unknown, error: unknown) => {
+  throw error;
+};
+const found = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
+  const runs: string[] = [];
+  for await (const { run, deliveries } of findLedgerRuns(shelf, refuse)({ ...OF, period })) {
+    runs.push(`${run} ${deliveries.map(({ state }) => state).join(' ')}`);
+  }
+  return runs;
+};
+
+describe.each(ARCHIVES)('the ledger of a run without Redis %s', (_, open) => {
+  test('persists; another process does not begin a delivery again', async () => {
+    const { shelf, another } = await open(onTestFinished);
+    const run = aRun();
+    const row = rowOf(run.id);
+    const first = fileLedger(shelf, run);
+    const second = fileLedger((await another()).shelf, run);
+    expect(await first.open(row, 1)).toEqual(await second.open(row, 2));
+    const begun = await Promise.all([first, second, first, second].map((ledger) => ledger.begin(row.id, 3)));
+    expect(begun.filter((epoch) => epoch !== undefined)).toEqual([1]);
+    expect(await second.find(row.id)).toMatchObject({ state: 'sending', epoch: 1 });
+    expect(await second.settle(row.id, 1, 'sent', '250 Ok', 4)).toBe(true);
+    expect(await first.list(run.id)).toMatchObject([{ state: 'sent', detail: '250 Ok', at: 4 }]);
+  });
+
+  test('is found by report and period, newest first, and is not an archived run', async () => {
+    const { shelf } = await open(onTestFinished);
+    const [early, late] = [aRun(), aRun({ ...PERIOD, label: 'the same days' })];
+    const others = [aRun({ ...PERIOD, timezone: 'UTC' }), aRun({ ...PERIOD, from: '2026-11-10' })];
+    for (const [at, run] of [early, late, ...others].entries()) {
+      await fileLedger(shelf, run).open(rowOf(run.id), at + 1);
+    }
+    await fileLedger(shelf, late).begin(rowOf(late.id).id, 9);
+    expect(await found(shelf)).toEqual([`${late.id} sending`, `${early.id} pending`]);
+    const runs = [];
+    for await (const run of shelf.listRuns()) runs.push(run.id);
+    expect(runs).toEqual([]);
+  });
+
+  test('an unreadable file counts as an unknown delivery', async () => {
+    const { shelf } = await open(onTestFinished);
+    const run = aRun();
+    const row = rowOf(run.id);
+    await fileLedger(shelf, run).open(row, 1);
+    await shelf.metadata.put(`.ledger/acme/weekly-kpi/${run.id}/${row.id}.000001.json`, '{"nth"');
+    const told: unknown[] = [];
+    const runs = [];
+    for await (const one of findLedgerRuns(shelf, (of) => told.push(of))({ ...OF, period: PERIOD })) runs.push(one);
+    expect(runs).toMatchObject([{ run: run.id, deliveries: [{ target: null, state: 'unknown' }] }]);
+    expect(told).toEqual([{ id: run.id, ...OF }]);
+  });
+
+  test('is deleted after the retention, unless a delivery is open', async () => {
+    const { shelf: storage } = await open(onTestFinished);
+    const [settled, undecided, young] = [aRun(), aRun(), aRun()];
+    for (const [run, at, state] of [
+      [settled, 1, 'sent'],
+      [undecided, 2, 'unknown'],
+      [young, 100, 'sent'],
+    ] as const) {
+      await fileLedger(storage, run).open(rowOf(run.id), at, { state, epoch: 1, detail: null });
+    }
+    const sweep = (days: number | undefined) =>
+      applyRetention({
+        storage,
+        daysOf: (org) => (org === 'acme' ? days : undefined),
+        ledger: memoryLedger(),
+        isOpen: async () => false,
+        // A day later each time: an archive is swept once a day.
+        clock: { now: () => 50 + 30 * DAY_MS + sweeps++ * DAY_MS, sleep: async () => {} },
+        log: silentLog,
+        signal: new AbortController().signal,
+      });
+    let sweeps = 0;
+    await sweep(undefined);
+    expect(await found(storage)).toHaveLength(3);
+    await sweep(31);
+    expect(await found(storage)).toEqual([`${young.id} sent`, `${undecided.id} unknown`]);
+  });
+});
+
+describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
+  const deliveriesIn = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
+    const runs = [];
+    for await (const run of findArchivedRuns(shelf, refuse)({ ...OF, period })) runs.push(run);
+    return runs;
+  };
+
+  test('come from receipts and attempts, without notices', async () => {
+    const on = await open(onTestFinished);
+    const sealed = await sealIn(on);
+    const [mail, bucket, folder, notice] = [
+      rowOf(ORDER.id),
+      rowOf(ORDER.id, '1-s3', 's3://b/k'),
+      rowOf(ORDER.id, '2-directory', '/out'),
+      rowOf(ORDER.id, 'notice', 'ops@acme.example'),
+    ];
+    const attempt = { epoch: 1, detail: null, at: 7 } as const;
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: mail.id, target: mail.target, state: 'sending' });
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: folder.id, target: folder.target, state: 'sent' });
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: notice.id, state: 'sent' });
+    // As a version before wrote it, which did not say of what target an attempt was.
+    await on.archive.putAttempt(sealed, { ...attempt, delivery: bucket.id, state: 'sent' });
+    const states = async () =>
+      new Map((await deliveriesIn(on.shelf))[0]?.deliveries.map(({ target, state }) => [target, state]));
+    expect(await states()).toEqual(
+      new Map([
+        ['0-email', 'sending'],
+        [null, 'sent'],
+        ['2-directory', 'sent'],
+      ]),
+    );
+    const receipt = { detail: null, messageId: null } as const;
+    await on.archive.putReceipts(sealed, [
+      { ...receipt, delivery: bucket.id, target: '1-s3', recipient: 's3://b/k', state: 'sent' },
+    ]);
+    expect(await states()).toEqual(
+      new Map([
+        ['0-email', 'sending'],
+        ['1-s3', 'sent'],
+        ['2-directory', 'sent'],
+      ]),
+    );
+  });
+
+  test('are found by days and time zone', async () => {
+    const on = await open(onTestFinished);
+    await sealIn(on);
+    expect(await deliveriesIn(on.shelf, { ...PERIOD, label: 'week 46' })).toMatchObject([{ run: ORDER.id }]);
+    expect(await deliveriesIn(on.shelf, { ...PERIOD, timezone: 'UTC' })).toEqual([]);
+    expect(await deliveriesIn(on.shelf, { ...PERIOD, to: '2026-11-16' })).toEqual([]);
+  });
+
+  test('skip runs published before the period, and unreadable manifests', async () => {
+    const on = await open(onTestFinished);
+    await sealIn(on);
+    const opened: string[] = [];
+    const told: string[] = [];
+    const watched: Pick<ArchiveStorage, 'listRuns'> = {
+      async *listRuns(org, report) {
+        for await (const run of on.shelf.listRuns(org, report)) {
+          const get = (name: string) => {
+            opened.push(name);
+            return run.files.get(name);
+          };
+          yield { ...run, files: { ...run.files, get } };
+        }
+      },
+    };
+    const find = findArchivedRuns(watched, ({ id }) => told.push(id));
+    const looking = async (period: Record<keyof typeof PERIOD, string>) => {
+      for await (const run of find({ ...OF, period })) return run;
+      return undefined;
+    };
+    const nextYear = new Date().getUTCFullYear() + 1;
+    expect(await looking({ ...PERIOD, from: `${nextYear}-12-01`, to: `${nextYear}-12-07` })).toBe(undefined);
+    expect(opened).toEqual([]);
+    await on.write('manifest.json', '{');
+    expect(await looking(PERIOD)).toBe(undefined);
+    expect(told).toEqual([ORDER.id]);
+  });
+});

@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import PostalMime from 'postal-mime';
+import { expect, test } from 'vitest';
+import {
+  buildEmail,
+  type EmailParts,
+  MAX_ATTACHMENT_BYTES,
+  messageIdOf,
+} from '../../../../src/deliver/targets/email/email-message.ts';
+
+const PARTS: EmailParts = {
+  delivery: '0123456789abcdef0123456789abcdef',
+  run: 'fedcba9876543210fedcba9876543210',
+  from: 'reports@docket.example',
+  to: 'lead@acme.example',
+  subject: 'Weekly KPIs',
+  text: 'Hello\n',
+  html: '<p>Hello</p>',
+  attachments: [
+    { name: 'KPIs – Zürich.xlsx', mediaType: 'application/octet-stream', content: Buffer.from([0, 1, 255]) },
+  ],
+  date: new Date('2026-11-16T07:00:05Z'),
+};
+
+/** Header names of the top part, in order, as any receiver would split them. */
+const headerNames = (raw: Uint8Array): string[] =>
+  (Buffer.from(raw).toString('latin1').split('\r\n\r\n')[0] ?? '')
+    .split('\r\n')
+    .filter((line) => !/^[ \t]/.test(line))
+    .map((line) => line.slice(0, line.indexOf(':')).toLowerCase());
+
+const HEADERS = [
+  'auto-submitted',
+  'content-type',
+  'date',
+  'from',
+  'message-id',
+  'mime-version',
+  'reply-to',
+  'subject',
+  'to',
+  'x-docket-run',
+];
+
+test('building a message is deterministic', async () => {
+  const [one, other] = [await buildEmail(PARTS), await buildEmail(PARTS)];
+  expect(Buffer.from(one.raw).equals(other.raw)).toBe(true);
+  expect(one.envelope).toEqual({ from: 'reports@docket.example', to: 'lead@acme.example' });
+});
+
+test('a message contains its parts', async () => {
+  const mail = await PostalMime.parse((await buildEmail(PARTS)).raw);
+  expect(mail).toMatchObject({
+    subject: 'Weekly KPIs',
+    messageId: messageIdOf(PARTS.delivery, PARTS.from),
+    date: '2026-11-16T07:00:05.000Z',
+  });
+  expect(mail.attachments[0]).toMatchObject({ filename: 'KPIs – Zürich.xlsx', disposition: 'attachment' });
+  const content = mail.attachments[0]!.content;
+  expect(Buffer.from(content as ArrayBuffer)).toEqual(Buffer.from([0, 1, 255]));
+});
+
+const PICTURES = ['onboarding', 'screening'].map((id) => ({
+  cid: `${id}.0123456789abcdef@docket`,
+  name: `mail-${id}.png`,
+  bytes: Uint8Array.of(0x89, 0x50, ...Buffer.from(id)),
+}));
+const ILLUSTRATED: EmailParts = {
+  ...PARTS,
+  html: PICTURES.map(({ cid }) => `<img src="cid:${cid}" alt="">`).join(''),
+  pictures: PICTURES,
+};
+
+test('pictures are inline parts, not attachments', async () => {
+  const { raw } = await buildEmail(ILLUSTRATED);
+  const mail = await PostalMime.parse(raw);
+  const shown = [...(mail.html ?? '').matchAll(/"cid:([^"]+)"/g)].map(([, cid]) => cid);
+  const related = mail.attachments.filter(({ related }) => related);
+  expect(related.map(({ contentId }) => contentId)).toEqual(shown.map((cid) => `<${cid}>`));
+  related.forEach(({ disposition, mimeType, content }, index) => {
+    expect({ disposition, mimeType }).toEqual({ disposition: 'inline', mimeType: 'image/png' });
+    expect(new Uint8Array(content as ArrayBuffer)).toEqual(PICTURES[index]!.bytes);
+  });
+  expect(mail.attachments.filter(({ related }) => !related).map(({ filename }) => filename)).toEqual([
+    'KPIs – Zürich.xlsx',
+  ]);
+  expect(Buffer.from(raw).equals((await buildEmail(ILLUSTRATED)).raw)).toBe(true);
+});
+
+test('pictures count towards the size limit', async () => {
+  const pictures = [{ ...PICTURES[0]!, bytes: new Uint8Array(MAX_ATTACHMENT_BYTES) }];
+  await expect(buildEmail({ ...ILLUSTRATED, pictures })).rejects.toMatchObject({ code: 'deliver.target_refused' });
+});
+
+test('no text can contain the boundary', async () => {
+  const boundary = async (text: string) =>
+    /boundary="([^"]+)"/.exec(Buffer.from((await buildEmail({ ...PARTS, text })).raw).toString('latin1'))?.[1];
+  const first = await boundary('Hello');
+  const text = `Hello\r\n--${first}\r\nContent-Disposition: attachment; filename=evil.html\r\n\r\nevil\r\n`;
+  expect(await boundary(text)).not.toBe(first);
+  const mail = await PostalMime.parse((await buildEmail({ ...PARTS, text })).raw);
+  expect(mail.attachments).toHaveLength(1);
+  expect(mail.text).toContain('evil');
+});
+
+test('every line ends with CRLF and has at most 998 bytes', async () => {
+  const { raw } = await buildEmail({
+    ...PARTS,
+    html: `<p>${'ä'.repeat(5000)}\n.\r\n..\r</p>`,
+    text: 'x'.repeat(5000),
+  });
+  const lines = Buffer.from(raw).toString('latin1').split('\r\n');
+  for (const line of lines) {
+    expect(line).not.toMatch(/[\r\n]/);
+    expect(line.length).toBeLessThanOrEqual(998);
+  }
+});
+
+test('the Message-ID is stable and unique per delivery', () => {
+  const id = messageIdOf('a', 'reports@docket.example');
+  expect(id).toMatch(/^<[0-9a-f]{40}@docket\.example>$/);
+  expect(messageIdOf('a', 'reports@docket.example')).toBe(id);
+  expect(messageIdOf('b', 'reports@docket.example')).not.toBe(id);
+});
+
+test('refuses attachments above the limit with names and sizes', async () => {
+  const of = (length: number) => ({
+    ...PARTS,
+    attachments: [{ ...PARTS.attachments[0]!, content: new Uint8Array(length) }],
+  });
+  await expect(buildEmail(of(MAX_ATTACHMENT_BYTES))).resolves.toBeDefined();
+  await expect(buildEmail(of(MAX_ATTACHMENT_BYTES + 1))).rejects.toMatchObject({
+    code: 'deliver.target_refused',
+    got: expect.stringContaining('KPIs – Zürich.xlsx (10485761)'),
+  });
+});
+
+test('removes bidirectional and invisible characters from attachment names', async () => {
+  const [attachment] = PARTS.attachments;
+  if (attachment === undefined) throw new Error('no attachment');
+  const named = { ...PARTS, attachments: [{ ...attachment, name: 'KPIs \u202exslx\u202c\u200b.exe' }] };
+  const { attachments } = await PostalMime.parse((await buildEmail(named)).raw);
+  expect(attachments.map(({ filename }) => filename)).toEqual(['KPIs xslx.exe']);
+});
+
+test('removes bidirectional and invisible characters from subjects', async () => {
+  const subjectOf = async (subject: string) =>
+    (await PostalMime.parse((await buildEmail({ ...PARTS, subject })).raw)).subject;
+  expect(await subjectOf('KPIs \u202e2026')).toBe('KPIs 2026');
+  expect(await subjectOf('KPIs \u2068שלום\u2069 2026')).toBe('KPIs שלום 2026');
+  for (const [open, close] of [
+    '\u202a\u202c',
+    '\u202e\u202c',
+    '\u2067\u2069',
+    '\u200f\u200e',
+    '\u200b\u2060',
+    '\ufeff\u061c',
+  ]) {
+    expect(await subjectOf(`KPIs ${open}gpj.exe${close} 2026`)).toBe('KPIs gpj.exe 2026');
+  }
+  expect(await subjectOf(`\u2068${'a'.repeat(250)}\u2069`)).toMatch(/^a{200}$/);
+});
+
+test('no input adds a header, a recipient or a part', async () => {
+  const hostile = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc
+      .tuple(fc.string({ maxLength: 10 }), fc.constantFrom('\r\n', '\n', '\r', '\u2028', '\0', '=?utf-8?q?=0D=0A?='))
+      .map(([text, end]) => `${text}${end}Bcc: rival@elsewhere.example${end}${end}--${PARTS.delivery}`),
+  );
+  await fc.assert(
+    fc.asyncProperty(hostile, hostile, hostile, async (subject, name, run) => {
+      const attachments = [{ name, mediaType: 'text/csv', content: Buffer.from('a') }];
+      const { raw, envelope } = await buildEmail({
+        ...PARTS,
+        subject,
+        run,
+        replyTo: 'ops@acme.example',
+        attachments,
+      });
+      const names = headerNames(raw);
+      expect(names.filter((header) => !HEADERS.includes(header))).toEqual([]);
+      expect(new Set(names).size).toBe(names.length);
+      expect(envelope.to).toBe('lead@acme.example');
+      const mail = await PostalMime.parse(raw);
+      expect(mail.to).toMatchObject([{ address: 'lead@acme.example' }]);
+      expect(mail.bcc).toBeUndefined();
+      expect(mail.attachments).toHaveLength(1);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.each(['from', 'to', 'replyTo'] as const)(
+  'an address with anything beside the address is refused as %s',
+  async (place) => {
+    for (const value of [
+      'a@b.example\r\nBcc: c@d.example',
+      'a@b.example, c@d.example',
+      'A <a@b.example>',
+      '@b.example',
+      'a',
+    ]) {
+      await expect(buildEmail({ ...PARTS, [place]: value })).rejects.toMatchObject({
+        code: 'deliver.recipient_refused',
+      });
+    }
+  },
+);

@@ -1,0 +1,150 @@
+import PostalMime from 'postal-mime';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Clock } from '../../../../src/base/clock.ts';
+import { secretSource } from '../../../../src/base/secrets/secret.ts';
+import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
+import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { archiveUrl, bucketShelf, STORE_ENV } from '../../../support/archives.ts';
+import {
+  definitionWith,
+  folderFor,
+  ORDER,
+  SETTINGS,
+  sealedRun,
+  type TestDelivery,
+} from '../../../support/delivery-case.ts';
+import { s3Server } from '../../../support/s3-server.ts';
+
+const DAY = 86_400_000;
+const MADE_AT = Date.parse('2026-11-16T07:00:05.000Z');
+const MAIL_TO: TestDelivery = { email: { to: ['lead@acme.example'], attach: ['xlsx'], max_attachment: '7B' } };
+const NAME = 'KPIs 2026-W46.xlsx';
+
+/** A run whose workbook is too large for its e-mail, at this moment, archived in a bucket. */
+async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more = '') {
+  const store = await s3Server();
+  onTestFinished(() => store.close());
+  let at = now;
+  store.now = () => at;
+  const clock: Clock = { now: () => at, sleep: async () => {} };
+  const root = await folderFor(onTestFinished);
+  const shelf = bucketShelf(archiveUrl(store, `${root}/staging`, more));
+  onTestFinished(() => shelf.close());
+  const { archive, published } = await sealedRun(root, { [NAME]: 'workbook' }, createArchive(shelf, clock));
+  const sent: string[] = [];
+  const mailer: Mailer = {
+    send: async (_, raw) => {
+      sent.push(Buffer.from(raw).toString('utf8'));
+      return { kind: 'deferred', response: '450 Later', server: false };
+    },
+    close: async () => {},
+  };
+  const input: DeliverInput = {
+    order: ORDER,
+    definition: definitionWith(deliveries),
+    settings: SETTINGS,
+    secrets: secretSource(STORE_ENV),
+    published,
+    mail: { mailer, from: 'reports@docket.example' },
+    ledger: memoryLedger(),
+    archive,
+    clock,
+    signal: new AbortController().signal,
+    observe: () => {},
+    workingDirectory: root,
+  };
+  const go = async () => (await deliver(input)).receipts;
+  return { store, sent, go, wait: (ms: number) => (at += ms) };
+}
+
+/** The text of the message, and its first link. */
+async function textOf(raw = ''): Promise<{ text: string; link: string }> {
+  const { text = '' } = await PostalMime.parse(raw);
+  return { text, link: /https?:\/\/\S+/.exec(text)?.[0] ?? '' };
+}
+
+const bucketOf = (url: string, over: object = {}): TestDelivery => ({
+  s3: {
+    bucket: 'reports',
+    key: 'out/{{ file.name }}',
+    endpoint: url,
+    credentials: { access_key_id: { env: 'ARCHIVE_ID' }, secret_access_key: { env: 'ARCHIVE_SECRET' } },
+    tags: true,
+    overwrite: false,
+    ...over,
+  },
+});
+
+test('an e-mail links to a large file in the archive; the link expires at the stated time', async () => {
+  const { store, sent, go, wait } = await caseOf([MAIL_TO]);
+  expect((await go())[0]).toMatchObject({ state: 'pending', detail: '450 Later' });
+  const { text, link } = await textOf(sent[0]);
+  expect(text).toContain('until 2026-11-23 07:00 UTC');
+  expect(link).toContain('X-Amz-Expires=604800');
+  const opened = await fetch(link);
+  expect({ status: opened.status, body: await opened.text() }).toEqual({ status: 200, body: 'workbook' });
+  expect(opened.headers.get('content-disposition')).toContain(NAME);
+  expect((await fetch(link.replace('X-Amz-Expires=604800', 'X-Amz-Expires=604799'))).status).toBe(403);
+  wait(7 * DAY - 1);
+  expect((await fetch(link)).status).toBe(200);
+  wait(1);
+  expect((await fetch(link)).status).toBe(403);
+  expect(store.requests.every(({ method }) => method !== 'DELETE')).toBe(true);
+});
+
+test('a retry on the same day sends the same bytes, one on another day a new link', async () => {
+  const { sent, go, wait } = await caseOf([MAIL_TO]);
+  await go();
+  wait(DAY - 1);
+  await go();
+  expect(sent[1]).toBe(sent[0]);
+  wait(4 * DAY);
+  await go();
+  expect((await textOf(sent[2])).text).toContain('until 2026-11-27 07:00 UTC');
+  expect((await fetch((await textOf(sent[2])).link)).status).toBe(200);
+});
+
+test('an S3 delivery of the report is preferred to the archive', async () => {
+  const other = await s3Server();
+  onTestFinished(() => other.close());
+  other.now = () => MADE_AT;
+  const { sent, go } = await caseOf([bucketOf(other.url), MAIL_TO]);
+  expect((await go()).map(({ state }) => state)).toEqual(['sent', 'pending']);
+  const { link } = await textOf(sent[0]);
+  expect(link.startsWith(`${other.url}/reports/out/`)).toBe(true);
+  expect(await (await fetch(link)).text()).toBe('workbook');
+});
+
+test('a bucket with public_url is linked by it, without expiry', async () => {
+  const other = await s3Server();
+  onTestFinished(() => other.close());
+  const { sent, go } = await caseOf([bucketOf(other.url, { public_url: 'https://reports.acme.example/r/' }), MAIL_TO]);
+  await go();
+  const { text, link } = await textOf(sent[0]);
+  expect(link).toBe('https://reports.acme.example/r/out/KPIs%202026-W46.xlsx');
+  expect(text).not.toContain('until');
+});
+
+test.each([
+  ['without links', '&links=false', NAME],
+  ['with temporary credentials', '&session_token=env:ARCHIVE_ID', 'public_url'],
+])('an archive %s refuses the e-mail', async (_, more, detail) => {
+  const { sent, go } = await caseOf([MAIL_TO], MADE_AT, more);
+  expect((await go())[0]).toMatchObject({ state: 'refused', detail: expect.stringContaining(detail) });
+  expect(sent).toEqual([]);
+});
+
+test('a bucket with temporary credentials is named without a link', async () => {
+  const other = await s3Server();
+  onTestFinished(() => other.close());
+  const credentials = {
+    access_key_id: { env: 'ARCHIVE_ID' },
+    secret_access_key: { env: 'ARCHIVE_SECRET' },
+    session_token: { env: 'ARCHIVE_ID' },
+  };
+  const { sent, go } = await caseOf([bucketOf(other.url, { credentials }), MAIL_TO], MADE_AT, '&links=false');
+  await go();
+  expect((await textOf(sent[0])).text).toContain('s3://reports/out/KPIs 2026-W46.xlsx');
+});

@@ -1,0 +1,411 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import ssh2 from 'ssh2';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { secretSource } from '../../../../src/base/secrets/secret.ts';
+import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import type { SftpSpec } from '../../../../src/deliver/targets/sftp/sftp-schema.ts';
+import { definitionWith, folderFor, ORDER, RUN, SETTINGS, sealedRun } from '../../../support/delivery-case.ts';
+import { SFTP_PASSWORD, SFTP_USER, type SftpServer, type SftpStep, sftpServer } from '../../../support/sftp-server.ts';
+
+const FILES = { 'in/KPIs 2026-W46.xlsx': 'workbook', 'in/queue.csv': 'alerts\r\n3\r\n' };
+const PATHS = Object.keys(FILES);
+
+async function caseOf(
+  over: Partial<SftpSpec> = {},
+  options: {
+    files?: Record<string, string | Uint8Array>;
+    server?: Parameters<typeof sftpServer>[0];
+    key?: string;
+  } = {},
+) {
+  const server = await sftpServer(options.server);
+  onTestFinished(() => server.close());
+  const root = await folderFor(onTestFinished);
+  const { archive, published } = await sealedRun(root, options.files);
+  const ledger = memoryLedger();
+  const spec: SftpSpec = {
+    host: '127.0.0.1',
+    port: server.port,
+    user: SFTP_USER,
+    password: { env: 'PASSWORD' },
+    host_key: [server.fingerprint],
+    path: 'in',
+    mkdir: false,
+    overwrite: false,
+    ...over,
+  };
+  const input: DeliverInput = {
+    order: ORDER,
+    definition: definitionWith([{ sftp: spec }]),
+    settings: SETTINGS,
+    secrets: secretSource({ PASSWORD: SFTP_PASSWORD, KEY: options.key, WRONG: 'wrong', PASSPHRASE: 'opens it' }),
+    published,
+    mail: undefined,
+    ledger,
+    archive,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    observe: () => {},
+    workingDirectory: root,
+  };
+  const once = async () => (await deliver(input)).receipts[0]!;
+  return { server, ledger, input, once };
+}
+
+const contents = ({ files }: SftpServer) =>
+  Object.fromEntries([...files].map(([path, { bytes }]) => [path, bytes.toString()]));
+const put = (server: SftpServer, path: string, text: string, modified = Math.floor(Date.now() / 1000)) =>
+  server.files.set(path, { bytes: Buffer.from(text), modified });
+
+test('the files stand in the folder under their names, and nothing else does', async () => {
+  const { server, once } = await caseOf();
+  expect(await once()).toMatchObject({
+    target: '0-sftp',
+    recipient: `sftp://docket@127.0.0.1:${server.port}/in`,
+    state: 'sent',
+    detail: '2 files',
+  });
+  expect(contents(server)).toEqual(FILES);
+  const before = server.steps.length;
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect(server.steps).toHaveLength(before);
+});
+
+test('each file is written whole under another name before any gets its own', async () => {
+  const { server, once } = await caseOf();
+  await once();
+  const names = server.steps.filter(([step]) => step === 'write' || step === 'rename');
+  expect(names.map(([step, path]) => [step, /^in\/\.docket-[0-9a-f]{32}-\d-[0-9a-f]{8}\.tmp$/.test(path)])).toEqual([
+    ['write', true],
+    ['write', true],
+    ['rename', false],
+    ['rename', false],
+  ]);
+});
+
+test('a file of many megabytes arrives whole', async () => {
+  const big = Buffer.alloc(5 * 1024 * 1024 + 17, 'abcdefghijklmnopqrstuvwxyz0123456789');
+  const { server, once } = await caseOf({}, { files: { 'big.xlsx': big, 'empty.csv': '' } });
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect(server.files.get('in/big.xlsx')?.bytes.equals(big)).toBe(true);
+  expect(server.files.get('in/empty.csv')?.bytes).toHaveLength(0);
+});
+
+test('a line of known_hosts pins as a fingerprint does', async () => {
+  const { server, once, input } = await caseOf();
+  const [{ sftp } = {}] = input.definition.deliveries;
+  const definition = definitionWith([{ sftp: { ...(sftp as SftpSpec), host_key: [server.hostKey] } }]);
+  expect((await deliver({ ...input, definition })).receipts[0]).toMatchObject({ state: 'sent' });
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test('a server with another key gets nothing, not even a password', async () => {
+  const other = ssh2.utils.generateKeyPairSync('ed25519').public;
+  for (const pin of ['SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU', `sftp.example ${other}`]) {
+    const { server, once } = await caseOf({ host_key: [pin] });
+    expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining(server.fingerprint) });
+    expect(server.logins()).toBe(0);
+    expect(server.steps).toEqual([]);
+  }
+});
+
+test('a wrong password leaves the delivery pending and is not repeated', async () => {
+  const { server, once } = await caseOf({ password: { env: 'WRONG' } });
+  const { state, detail } = await once();
+  expect(state).toBe('pending');
+  expect(detail).toMatch(/authentication/i);
+  expect(detail).not.toContain('wrong');
+  expect(server.logins()).toBe(0);
+});
+
+test('a server that asks for the password by keyboard gets it', async () => {
+  const { once } = await caseOf({}, { server: { onlyKeyboard: true } });
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test.each(['ed25519', 'rsa'] as const)('a private key (%s) by reference lets us in', async (type) => {
+  const pair =
+    type === 'rsa' ? ssh2.utils.generateKeyPairSync('rsa', { bits: 2048 }) : ssh2.utils.generateKeyPairSync('ed25519');
+  const { once } = await caseOf(
+    { password: undefined, private_key: { env: 'KEY' } },
+    { server: { userKey: pair.public }, key: pair.private },
+  );
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test('a private key that is itself locked needs its passphrase, and no other', async () => {
+  const pair = ssh2.utils.generateKeyPairSync('rsa', { bits: 2048, passphrase: 'opens it', cipher: 'aes256-cbc' });
+  const access = (passphrase: string) =>
+    caseOf(
+      { password: undefined, private_key: { env: 'KEY' }, passphrase: { env: passphrase } },
+      { server: { userKey: pair.public }, key: pair.private },
+    );
+  expect(await (await access('PASSPHRASE')).once()).toMatchObject({ state: 'sent' });
+  const refused = await (await access('WRONG')).once();
+  expect(refused.state).toBe('pending');
+  expect(refused.detail).not.toContain('wrong');
+});
+
+test('a private key that cannot be read is said without it', async () => {
+  const { once } = await caseOf({ password: undefined, private_key: { env: 'KEY' } }, { key: 'no key at all' });
+  const { state, detail } = await once();
+  expect(state).toBe('pending');
+  expect(detail).not.toContain('no key at all');
+});
+
+test.each([
+  ['a server that answers', false],
+  ['a server that is not there', true],
+])('a private key that cannot be read leaves no socket behind: %s', async (_, closed) => {
+  const { server, once } = await caseOf({ password: undefined, private_key: { env: 'KEY' } }, { key: 'no key at all' });
+  if (closed) await server.close();
+  const uncaught: unknown[] = [];
+  const note = (error: unknown) => void uncaught.push(error);
+  const gone: Promise<void>[] = [];
+  const follow = (message: unknown) => {
+    const { socket } = message as { socket: Socket };
+    gone.push(new Promise((resolve) => void socket.once('close', () => resolve())));
+  };
+  process.on('uncaughtExceptionMonitor', note);
+  subscribe('net.client.socket', follow);
+  onTestFinished(() => {
+    unsubscribe('net.client.socket', follow);
+    process.off('uncaughtExceptionMonitor', note);
+  });
+  expect(await once()).toMatchObject({ state: 'pending' });
+  expect(gone).toHaveLength(1);
+  await Promise.all(gone);
+  expect(uncaught).toEqual([]);
+});
+
+test('a file of other bytes is left as it is', async () => {
+  const { server, once } = await caseOf();
+  put(server, PATHS[1]!, 'somebody else');
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(contents(server)).toEqual({ [PATHS[1]!]: 'somebody else' });
+});
+
+test('a file of the same bytes counts as sent, one of the same length alone does not', async () => {
+  const { server, once } = await caseOf();
+  put(server, PATHS[0]!, 'workbook');
+  expect(await once()).toMatchObject({ state: 'sent', detail: '2 files, 1 there already' });
+  const other = await caseOf();
+  put(other.server, PATHS[0]!, 'WORKBOOK');
+  expect(await other.once()).toMatchObject({ state: 'refused' });
+});
+
+test('a file that appears while ours is written is not replaced', async () => {
+  const { server, once } = await caseOf({}, { files: { 'queue.csv': 'ours' } });
+  server.fault = (step) => {
+    if (step === 'rename') put(server, 'in/queue.csv', 'theirs');
+    return undefined;
+  };
+  expect(await once()).toMatchObject({ state: 'refused' });
+  expect(contents(server)).toEqual({ 'in/queue.csv': 'theirs' });
+});
+
+test('a folder that is not there leaves the delivery pending; `mkdir` makes it with its parents', async () => {
+  const { once } = await caseOf({ path: 'out/{{ period.label }}' });
+  expect(await once()).toMatchObject({ state: 'pending' });
+  const made = await caseOf({ path: 'out/{{ period.label }}', mkdir: true });
+  expect(await made.once()).toMatchObject({ state: 'sent' });
+  expect([...made.server.folders]).toEqual(['in', 'out', 'out/2026-W46']);
+  expect(made.server.files.has('out/2026-W46/queue.csv')).toBe(true);
+});
+
+test('an absolute path is made from the root on; a folder that may not be made leaves the delivery pending', async () => {
+  const { server, once } = await caseOf({ path: '/srv/in', mkdir: true }, { files: { 'queue.csv': 'ours' } });
+  server.fault = (step) => (step === 'mkdir' ? { when: 'before', how: 'denied' } : undefined);
+  expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringContaining('Permission denied') });
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent', detail: '1 file' });
+  expect(contents(server)).toEqual({ '/srv/in/queue.csv': 'ours' });
+});
+
+test('a folder that somebody else makes at the same time is as good as ours', async () => {
+  const { server, once } = await caseOf({ path: 'out', mkdir: true });
+  server.fault = (step, path) => {
+    if (step !== 'mkdir') return undefined;
+    server.folders.add(path);
+    return { when: 'before', how: 'failure' };
+  };
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test('a folder that may not be listed is delivered to all the same', async () => {
+  const { server, once } = await caseOf();
+  server.fault = (step) => (step === 'list' ? { when: 'before', how: 'denied' } : undefined);
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect(contents(server)).toEqual(FILES);
+});
+
+test('a file that may not be read cannot be proven to be ours, and stays', async () => {
+  const { server, once } = await caseOf();
+  put(server, PATHS[0]!, FILES['in/KPIs 2026-W46.xlsx']);
+  server.fault = (step, path) => (step === 'open' && path === PATHS[0] ? { when: 'before', how: 'denied' } : undefined);
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+});
+
+test('a file that the server cut short gets no name', async () => {
+  const { server, once } = await caseOf({}, { files: { 'queue.csv': 'alerts\r\n3\r\n' } });
+  server.fault = (step, path) => {
+    const file = server.files.get(path);
+    if (step === 'stat' && file !== undefined) file.bytes = file.bytes.subarray(0, 4);
+    return undefined;
+  };
+  const cut = await once();
+  expect(cut).toMatchObject({ state: 'pending', detail: expect.stringContaining('the server holds 4 bytes of 11') });
+  expect(contents(server)).toEqual({});
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent' });
+});
+
+test('`overwrite: true` asks the server to replace, and one that keeps names is left as it is', async () => {
+  const { server, once } = await caseOf({ overwrite: true }, { files: { 'queue.csv': 'ours' } });
+  put(server, 'in/queue.csv', 'of last week');
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('other bytes') });
+  expect(contents(server)).toEqual({ 'in/queue.csv': 'of last week' });
+  server.files.clear();
+  const fresh = await caseOf({ overwrite: true });
+  expect(await fresh.once()).toMatchObject({ state: 'sent' });
+  expect(contents(fresh.server)).toEqual(FILES);
+});
+
+test('a run that is stopped while its files are written gives no file its name', async () => {
+  const { server, input, once } = await caseOf();
+  const stopping = new AbortController();
+  server.fault = (step) => {
+    if (step === 'write') stopping.abort(new Error('stopped'));
+    return undefined;
+  };
+  const { receipts } = await deliver({ ...input, signal: stopping.signal });
+  expect(receipts).toMatchObject([{ state: 'pending' }]);
+  expect(PATHS.filter((path) => server.files.has(path))).toEqual([]);
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'sent' });
+  expect(contents(server)).toEqual(FILES);
+});
+
+test('temporary files that we left behind are swept, other files never', async () => {
+  const { server, once } = await caseOf();
+  const old = 1_000_000;
+  put(server, `in/.docket-${'a'.repeat(32)}-0-00112233.tmp`, 'half', old);
+  put(server, `in/.docket-${'b'.repeat(32)}-0-00112233.tmp`, 'of somebody who is at work');
+  put(server, 'in/.docketrc', 'x', old);
+  put(server, 'in/report.tmp', 'x', old);
+  await once();
+  expect([...server.files.keys()].sort()).toEqual(
+    [`in/.docket-${'b'.repeat(32)}-0-00112233.tmp`, 'in/.docketrc', 'in/report.tmp', ...PATHS].sort(),
+  );
+});
+
+/** Whether every file that has its own name is whole. */
+const onlyWhole = (server: SftpServer) =>
+  Object.entries(contents(server)).every(
+    ([path, text]) => path.includes('/.docket-') || text === FILES[path as keyof typeof FILES],
+  );
+
+/** What the ledger says when the connection breaks at a step, and once more when it no longer does. */
+const BREAKS: readonly [SftpStep, number, 'before' | 'after', string][] = [
+  ['list', 0, 'before', 'pending'],
+  ['stat', 0, 'before', 'pending'],
+  ['open', 0, 'before', 'pending'],
+  ['open', 0, 'after', 'pending'],
+  ['write', 0, 'before', 'pending'],
+  ['write', 0, 'after', 'pending'],
+  ['close', 1, 'after', 'pending'],
+  ['write', 1, 'before', 'pending'],
+  ['write', 1, 'after', 'pending'],
+  // Not renamed: the first file still has its temporary name, which proves it.
+  ['rename', 0, 'before', 'pending'],
+  // The first was renamed and the second not: somebody may have it already.
+  ['rename', 0, 'after', 'unknown'],
+  ['rename', 1, 'before', 'unknown'],
+  // Renamed, all of them; only the answer was lost, and the folder proves it.
+  ['rename', 1, 'after', 'sent'],
+];
+
+test.each(BREAKS.flatMap((one) => (['reset', 'close'] as const).map((how) => [...one, how] as const)))(
+  'a connection lost at %s %i (%s) leaves the delivery %s (%s)',
+  async (step, nth, when, state, how) => {
+    const { server, once } = await caseOf();
+    let seen = -1;
+    server.fault = (at) => {
+      if (at !== step) return undefined;
+      seen += 1;
+      return seen === nth ? { when, how } : undefined;
+    };
+    expect(await once()).toMatchObject({ state });
+    expect(onlyWhole(server)).toBe(true);
+    server.fault = () => undefined;
+    const again = await once();
+    expect(again.state).toBe(state === 'pending' ? 'sent' : state);
+    if (again.state === 'sent') expect(contents(server)).toEqual(FILES);
+  },
+);
+
+test.each(['denied', 'failure'] as const)(
+  'a definite no (%s) leaves nothing behind, and is tried again',
+  async (how) => {
+    for (const step of ['open', 'write', 'rename'] as const) {
+      const { server, once } = await caseOf();
+      server.fault = (at) => (at === step ? { when: 'before', how } : undefined);
+      expect(await once()).toMatchObject({ state: 'pending' });
+      expect(contents(server)).toEqual({});
+      server.fault = () => undefined;
+      expect(await once()).toMatchObject({ state: 'sent' });
+    }
+  },
+);
+
+test('files that somebody took while the answer was lost are not sent twice', async () => {
+  const { server, once } = await caseOf();
+  server.fault = (step, path) => {
+    if (step !== 'rename' || path !== PATHS[1]) return undefined;
+    setImmediate(() => server.files.clear());
+    return { when: 'after', how: 'reset' };
+  };
+  expect(await once()).toMatchObject({ state: 'unknown' });
+  server.fault = () => undefined;
+  expect(await once()).toMatchObject({ state: 'unknown' });
+  expect(server.files.size).toBe(0);
+});
+
+test('a row that was left `sending` is what the folder proves', async () => {
+  const temporary = (id: string, index: number) => `in/.docket-${id}-${index}-00112233.tmp`;
+  const cases: readonly [string, (server: SftpServer, id: string) => void, string][] = [
+    [
+      'every file is there',
+      (server) => PATHS.forEach((path) => void put(server, path, FILES[path as keyof typeof FILES])),
+      'sent',
+    ],
+    ['the first file still has its temporary name', (server, id) => void put(server, temporary(id, 0), 'work'), 'sent'],
+    ['nothing is there', () => {}, 'unknown'],
+    [
+      'one file has its name',
+      (server, id) => {
+        put(server, PATHS[0]!, 'workbook');
+        put(server, temporary(id, 1), 'alerts');
+      },
+      'unknown',
+    ],
+  ];
+  for (const [what, lay, state] of cases) {
+    const { server, ledger, input, once } = await caseOf();
+    await expect(deliver({ ...input, signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+    const [row] = await ledger.list(RUN);
+    await ledger.begin(row!.id, 1);
+    lay(server, row!.id);
+    expect(await once(), what).toMatchObject({ state });
+    if (state === 'sent') expect(contents(server), what).toEqual(FILES);
+  }
+});
+
+test('a server that is not there leaves the delivery pending', async () => {
+  const { server, once } = await caseOf();
+  await server.close();
+  expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(/ECONNREFUSED/) });
+});

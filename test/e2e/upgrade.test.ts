@@ -1,0 +1,350 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { Secret } from '../../src/base/secrets/secret.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { HOOK_SECRET } from '../recorded/definitions.ts';
+import { type Deployment, deployment, type RunningDocket } from '../recorded/deployment.ts';
+import { type RecordedMailServer, recordedMailServer } from '../recorded/mail-server.ts';
+import {
+  CHECKPOINTS,
+  deliveriesSchema,
+  MANIFEST,
+  type RecordedRun,
+  type Recording,
+  readRecording,
+  restoreRecording,
+  runsSchema,
+  SIGNING_KEY,
+} from '../recorded/recording.ts';
+import { webhookReceiver } from '../recorded/webhook-receiver.ts';
+import { captureStderr } from '../support/capture-stderr.ts';
+import { type FaketimeRedis, faketimeRedis } from '../support/faketime-redis.ts';
+
+const RECORDED = fileURLToPath(new URL('../recorded/', import.meta.url));
+const folders = (await readdir(RECORDED, { recursive: true }))
+  .filter((path) => path.endsWith(`/${MANIFEST}`))
+  .map(dirname);
+
+/** The processes start this long after the recording: locks and outages of it are over, the next slot is not due. */
+const PAUSE_MS = 90_000;
+/** A lost worker is noticed at the second of BullMQ's checks, each half a minute. */
+const LOST_WORKER = { timeout: 150_000, interval: 250 };
+const DECIDED = ['--reason', 'upgrade', '--by', 'ops', '--json'];
+
+const idSchema = z.object({ id: z.string() });
+const codeSchema = z.looseObject({ code: z.string() });
+const runSchema = z.looseObject({
+  state: z.string(),
+  deliveries: z.array(z.looseObject({ target: z.string(), recipient: z.string(), state: z.string() })),
+});
+const listingSchema = z.object({
+  runs: z.array(z.looseObject({ id: z.string(), slot: z.string(), state: z.string() })),
+});
+const shownSchema = z.looseObject({
+  id: z.string(),
+  record: z.looseObject({ state: z.string() }).nullable(),
+  manifest: z.looseObject({ files: z.array(z.looseObject({ name: z.string(), sha256: z.string() })) }).nullable(),
+});
+const verifiedSchema = z.looseObject({ signed: z.int(), faulty: z.array(z.any()), archive_findings: z.array(z.any()) });
+const pausedSchema = z.object({
+  paused: z.array(z.looseObject({ organization: z.string(), report: z.string().nullable() })),
+});
+
+test('there is a recording', () => {
+  expect(folders).not.toEqual([]);
+});
+
+describe.each(folders)('of version %s', (version) => {
+  const from = join(RECORDED, version);
+  let to: string;
+  let recording: Recording;
+  let redis: FaketimeRedis;
+  let sandbox: Sandbox;
+  let mail: RecordedMailServer;
+  let hook: Awaited<ReturnType<typeof webhookReceiver>>;
+  let docket: Deployment;
+  let running: RunningDocket;
+
+  beforeAll(async () => {
+    recording = await readRecording(from);
+    to = await mkdtemp(join(tmpdir(), 'docket-upgrade-'));
+    const seconds = Math.round((Date.parse(recording.recordedAt) + PAUSE_MS - Date.now()) / 1000);
+    redis = await faketimeRedis(await restoreRecording(from, to), seconds);
+    sandbox = await startSandbox({ now: Date.parse(recording.serviceNow), windowMs: 1 });
+    mail = await recordedMailServer();
+    hook = await webhookReceiver();
+    docket = await deployment({
+      folder: to,
+      token: () => recording.token,
+      onStderr: captureStderr,
+      env: {
+        REDIS_URL: redis.url,
+        COMPLIANCE_API_URL: sandbox.url,
+        ACME_KEY: keyOf('acme'),
+        LAKESIDE_KEY: keyOf('lakeside'),
+        NORTHWIND_KEY: keyOf('northwind'),
+        NORTHWIND_HOOK: hook.url,
+        NORTHWIND_HOOK_SECRET: HOOK_SECRET,
+        NORTHWIND_SMTP: mail.url,
+        SMTP_URL: mail.url,
+        MAIL_FROM: 'reports@acme.example',
+      },
+    });
+    await docket.setClock(seconds);
+  });
+  afterAll(async () => {
+    await docket?.close();
+    await hook?.close();
+    await mail?.close();
+    await sandbox?.close();
+    await redis?.close();
+    if (to !== undefined) await rm(to, { recursive: true, force: true });
+  });
+
+  const keyOf = (label: string): string => sandbox.keys.find((key) => key.label === label)?.key ?? '';
+  const recorded = (name: string): RecordedRun => {
+    const run = recording.runs.find((each) => each.name === name);
+    if (run === undefined) throw new Error(`No run ${name} in the recording`);
+    return run;
+  };
+  const rowOf = (name: string, recipient: string): string =>
+    recorded(name).deliveries.find((row) => row.recipient === recipient)?.id ?? '';
+  const lookAt = async (id: string) => runSchema.parse(await (await running.request(`/api/runs/${id}`)).json());
+  const stateOf = async (id: string): Promise<string> => (await lookAt(id)).state;
+  /** Recipients of what has arrived of a run since the recording. */
+  const readersOf = (run: string): string[] =>
+    mail
+      .arrived()
+      .filter((each) => each.run === run)
+      .flatMap(({ to: recipients }) => [...recipients])
+      .sort();
+  const ask = (report: string, body: object, key?: string): Promise<Response> =>
+    running.request(`/api/reports/${report}/runs`, {
+      body,
+      headers: key === undefined ? {} : { 'idempotency-key': key },
+    });
+  const verify = () =>
+    docket.json(
+      verifiedSchema,
+      ...['archive', 'verify', '--public-key', join(from, `${SIGNING_KEY}.pub`)],
+      ...['--checkpoint', join(from, CHECKPOINTS)],
+    );
+
+  test('all runs are listed as they were recorded, with their deliveries', async () => {
+    const { runs } = await docket.json(runsSchema, 'runs', '--limit', '500');
+    expect(runs).toEqual(recording.runs.map(({ name: _, what: __, deliveries: ___, ...run }) => run));
+    const { deliveries } = await docket.json(deliveriesSchema, 'deliveries', '--limit', '100');
+    const rows = recording.runs.flatMap(({ id, deliveries: own }) => own.map((row) => ({ ...row, run: id })));
+    expect(byId(deliveries)).toEqual(byId(rows));
+    const unknown = await docket.json(deliveriesSchema, 'deliveries', '--unknown');
+    expect(byId(unknown.deliveries)).toEqual(byId(rows.filter(({ state }) => state === 'unknown')));
+    const { paused } = await docket.json(pausedSchema, 'pause');
+    expect(
+      paused.map(({ organization, report }) => (report === null ? organization : `${organization}/${report}`)).sort(),
+    ).toEqual([...recording.pauses].sort());
+  });
+
+  test('each run is shown with what the archive has of it, and the archive is verified', async () => {
+    for (const { id, state, files } of recording.runs) {
+      const shown = await docket.json(shownSchema, 'runs', 'show', id);
+      expect(shown).toMatchObject({ id, record: { state } });
+      const kept = shown.manifest?.files.map(({ name, sha256 }) => ({ name, sha256 })) ?? [];
+      if (files.length > 0) expect(kept).toEqual(files);
+    }
+    const verified = await verify();
+    expect(verified).toMatchObject({ faulty: [], archive_findings: [] });
+    expect(verified.signed).toBeGreaterThan(0);
+  });
+
+  test('a run is copied out of the archive, and its folder holds the same files', async () => {
+    const { id, files, deliveries } = recorded('delivered');
+    const out = join(to, 'copy');
+    const { code } = await docket.run(['runs', 'get', id, '--out', out]);
+    expect(code).toBe(0);
+    const copied = await hashesIn(out);
+    for (const { name, sha256 } of files) expect(copied.get(name)).toBe(sha256);
+    const folder = deliveries.find(({ target }) => target === '1-directory')?.recipient ?? '';
+    const delivered = await hashesIn(join(to, folder));
+    expect(delivered.size).toBeGreaterThan(0);
+    for (const [name, sha256] of delivered) expect(files).toContainEqual({ name, sha256 });
+  });
+
+  test('what had not ended is finished, without asking again for answers that were stored', async () => {
+    running = await docket.start();
+    const unfinished = ['queued', 'snoozed', 'hook-1', 'hook-2', 'hook-3'];
+    for (const name of unfinished) await expect.poll(() => stateOf(recorded(name).id), LOST_WORKER).toBe('done');
+    await expect.poll(() => stateOf(recorded('killed').id), LOST_WORKER).toBe('partly_delivered');
+
+    expect(readersOf(recorded('queued').id)).toEqual(['lead@acme.example']);
+    expect(readersOf(recorded('snoozed').id)).toEqual(['lead@lakeside.example']);
+    const { stored, calls } = recording.snoozed;
+    const fingerprint = new Secret(keyOf('lakeside')).fingerprint();
+    const asked = sandbox.requests().filter(({ key }) => key === fingerprint);
+    expect(stored).toBeGreaterThan(0);
+    expect(asked).toHaveLength(calls - stored);
+    const hooks = ['hook-1', 'hook-2', 'hook-3'].map((name) => recorded(name).id);
+    expect([...hook.runs()].sort()).toEqual(hooks.sort());
+    // The recording's mail server had the whole message and never answered.
+    const killed = await lookAt(recorded('killed').id);
+    expect(statesOf(killed)).toEqual({ 'hangs@acme.example': 'unknown', 'lead@acme.example': 'sent' });
+  });
+
+  test('an owner who could not be told is told', async () => {
+    await expect.poll(() => readersOf(recorded('refused').id), LOST_WORKER).toEqual(['owner@northwind.example']);
+  });
+
+  test('the token and the session are accepted, and keys of requests are known', async () => {
+    expect((await running.request('/api/runs')).status).toBe(200);
+    expect((await running.request('/api/runs', { headers: { authorization: 'Bearer docket_unknown' } })).status).toBe(
+      401,
+    );
+    const page = (headers: Readonly<Record<string, string>>) => fetch(running.url, { headers, redirect: 'manual' });
+    expect((await page({ cookie: recording.cookie })).status).toBe(200);
+    expect((await page({})).status).toBe(303);
+
+    const again = await ask('acme/delivered', { again: true }, 'delivered');
+    expect(again.status).toBe(202);
+    expect(idSchema.parse(await again.json()).id).toBe(recorded('delivered').id);
+    expect((await ask('acme/delivered', { again: false }, 'delivered')).status).toBe(409);
+  });
+
+  test('what was delivered is not delivered again, with Redis and without', async () => {
+    const refused = await ask('acme/delivered', {});
+    expect(refused.status).toBe(409);
+    expect(codeSchema.parse(await refused.json()).code).toBe('already_delivered');
+    const { code, stdout } = await docket.run(['run', 'acme/alone', '--json'], { REDIS_URL: '' });
+    expect(code).toBe(2);
+    expect(z.object({ error: codeSchema }).parse(JSON.parse(stdout)).error.code).toBe('already_delivered');
+  });
+
+  test('figures that have not changed are known from the run before', async () => {
+    const { id } = idSchema.parse(await (await ask('acme/changed', { again: true }, 'once-more')).json());
+    await expect.poll(() => stateOf(id), LOST_WORKER).toBe('done');
+    expect(statesOf(await lookAt(id))).toEqual({ 'lead@acme.example': 'skipped' });
+    expect(readersOf(id)).toEqual([]);
+  });
+
+  test('runs that failed, were delivered in part or cancelled are retried: only what is missing is sent', async () => {
+    for (const name of ['failed', 'partly', 'cancelled', 'refused']) {
+      const { id } = recorded(name);
+      const { code, stderr } = await docket.run(['runs', 'retry', id, ...DECIDED]);
+      expect(code, stderr).toBe(0);
+      await expect.poll(() => stateOf(id), LOST_WORKER).toBe('done');
+    }
+    expect(readersOf(recorded('failed').id)).toEqual(['deferred@acme.example']);
+    expect(readersOf(recorded('partly').id)).toEqual(['refused@acme.example']);
+    expect(readersOf(recorded('cancelled').id)).toEqual(['lead@acme.example']);
+    expect(hook.runs().filter((run) => run === recorded('refused').id)).toHaveLength(1);
+  });
+
+  test('deliveries of which nobody knows are resolved, and what is held is released', async () => {
+    const resolve = async (row: string, as: string): Promise<void> => {
+      const { code, stderr } = await docket.run(['deliveries', 'resolve', row, as, ...DECIDED]);
+      expect(code, stderr).toBe(0);
+    };
+    await resolve(rowOf('uncertain', 'lost-1@acme.example'), '--sent');
+    await resolve(rowOf('uncertain', 'lost-2@acme.example'), '--resend');
+    await resolve(rowOf('killed', 'hangs@acme.example'), '--sent');
+    const { code } = await docket.run(['runs', 'release', recorded('held').id, ...DECIDED]);
+    expect(code).toBe(0);
+    for (const name of ['uncertain', 'killed', 'held']) {
+      await expect.poll(() => stateOf(recorded(name).id), LOST_WORKER).toBe('done');
+    }
+    expect(readersOf(recorded('uncertain').id)).toEqual(['lost-2@acme.example']);
+    expect(readersOf(recorded('held').id)).toEqual(['lead@acme.example']);
+    const { deliveries } = await docket.json(deliveriesSchema, 'deliveries', '--unknown');
+    expect(deliveries).toEqual([]);
+  });
+
+  test('a backfill is found again, period by period', async () => {
+    const past = recording.runs.filter(({ report }) => report === 'history');
+    const [first = '', last = ''] = past.map(({ slot }) => slot.slice('trigger:backfill:'.length).slice(0, 7)).sort();
+    const { runs } = await docket.json(
+      z.object({ runs: z.array(z.looseObject({ id: z.string(), opened: z.boolean() })) }),
+      ...['backfill', 'acme/history', '--from', first, '--to', last],
+    );
+    expect(byId(runs)).toMatchObject(byId(past.map(({ id }) => ({ id, opened: false }))));
+  });
+
+  test('schedules go on at their next slot; a pause holds until it is lifted', async () => {
+    expect(await running.stop()).toBe(0);
+    const seconds = Math.round((Date.parse(recording.nextSlot) + 60_000 - Date.now()) / 1000);
+    await redis.setClock(seconds);
+    await docket.setClock(seconds);
+    running = await docket.start();
+    const slotsOf = async (report: string): Promise<Record<string, string>> => {
+      const { runs } = listingSchema.parse(await (await running.request(`/api/runs?org=acme&report=${report}`)).json());
+      return Object.fromEntries(runs.map(({ slot, state }) => [slot, state]));
+    };
+    for (const report of ['hourly', 'skipping']) {
+      const { slot, state } = recorded(report);
+      await expect.poll(() => slotsOf(report), LOST_WORKER).toEqual({ [slot]: state, [recording.nextSlot]: 'done' });
+    }
+    expect(await slotsOf('paused')).toEqual({});
+    // The key of the other organization is a good one by now.
+    const { paused } = await docket.json(pausedSchema, 'pause');
+    expect(paused).toMatchObject([{ organization: 'acme', report: 'paused' }]);
+
+    const { code } = await docket.run(['resume', 'acme/paused', '--by', 'ops']);
+    expect(code).toBe(0);
+    // A scheduler that starts looks at once, others once a minute.
+    expect(await running.stop()).toBe(0);
+    running = await docket.start();
+    // With `catch_up: latest` the slot before it is superseded.
+    const before = recorded('hourly').slot;
+    await expect
+      .poll(() => slotsOf('paused'), LOST_WORKER)
+      .toEqual({ [before]: 'skipped', [recording.nextSlot]: 'done' });
+    expect(await running.stop()).toBe(0);
+  });
+
+  test('nothing was sent twice, nothing to strangers, and the archive is verified with all that was added', async () => {
+    const sent = [...recording.mails, ...mail.arrived()];
+    const resent = recording.mails.find(({ to: recipients }) => recipients.includes('lost-2@acme.example'));
+    // Each message has one recipient, and each delivery a Message-ID of its own; a run and its reader name it as well.
+    expect(repeated(sent, ({ messageId }) => messageId)).toEqual([resent?.messageId]);
+    const toReaders = sent.filter(({ to: recipients }) => !recipients.some((each) => each.startsWith('owner@')));
+    expect(repeated(toReaders, ({ run, to: [recipient] }) => `${run} ${recipient}`)).toEqual([
+      `${resent?.run} lost-2@acme.example`,
+    ]);
+    expect(repeated(hook.runs(), (run) => run)).toEqual([]);
+    expect(mail.arrived().flatMap(({ to: recipients }) => recipients)).not.toContain('hangs@acme.example');
+
+    const { runs } = await docket.json(runsSchema, 'runs', '--limit', '500');
+    for (const { state } of runs) expect(['done', 'skipped']).toContain(state);
+    const before = recording.runs.map(({ id }) => id);
+    expect(runs.map(({ id }) => id)).toEqual(expect.arrayContaining(before));
+    expect(await verify()).toMatchObject({ faulty: [], archive_findings: [] });
+  });
+});
+
+const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Row[] =>
+  [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
+
+const statesOf = ({ deliveries }: z.infer<typeof runSchema>): Record<string, string> =>
+  Object.fromEntries(deliveries.map(({ recipient, state }) => [recipient, state]));
+
+/** What occurs more than once, each time that it does after the first. */
+function repeated<Item>(items: readonly Item[], nameOf: (item: Item) => string): string[] {
+  const names = items.map(nameOf);
+  return names.filter((name, index) => names.indexOf(name) < index);
+}
+
+/** Name of each file below a folder → SHA-256. */
+async function hashesIn(folder: string): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return new Map(
+    await Promise.all(
+      files.map(async ({ parentPath, name }): Promise<[string, string]> => {
+        const bytes = await readFile(join(parentPath, name));
+        return [name, createHash('sha256').update(bytes).digest('hex')];
+      }),
+    ),
+  );
+}

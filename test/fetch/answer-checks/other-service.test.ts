@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { doneOf, fetchingFrom } from '../../support/fetch-harness.ts';
+import { type HostileServer, hostileServer } from '../../support/hostile-server.ts';
+import { notesIn } from '../../support/notes.ts';
+import { definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
+import { rowsOf } from '../../support/rows.ts';
+import { type Variations, variantService } from '../../support/variant-service.ts';
+
+let server: HostileServer;
+beforeEach(async () => {
+  server = await hostileServer();
+});
+afterEach(() => server.close());
+
+const outcomeOf = async (differences: Variations) => {
+  server.behave(variantService(differences));
+  const context = fetchingFrom(server.url, 'a.b');
+  const catalog = await context.client.catalog('current', context.signal);
+  const definition = definitionOf([{ id: 'all', metrics: ['profiles.created'], totals: true }], {
+    compare: 'previous_period',
+  });
+  const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
+  return fetchDataset({ ...context, plan, organization: 'Acme Payments', catalog });
+};
+const tableOf = async (differences: Variations): Promise<Table> => {
+  const [table] = doneOf(await outcomeOf(differences)).tables;
+  if (table === undefined) throw new Error('expected a table');
+  return table;
+};
+
+describe('a service of other make is read where it', () => {
+  test.each<[string, Variations]>([
+    ['is as we know it', {}],
+    ['says null for a bucket that was not asked for', { row: { bucket: null } }],
+    ['says null for a row that does not run', { row: { partial: null } }],
+    ['links from a row', { row: { links: { self: '/x' } } }],
+    ['compares with a bucket', { compare: { bucket: '2026-11-02' } }],
+    ['compares with a mark and a group', { compare: { partial: false, 'profile.type': 'entity' } }],
+    ['names its totals', { totals: { label: 'Total', bucket: null } }],
+    ['has a metric without words', { metric: { description: null, aggregation: null } }],
+    ['has a metric without a first day', { metric: { data_available: { from: null } } }],
+    ['has a metric of another shape', { metric: { granularities: null } }],
+    ['has a dimension without values', { dimension: { values: null } }],
+    ['has a dimension of truths', { dimension: { values: [{ value: true, label: 'Yes' }] } }],
+    ['has a dimension of numbers', { dimension: { values: [{ value: 1, label: 'One' }] } }],
+    ['says the instant of computation without a zone', { meta: { as_of: new Date().toISOString().slice(0, -1) } }],
+    ['spells a field of meta twice', { meta: { rows_count: 1, is_truncated: false } }],
+  ])('%s', async (_name, differences) => {
+    const table = await tableOf(differences);
+    expect(table.rows).toEqual([
+      { values: { 'profiles.created': 4 }, compare: { 'profiles.created': 2 }, partial: false },
+    ]);
+    expect(table.totals).toEqual({ values: { 'profiles.created': 4 }, compare: { 'profiles.created': 2 } });
+    expect(table.notes).toEqual([]);
+  });
+});
+
+describe('a comparison that was asked for and did not come', () => {
+  const lacking = async (differences: Variations) => {
+    const table = await tableOf(differences);
+    expect(table.compared).toBe(true);
+    expect(table.notes.every(({ code, incomplete }) => code === 'missing' && incomplete)).toBe(true);
+    return notesIn(table).map(({ text }) => text);
+  };
+  const RANGE = 'The service does not say which days the previous period has.';
+
+  test('in the range is told, and its figures stay', async () => {
+    expect(await lacking({ meta: { compare_range: null } })).toEqual([RANGE]);
+    expect(rowsOf(await tableOf({ meta: { compare_range: undefined } }))[0]?.compare).toEqual({
+      'profiles.created': 2,
+    });
+  });
+
+  test('in the rows is told, also where it is there without the figure', async () => {
+    const text = 'The service did not answer the previous period: not known here.';
+    expect(await lacking({ row: { compare: undefined } })).toEqual([text]);
+    expect(await lacking({ row: { compare: {} } })).toEqual([text]);
+  });
+
+  test('in the totals is told', async () => {
+    const text = 'The service did not answer the previous period of the totals: not known here.';
+    expect(await lacking({ totals: { compare: undefined } })).toEqual([text]);
+    expect(await lacking({ totals: { compare: { bucket: null } } })).toEqual([text]);
+  });
+
+  test('at all is told of each place', async () => {
+    const none = { meta: { compare_range: null }, row: { compare: null }, totals: { compare: null } };
+    expect(await lacking(none)).toEqual([
+      'The service did not answer the previous period, the previous period of the totals: not known here.',
+      RANGE,
+    ]);
+  });
+});
+
+describe('what the service says of its answer', () => {
+  test('is a cut where either spelling says so', async () => {
+    for (const meta of [
+      { truncated: false, is_truncated: true },
+      { truncated: true, is_truncated: false },
+    ]) {
+      expect((await tableOf({ meta })).notes).toMatchObject([{ code: 'truncated', incomplete: true }]);
+    }
+  });
+
+  test('is doubted where its two counts of rows disagree', async () => {
+    expect(notesIn(await tableOf({ meta: { row_count: 1, rows_count: 9 } }))).toEqual([
+      { code: 'missing', text: 'The service speaks of 9 rows and sent 1.', incomplete: true },
+    ]);
+  });
+
+  test('is missing where it names no range for a period', async () => {
+    const table = await tableOf({ meta: { range: null } });
+    expect(table.range).toBe(null);
+    expect(notesIn(table)).toEqual([
+      {
+        code: 'missing',
+        text: 'Asked for 2026-11-09 to 2026-11-15, the service does not say for which.',
+        incomplete: true,
+      },
+    ]);
+  });
+
+  test.each([null, 1_700_000_000_000, 'yesterday', '2026-11-16'])('is noted where %j is no instant', async (as_of) => {
+    const fresh = await tableOf({ meta: { as_of } });
+    expect(fresh.asOf).toBe(null);
+    expect(fresh.notes).toMatchObject([{ code: 'stale', incomplete: false }]);
+    // Of figures that were just computed the instant is known; of kept ones it is not.
+    expect((await tableOf({ meta: { as_of, cached: true } })).notes).toMatchObject([
+      { code: 'stale', incomplete: true },
+    ]);
+  });
+});

@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type FetchedList, fetchList } from '../../src/fetch/fetch-list.ts';
+import { rateLimitContext } from '../../src/fetch/rate-limit/rate-limited-call.ts';
+import { listTable } from '../../src/fetch/tables/list-table.ts';
+import { listCall } from '../../src/plan/call.ts';
+import { doneOf, fetchingFrom } from '../support/fetch-harness.ts';
+import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';
+import { notesIn } from '../support/notes.ts';
+import { sectionOf } from '../support/reports.ts';
+import { rowsOf } from '../support/rows.ts';
+
+let server: HostileServer;
+beforeEach(async () => {
+  server = await hostileServer();
+});
+afterEach(() => server.close());
+
+const SECTION = sectionOf({ id: 'roster', list: 'profiles' });
+const walk = (section = SECTION) => {
+  const context = fetchingFrom(server.url, 'a.b');
+  const { client, responses, run, signal, folder } = context;
+  return fetchList(
+    { client, responses, run, folder, rateLimit: rateLimitContext('acme', context, context.reads) },
+    listCall(7, 'profiles', section),
+    7,
+    { onWait: () => {}, signal },
+  );
+};
+/** Serves these pages by number; a page may name the number of its next. */
+const serve = (pages: { count: number; ids: (number | object)[]; next?: number }[]) =>
+  server.behave((request, response, body) => {
+    const number = Number(new URL(request.url ?? '', server.url).searchParams.get('page') ?? 1);
+    const page = pages[number - 1]!;
+    const next = page.next === undefined ? null : `${server.url}/api/orgs/7/profiles/?page=${page.next}`;
+    const results = page.ids.map((id) => (typeof id === 'number' ? { id, name: `n${id}` } : id));
+    json({ count: page.count, next, previous: null, results })(request, response, body);
+  });
+const ids = (answer: FetchedList) => rowsOf(answer).map(({ values }) => values.id);
+
+test('a record that moved to the next page because the list grew is taken once, and the change is told', async () => {
+  serve([
+    { count: 3, ids: [1, 2], next: 2 },
+    { count: 4, ids: [2, 3] },
+  ]);
+  const answer = doneOf(await walk());
+  expect(ids(answer)).toEqual([1, 2, 3]);
+  expect(notesIn(listTable(SECTION, answer))).toEqual([
+    {
+      code: 'count_changed',
+      text: 'The list changed while it was read (it said 3, then 4); 3 records were seen.',
+      incomplete: true,
+    },
+  ]);
+});
+
+test('fewer records than the list speaks of make the table incomplete', async () => {
+  serve([{ count: 5, ids: [1, 2] }]);
+  expect(listTable(SECTION, doneOf(await walk())).notes).toMatchObject([{ code: 'missing', incomplete: true }]);
+});
+
+test('an empty list is a table without rows and without notes', async () => {
+  serve([{ count: 0, ids: [] }]);
+  const table = listTable(SECTION, doneOf(await walk()));
+  expect(rowsOf(table)).toEqual([]);
+  expect(table.notes).toEqual([]);
+});
+
+describe('a list that was asked for in an order', () => {
+  const page = (...scores: unknown[]) => scores.map((score, id) => ({ id: id + 1, name: 'n', score }));
+  const notesOf = async (ordering: string, records: object[]) => {
+    const section = sectionOf({ id: 'roster', list: 'profiles', ordering });
+    serve([{ count: records.length, ids: records }]);
+    return listTable(section, doneOf(await walk(section))).notes;
+  };
+
+  test.each([
+    ['score', page(2, 1)],
+    ['-score', page(1, 2)],
+    ['-score', page(3, null, 4)],
+    ['score', page('2026-11-09T10:00:00Z', '2026-11-09T09:59:00Z')],
+    ['-score', page('2026-11-09', '2026-11-10')],
+  ])('%s and came in another is incomplete', async (ordering, records) => {
+    expect(await notesOf(ordering, records)).toEqual([
+      { code: 'order_mismatch', message: { id: 'list_order', of: { by: ordering } }, incomplete: true },
+    ]);
+  });
+
+  test.each([
+    ['score', page(1, 1, null, 2)],
+    ['-score', page(3, 2, 2)],
+    // How texts are sorted is the service's own.
+    ['score', page('b', 'a', 'Ä')],
+    ['elsewhere', page(2, 1)],
+    ['-score', page('2026-11-10T00:30:00+02:00', '2026-11-09T22:00:00Z')],
+  ])('%s and came in it is whole', async (ordering, records) => {
+    expect(await notesOf(ordering, records)).toEqual([]);
+  });
+
+  test('and changed while it was read may have a record that came late', async () => {
+    const section = sectionOf({ id: 'roster', list: 'profiles', ordering: 'id' });
+    serve([
+      { count: 3, ids: [1, 5], next: 2 },
+      { count: 4, ids: [4, 6] },
+    ]);
+    expect(listTable(section, doneOf(await walk(section))).notes.map(({ code }) => code)).toEqual(['count_changed']);
+  });
+});
+
+test.each([
+  ['name themselves', [{ count: 4, ids: [1, 2], next: 1 }]],
+  [
+    'go in a circle',
+    [
+      { count: 4, ids: [1, 2], next: 2 },
+      { count: 4, ids: [3, 4], next: 1 },
+    ],
+  ],
+  [
+    'bring nothing and go on',
+    [
+      { count: 4, ids: [1], next: 2 },
+      { count: 4, ids: [], next: 3 },
+      { count: 4, ids: [], next: 4 },
+    ],
+  ],
+])('pages that %s are refused, not followed for ever', async (_name, pages) => {
+  serve(pages);
+  expect(await walk()).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe', retryable: false } });
+  expect(server.requests.length).toBeLessThanOrEqual(3);
+});
+
+test('a page that is named a second time is refused, whatever it would bring', async () => {
+  let id = 0;
+  server.behave((request, response, body) => {
+    id += 1;
+    const next = `${server.url}/api/orgs/7/profiles/?page=2`;
+    json({ count: 9, next, previous: null, results: [{ id }] })(request, response, body);
+  });
+  expect(await walk()).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe' } });
+  expect(server.requests.length).toBe(2);
+});
+
+test('a page that is named again at another address is the same page', async () => {
+  let id = 0;
+  server.behave((request, response, body) => {
+    id += 1;
+    const next = `http://host-${id}.example/api/orgs/7/profiles/?page=2`;
+    json({ count: 9, next, previous: null, results: [{ id }] })(request, response, body);
+  });
+  expect(await walk()).toMatchObject({ kind: 'fail', error: { code: 'api.unsafe' } });
+  expect(server.requests.length).toBe(2);
+});
+
+test('columns are id, name and every other single value seen, of the one type they all have', async () => {
+  serve([
+    {
+      count: 3,
+      ids: [
+        { id: 1, name: 'a', score: 1, tags: ['x'], active: true, mixed: 1 },
+        { id: 2, name: 'b', score: 1.5, owner: { id: 3 }, mixed: 'one', since_when: null },
+        { id: 3, name: 'c', score: null },
+      ],
+    },
+  ]);
+  const table = listTable(SECTION, doneOf(await walk()));
+  expect(table.columns.map(({ name, label, type }) => [name, label, type])).toEqual([
+    ['id', 'ID', 'integer'],
+    ['name', 'Name', 'string'],
+    ['score', 'Score', 'number'],
+    ['active', 'Active', 'boolean'],
+    ['mixed', 'Mixed', 'string'],
+    ['since_when', 'Since when', 'string'],
+  ]);
+  expect(rowsOf(table).map(({ values }) => values.mixed)).toEqual([1, 'one', null]);
+  expect(notesIn(table)).toEqual([
+    {
+      code: 'fields_left_out',
+      text: 'Not shown, because they hold more than a single value: tags, owner.',
+      incomplete: false,
+    },
+  ]);
+});

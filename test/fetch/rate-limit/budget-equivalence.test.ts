@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import {
+  type AcquireResult,
+  type BudgetEvent,
+  PRIORITIES,
+  STARVATION_LIMIT,
+} from '../../../src/fetch/rate-limit/budget.ts';
+import { type BudgetHarness, memoryBudgetHarness, redisBudgetHarness } from '../../support/budgets.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+
+let memory: BudgetHarness;
+let redis: BudgetHarness;
+beforeAll(async () => {
+  memory = await memoryBudgetHarness();
+  redis = await redisBudgetHarness(inject('redisUrl'));
+});
+afterAll(() => redis.close());
+
+const KEY = 'k';
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('ask' as const),
+      who: fc.nat(12),
+      priority: fc.constantFrom(...PRIORITIES),
+      holdMs: fc.nat(900),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom('complete' as const, 'release' as const), which: fc.nat(20) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), who: fc.nat(12) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('block' as const), ms: fc.nat(3_000) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: -300, max: 2_500 }) }),
+  },
+);
+
+type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+
+/** Both give the same answers, and say the same, all along. */
+async function goTogether(calls: number, story: readonly Step[]): Promise<void> {
+  const clock = manualClock(1_800_000_000_000);
+  const twins = [memory, redis].map((bench) => {
+    const news: BudgetEvent[] = [];
+    const budget = bench.budget({ calls, windowMs: 1_000 }, clock, (told) => void news.push(told));
+    return { budget, tokens: [] as string[], news };
+  });
+  const shown = ({ tokens, ...answer }: AcquireResult) => ({ ...answer, token: undefined, tokens });
+  for (const action of story) {
+    if (action.kind === 'wait') {
+      clock.advance(action.ms);
+      continue;
+    }
+    const [one, other] = await Promise.all(
+      twins.map(async ({ budget, tokens }) => {
+        if (action.kind === 'ask') {
+          const { who, priority, holdMs } = action;
+          const answer = await budget.acquire({ key: KEY, id: `w${who}`, org: `o${who % 3}`, priority, holdMs });
+          if (answer.granted) tokens.push(answer.token);
+          return shown(answer);
+        }
+        if (action.kind === 'leave') await budget.cancel(KEY, `w${action.who}`);
+        else if (action.kind === 'block') await budget.penalize(KEY, clock.now() + action.ms, 'acme');
+        else if (tokens.length > 0) await budget[action.kind](KEY, tokens[action.which % tokens.length]!);
+        return budget.inspect(KEY);
+      }),
+    );
+    expect(other).toEqual(one);
+    expect(twins[1]?.news).toEqual(twins[0]?.news);
+  }
+}
+
+test('the budgets in memory and in Redis return the same results for the same operations', async () => {
+  await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), goTogether), {
+    numRuns: 150,
+  });
+});
+
+/** So many on-demand calls get the one token in a row, while a scheduled one and a backfill come each time and wait. */
+const passed = (times: number): Step[] => {
+  const ask = (who: number, priority: (typeof PRIORITIES)[number]): Step => ({ kind: 'ask', who, priority, holdMs: 0 });
+  return [
+    ask(0, 'on_demand'),
+    { kind: 'complete', which: 0 },
+    ...Array.from({ length: times }, (_, index): Step[] => [
+      ask(1, 'on_demand'),
+      ask(10, 'scheduled'),
+      ask(11, 'backfill'),
+      { kind: 'wait', ms: 1_001 },
+      ask(10, 'scheduled'),
+      ask(11, 'backfill'),
+      ask(1, 'on_demand'),
+      { kind: 'complete', which: index + 1 },
+    ]).flat(),
+  ];
+};
+
+test('and around the starvation limit of a lower priority', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: STARVATION_LIMIT - 1, max: STARVATION_LIMIT }),
+      fc.array(step, { minLength: 5, maxLength: 30 }),
+      async (times, story) => goTogether(1, [...passed(times), ...story]),
+    ),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,479 @@
+import { describe, expect, test } from 'vitest';
+import { type ReportResponse, reportResponseSchema } from '../../../src/contract/report.ts';
+import { assertValueTypes } from '../../../src/fetch/answer-checks/value-types.ts';
+import type { NoteCode, Table } from '../../../src/fetch/dataset.ts';
+import { reportTable } from '../../../src/fetch/tables/report-table.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { describeFilters } from '../../../src/render/table-notes.ts';
+import { notesIn } from '../../support/notes.ts';
+import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../../support/reports.ts';
+import { rowsOf } from '../../support/rows.ts';
+
+/** Monday after the week, in its zone. */
+const AFTER = Date.parse('2026-11-16T07:00:00Z');
+const SECTION: SectionInput = {
+  id: 'types',
+  title: 'By type',
+  metrics: ['profiles.created', 'profiles.approval_rate'],
+  dimensions: ['profile.type'],
+  granularity: 'week',
+  totals: true,
+};
+const META = {
+  as_of: '2026-11-16T06:59:00Z',
+  cached: false,
+  timezone: 'Europe/Zurich',
+  range: { from: '2026-11-09', to: '2026-11-15' },
+  granularity: 'week',
+  row_count: 2,
+  truncated: false,
+  registry_version: 7,
+};
+const COLUMNS = [
+  { name: 'bucket', label: 'Week', kind: 'time', type: 'date', unit: null },
+  { name: 'profile.type', label: 'Type', kind: 'dimension', type: 'enum', unit: null },
+  { name: 'profiles.created', label: 'New profiles', kind: 'metric', type: 'integer', unit: 'count' },
+  { name: 'profiles.approval_rate', label: 'Approved', kind: 'metric', type: 'number', unit: 'ratio' },
+];
+const ROWS = [
+  {
+    bucket: '2026-11-09',
+    'profile.type': 'entity',
+    'profiles.created': 4,
+    'profiles.approval_rate': 0.5,
+    partial: false,
+  },
+  {
+    bucket: '2026-11-09',
+    'profile.type': 'individual',
+    'profiles.created': 0,
+    'profiles.approval_rate': 1,
+    partial: false,
+  },
+];
+const TOTALS = { 'profiles.created': 4, 'profiles.approval_rate': 0.5 };
+
+interface Change {
+  readonly section?: Partial<SectionInput>;
+  readonly meta?: object;
+  readonly columns?: object[];
+  readonly rows?: object[];
+  readonly totals?: object | null;
+  readonly catalog?: typeof CATALOG;
+  readonly at?: number;
+  readonly compare?: boolean;
+}
+
+function tableOf(change: Change = {}): Table {
+  const definition = definitionOf(
+    [{ ...SECTION, ...change.section }],
+    change.compare ? { compare: 'previous_period' } : {},
+  );
+  const catalog = change.catalog ?? CATALOG;
+  const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
+  const [call] = plan.calls;
+  const [section] = definition.sections;
+  if (call?.kind !== 'report' || section === undefined) throw new Error('expected a report');
+  const rows = change.rows ?? ROWS;
+  const response: ReportResponse = reportResponseSchema.parse({
+    meta: { ...META, row_count: rows.length, ...change.meta },
+    columns: change.columns ?? COLUMNS,
+    rows,
+    ...(change.totals === null ? {} : { totals: change.totals ?? TOTALS }),
+  });
+  assertValueTypes(call.request, response, 'POST report');
+  return reportTable({ section, request: call.request, response, catalog, period: WEEK, at: change.at ?? AFTER });
+}
+const notes = (change?: Change) => notesIn(tableOf(change));
+const noted = (change: Change, code: NoteCode) => notes(change).filter((note) => note.code === code);
+
+test('a table without a flaw has no notes', () => {
+  expect(tableOf().notes).toEqual([]);
+});
+
+test('columns come in the section’s order, with the answer’s labels and the catalog’s knowledge', () => {
+  const { columns } = tableOf();
+  expect(columns.map(({ name, label, kind, type, unit }) => [name, label, kind, type, unit])).toEqual([
+    ['bucket', 'Week', 'time', 'date', null],
+    ['profile.type', 'Type', 'dimension', 'enum', null],
+    ['profiles.created', 'New profiles', 'metric', 'integer', 'count'],
+    ['profiles.approval_rate', 'Approved', 'metric', 'number', 'ratio'],
+  ]);
+  expect(columns[1]?.values?.map(({ label }) => label)).toEqual(['Individual (KYC)', 'Entity (KYB)']);
+  expect(columns[3]).toMatchObject({ aggregation: 'share', counts: 'created', availableFrom: '2024-01-01' });
+});
+
+test('values are never altered: zero is zero, undefined is null, a ratio is a ratio', () => {
+  const rows = [{ ...ROWS[0], 'profiles.created': 0, 'profiles.approval_rate': null }];
+  expect(tableOf({ rows }).rows).toEqual([
+    {
+      values: { bucket: '2026-11-09', 'profile.type': 'entity', 'profiles.created': 0, 'profiles.approval_rate': null },
+      partial: false,
+    },
+  ]);
+});
+
+test('the previous period stands beside each row and the totals', () => {
+  const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
+  const table = tableOf({
+    rows: [{ ...ROWS[0], compare }],
+    totals: { ...TOTALS, compare },
+    meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
+  });
+  expect(rowsOf(table)[0]?.compare).toEqual(compare);
+  expect(table.totals).toEqual({ values: TOTALS, compare });
+  expect(table.compareRange).toEqual({ from: '2026-11-02', to: '2026-11-08' });
+});
+
+test('a current count is the state at an instant, without a range', () => {
+  const table = tableOf({
+    section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
+    columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
+    rows: [{ 'alerts.open': 9, partial: false }],
+    meta: { range: { from: '2026-10-18', to: '2026-11-16' }, granularity: null },
+  });
+  expect(table).toMatchObject({ current: true, range: null, asOf: META.as_of, notes: [] });
+});
+
+describe('filters in words', () => {
+  const words = (filter: NonNullable<SectionInput['filters']>[number]) =>
+    describeFilters(tableOf({ section: { filters: [filter] } })).map((text) => text.replace(/[\u2066-\u2069]/g, ''));
+  test.each([
+    ['eq', ['high'], 'Risk is HIGH'],
+    ['in', ['high', 'severe'], 'Risk is HIGH or SEVERE'],
+    ['in', ['low', 'high', 'severe'], 'Risk is LOW, HIGH or SEVERE'],
+    ['not_in', ['low'], 'Risk is not LOW'],
+    ['not_in', ['low', 'medium'], 'Risk is neither LOW nor MEDIUM'],
+  ] as const)('%s %s', (op, values, text) => {
+    expect(words({ dimension: 'profile.risk', op, values: [...values] })).toEqual([text]);
+  });
+});
+
+describe('what is missing', () => {
+  test('a cut by the service makes the table incomplete', () => {
+    expect(notes({ meta: { truncated: true } })).toEqual([
+      { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
+    ]);
+  });
+
+  test('a cut that the report asked for says so, and nothing is missing', () => {
+    expect(notes({ section: { limit: 2 }, meta: { truncated: true } })).toEqual([
+      { code: 'truncated', text: 'Only the first 2 rows, as the report asks; there are more.', incomplete: false },
+    ]);
+  });
+
+  test('a cut by the service before the limit of the report makes the table incomplete', () => {
+    expect(notes({ section: { limit: 3 }, meta: { truncated: true } })).toEqual([
+      { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
+    ]);
+  });
+
+  test('a metric that was not answered is an empty column, and noted', () => {
+    const rows = ROWS.map(({ 'profiles.approval_rate': _rate, ...row }) => row);
+    const table = tableOf({ columns: COLUMNS.slice(0, 3), rows });
+    expect(table.columns.map(({ name }) => name)).toContain('profiles.approval_rate');
+    expect(rowsOf(table).map(({ values }) => values['profiles.approval_rate'])).toEqual([null, null]);
+    expect(table.notes).toMatchObject([{ code: 'missing', incomplete: true }]);
+  });
+
+  test('a key that a row lacks is noted', () => {
+    const { 'profiles.created': _created, ...lacking } = ROWS[1]!;
+    expect(noted({ rows: [ROWS[0]!, lacking] }, 'missing')).toEqual([
+      { code: 'missing', text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
+    ]);
+  });
+
+  test('totals that were asked for and did not come are noted', () => {
+    expect(noted({ totals: null }, 'missing')).toMatchObject([{ incomplete: true }]);
+    expect(tableOf({ totals: null }).totals).toBe(undefined);
+  });
+
+  test('a total that did not come is noted', () => {
+    expect(noted({ totals: { 'profiles.created': 4 } }, 'missing')).toEqual([
+      {
+        code: 'missing',
+        text: 'The service did not answer the total of profiles.approval_rate: not known here.',
+        incomplete: true,
+      },
+    ]);
+  });
+
+  test('a previous period that was asked for and did not come is noted', () => {
+    const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
+    const asked = {
+      compare: true,
+      meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
+      totals: { ...TOTALS, compare },
+    };
+    expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
+    expect(noted({ ...asked, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
+      { text: 'The service did not answer the previous period: not known here.', incomplete: true },
+    ]);
+    const rate = { 'profiles.approval_rate': null };
+    expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare: rate })) }, 'missing')).toMatchObject([
+      { text: 'The service did not answer the previous period (profiles.created): not known here.', incomplete: true },
+    ]);
+  });
+
+  test('fewer rows than the service speaks of are noted', () => {
+    expect(noted({ meta: { row_count: 3 } }, 'missing')).toMatchObject([{ incomplete: true }]);
+  });
+
+  test('another range or zone than was asked for is noted', () => {
+    expect(noted({ meta: { range: { from: '2026-11-09', to: '2026-11-14' } } }, 'missing')).toMatchObject([
+      { incomplete: true },
+    ]);
+    expect(noted({ meta: { timezone: 'UTC' } }, 'missing')).toMatchObject([{ incomplete: true }]);
+  });
+});
+
+describe('what is old or running', () => {
+  test('figures computed before the period had ended, asked for after, are stale', () => {
+    // The week ends on Sunday at midnight in Zurich, 23:00 UTC.
+    expect(noted({ meta: { as_of: '2026-11-15T22:59:59Z', cached: true } }, 'stale')).toMatchObject([
+      { incomplete: true },
+    ]);
+    expect(
+      noted({ meta: { as_of: '2026-11-15T23:00:00Z', cached: true }, at: Date.parse('2026-11-15T23:30:00Z') }, 'stale'),
+    ).toEqual([]);
+  });
+
+  test('figures of a period that still runs are not stale but partial', () => {
+    const rows = [ROWS[0]!, { ...ROWS[1]!, partial: true }];
+    const change = { rows, meta: { as_of: '2026-11-12T08:00:00Z' }, at: Date.parse('2026-11-12T08:00:01Z') };
+    expect(notes(change)).toEqual([
+      { code: 'partial', text: 'The week from 2026-11-09 is still running: its figures will grow.', incomplete: false },
+    ]);
+    expect(rowsOf(tableOf(change)).map(({ partial }) => partial)).toEqual([false, true]);
+  });
+
+  test('a cached answer older than the service’s own hour is stale', () => {
+    expect(noted({ meta: { cached: true, as_of: '2026-11-16T05:58:00Z' } }, 'stale')).toMatchObject([
+      { incomplete: true },
+    ]);
+    expect(noted({ meta: { cached: true, as_of: '2026-11-16T06:01:00Z' } }, 'stale')).toEqual([]);
+  });
+});
+
+describe('a range that is not over', () => {
+  const noon = '2026-11-12T11:00:00Z';
+  const early = { meta: { as_of: noon }, at: Date.parse(noon) };
+  const { bucket: _, 'profile.type': __, ...folded } = ROWS[0]!;
+
+  test('is running: by the rows, and by the date where no row says so', () => {
+    expect(tableOf().running).toBe(false);
+    expect(tableOf({ rows: [{ ...ROWS[0], partial: true }] }).running).toBe(true);
+    // Those that would say so were cut by the limit.
+    expect(tableOf(early).running).toBe(true);
+    expect(rowsOf(tableOf(early)).map(({ partial }) => partial)).toEqual([false, false]);
+  });
+
+  test('ends with its last day in its zone', () => {
+    // Sunday ends at 23:00 UTC in Zurich.
+    const at = (as_of: string) => tableOf({ meta: { as_of }, at: Date.parse(as_of) }).running;
+    expect(at('2026-11-15T22:59:59Z')).toBe(true);
+    expect(at('2026-11-15T23:00:00Z')).toBe(false);
+  });
+
+  test('is judged by when the answer came where the service does not say when it computed', () => {
+    expect(tableOf({ meta: { as_of: null }, at: Date.parse(noon) }).running).toBe(true);
+    expect(tableOf({ meta: { as_of: null } }).running).toBe(false);
+  });
+
+  test('is not over because the service’s clock is ahead', () => {
+    expect(tableOf({ meta: { as_of: '2026-11-20T00:00:00Z' }, at: Date.parse(noon) }).running).toBe(true);
+  });
+
+  test('marks the rows without a bucket', () => {
+    const rows = (change: Change) =>
+      rowsOf(tableOf({ section: { granularity: undefined, dimensions: [] }, rows: [folded], ...change }));
+    expect(rows(early).map(({ partial }) => partial)).toEqual([true]);
+    expect(rows({}).map(({ partial }) => partial)).toEqual([false]);
+  });
+
+  test('is nothing to a current count', () => {
+    const table = tableOf({
+      section: { metrics: ['alerts.open'], dimensions: [], granularity: undefined, totals: false },
+      columns: [{ name: 'alerts.open', label: 'Open', kind: 'metric', type: 'integer', unit: 'count' }],
+      rows: [{ 'alerts.open': 9, partial: false }],
+      ...early,
+    });
+    expect(table).toMatchObject({ running: false, rows: [{ partial: false }] });
+  });
+});
+
+test.each<[string, NonNullable<SectionInput['order']>, true | undefined]>([
+  ['no order', [], undefined],
+  ['by time', [{ by: 'bucket', dir: 'asc' }], undefined],
+  [
+    'by time, then by a metric',
+    [
+      { by: 'bucket', dir: 'asc' },
+      { by: 'profiles.created', dir: 'desc' },
+    ],
+    undefined,
+  ],
+  ['by a metric', [{ by: 'profiles.created', dir: 'desc' }], true],
+  ['by a metric upwards', [{ by: 'profiles.created', dir: 'asc' }], true],
+  ['backwards in time', [{ by: 'bucket', dir: 'desc' }], true],
+  [
+    'by a group, then by time',
+    [
+      { by: 'profile.type', dir: 'asc' },
+      { by: 'bucket', dir: 'asc' },
+    ],
+    true,
+  ],
+])('rows in order %s: ranked %j', (_name, order, ranked) => {
+  expect(tableOf({ section: { order } }).ranked).toBe(ranked);
+});
+
+test('undefined figures are explained', () => {
+  const rows = [{ ...ROWS[0], 'profiles.approval_rate': null }];
+  expect(notes({ rows })).toEqual([
+    { code: 'undefined', text: expect.stringMatching(/not 0: Approved\.$/), incomplete: false },
+  ]);
+});
+
+test('a deprecated metric, a late start of its data and an unknown unit are each noted', () => {
+  const catalog = {
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) =>
+      metric.id === 'profiles.opened' ? { ...metric, unit: 'parsecs', data_available: { from: '2026-11-11' } } : metric,
+    ),
+  };
+  const table = tableOf({
+    catalog,
+    section: { metrics: ['profiles.opened'], dimensions: [], totals: false },
+    columns: [
+      COLUMNS[0]!,
+      { name: 'profiles.opened', label: 'Opened', kind: 'metric', type: 'integer', unit: 'parsecs' },
+    ],
+    rows: [{ bucket: '2026-11-09', 'profiles.opened': 1, partial: false }],
+  });
+  expect(table.notes.map(({ code, incomplete }) => [code, incomplete])).toEqual([
+    ['deprecated', false],
+    ['data_available_from', false],
+    ['unknown_unit', false],
+  ]);
+  expect(notesIn(table)[0]?.text).toContain('profiles.created takes its place');
+  expect(table.columns[1]).toMatchObject({ unit: 'parsecs', replacedBy: 'profiles.created' });
+});
+
+test('a column in another unit than the catalog’s is shown without one: its figures may be in either', () => {
+  const columns = COLUMNS.map((column) =>
+    column.name === 'profiles.approval_rate' ? { ...column, unit: 'seconds' } : column,
+  );
+  const table = tableOf({ columns });
+  expect(table.columns.map(({ unit }) => unit)).toEqual([null, null, 'count', null]);
+  expect(notesIn(table)).toEqual([
+    {
+      code: 'unit_mismatch',
+      text: 'The service answered in another unit than its catalog says: profiles.approval_rate in "seconds", not "ratio". Shown as plain numbers.',
+      incomplete: true,
+    },
+  ]);
+});
+
+test('a metric without any data in the period makes the table incomplete: its zeros are no figures', () => {
+  const catalog = {
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: { from: '2026-11-16' } })),
+  };
+  expect(noted({ catalog }, 'data_available_from').map(({ incomplete }) => incomplete)).toEqual([true, true]);
+});
+
+describe('a comparison with days before there is data', () => {
+  const from = (first: string) => ({
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) =>
+      metric.id === 'profiles.created' ? { ...metric, data_available: { from: first } } : metric,
+    ),
+  });
+  const compare = { 'profiles.created': 0, 'profiles.approval_rate': 0.25 };
+  const rows = ['2026-11-09', '2026-11-10', '2026-11-11'].map((bucket) => ({ ...ROWS[0], bucket, compare }));
+  const compared = (catalog: typeof CATALOG, change: Change = {}): Change => ({
+    catalog,
+    compare: true,
+    meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' }, ...change.meta },
+    rows: change.rows ?? rows,
+    totals: { ...TOTALS, compare },
+    section: { granularity: 'day', ...change.section },
+  });
+  const figures = (change: Change) => {
+    const table = tableOf(change);
+    return {
+      rows: rowsOf(table).map((row) => row.compare?.['profiles.created']),
+      totals: table.totals?.compare?.['profiles.created'],
+      others: rowsOf(table).map((row) => row.compare?.['profiles.approval_rate']),
+      said: table.notes.filter(({ code }) => code === 'data_available_from').map(({ message }) => message.id),
+    };
+  };
+
+  test('is undefined in the rows whose own partner is such a day, and in the totals, with a note', () => {
+    expect(figures(compared(from('2026-11-04')))).toEqual({
+      rows: [null, null, 0],
+      totals: null,
+      others: [0.25, 0.25, 0.25],
+      said: ['not_compared_before'],
+    });
+  });
+
+  test('is left as it is where all compared days have data', () => {
+    expect(figures(compared(from('2026-11-02')))).toEqual({
+      rows: [0, 0, 0],
+      totals: 0,
+      others: [0.25, 0.25, 0.25],
+      said: [],
+    });
+  });
+
+  test('is undefined in a week that begins before, also where only its first days lie within the compared range', () => {
+    const weeks = (first: string) =>
+      figures(
+        compared(from(first), {
+          section: { granularity: 'week' },
+          // Wednesday to Sunday, and the Wednesday to Sunday before them.
+          meta: {
+            range: { from: '2026-11-11', to: '2026-11-15' },
+            compare_range: { from: '2026-11-06', to: '2026-11-10' },
+          },
+          rows: [{ ...ROWS[0], bucket: '2026-11-09', compare }],
+        }),
+      ).rows;
+    expect(weeks('2026-11-07')).toEqual([null]);
+    expect(weeks('2026-11-06')).toEqual([0]);
+  });
+
+  test('is undefined in a row without a bucket as in the totals', () => {
+    const folded = { granularity: undefined, dimensions: [] };
+    const { bucket: _, 'profile.type': __, ...row } = ROWS[0]!;
+    const change = (first: string) => compared(from(first), { section: folded, rows: [{ ...row, compare }] });
+    expect(figures(change('2026-11-03'))).toMatchObject({ rows: [null], totals: null, said: ['not_compared_before'] });
+    expect(figures(change('2026-11-02'))).toMatchObject({ rows: [0], totals: 0, said: [] });
+  });
+
+  test('is undefined as well where the service does not say which days it compared', () => {
+    expect(figures(compared(from('2026-11-03'), { meta: { compare_range: null } }))).toMatchObject({
+      rows: [null, 0, 0],
+      totals: null,
+      said: ['not_compared_before'],
+    });
+  });
+
+  test('is told beside a start within the period, and not where the period has no data at all', () => {
+    expect(figures(compared(from('2026-11-10'))).said).toEqual(['data_from', 'not_compared_before']);
+    expect(figures(compared(from('2026-11-16'))).said).toEqual(['no_data_before']);
+  });
+});
+
+test.each<[string, Change]>([
+  ['a figure that is a text', { rows: [{ ...ROWS[0], 'profiles.created': '4' }] }],
+  ['a figure that no number can hold', { rows: [{ ...ROWS[0], 'profiles.created': Number.POSITIVE_INFINITY }] }],
+  ['a group that is a number', { rows: [{ ...ROWS[0], 'profile.type': 4 }] }],
+  ['a figure of the previous period that is a text', { rows: [{ ...ROWS[0], compare: { 'profiles.created': '4' } }] }],
+  ['a total that is a list', { totals: { ...TOTALS, 'profiles.created': [4] } }],
+  ['a total of the previous period that is a truth', { totals: { compare: { 'profiles.approval_rate': true } } }],
+])('%s is not read', (_name, change) => {
+  expect(() => tableOf(change)).toThrow(expect.objectContaining({ code: 'api.unreadable' }));
+});

@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fileDiagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { TARGETS } from '../../../src/deliver/targets/registry.ts';
+import { createActiveReports } from '../../../src/queue/definitions/active-reports.ts';
+import { redisActiveVersions } from '../../../src/queue/definitions/active-versions.ts';
+import { definitionStore, type FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
+import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
+import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
+import { loadedJobs } from '../../support/loaded-jobs.ts';
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
+import { openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from '../../support/queue-harness.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('reports in force', () => {
+  let bench: QueueHarness;
+  let clock: ManualClock;
+  let log: ReturnType<typeof recordingLog>;
+  beforeEach(async () => {
+    clock = manualClock(Date.parse('2026-11-16T06:30:00Z'));
+    log = recordingLog();
+    bench = await openQueueHarness(clock);
+  });
+  afterEach(() => bench.close());
+
+  const versions = () => redisActiveVersions(bench.producer, bench);
+  /** A scheduler with these files. */
+  const scheduler = (jobs: Definitions, by = 'host:1') => {
+    let own = jobs;
+    const inForce = createActiveReports({
+      jobs: () => own,
+      targets: TARGETS,
+      versions: versions(),
+      definitions: definitionStore(bench.producer, {
+        prefix: bench.prefix,
+        keepDays: 30,
+        reportSchema: reportFileSchema,
+      }),
+      by,
+      clock,
+      log,
+    });
+    return {
+      ...inForce,
+      digests: () => inForce.current().map(({ definition }) => definition.digest),
+      /** As a reload does. */
+      change: (to: Definitions) => {
+        own = to;
+        return inForce.activate();
+      },
+      look: async () => {
+        await inForce.refresh();
+        return openDueSlots(inForce.current(), {
+          cursors: redisScheduleCursors(bench.producer, bench),
+          trigger: bench.trigger,
+          runs: bench.runs,
+          clock,
+          log,
+        });
+      },
+    };
+  };
+  const hourly = (catch_up: 'all' | 'latest' = 'all') =>
+    reportDefinition('hourly', { cron: '0 * * * *', timezone: 'UTC', catch_up });
+  const again = ({ definition, settings }: FrozenDefinition, digest: string): FrozenDefinition => ({
+    definition: { ...definition, digest: digest.repeat(64) },
+    settings,
+  });
+  const slots = async () =>
+    (await bench.runs.list({ limit: 100 })).map(({ slot, digest }) => [slot.slice(11, 16), digest]);
+
+  it('are those of the scheduler that adopted last, for all of them', async () => {
+    const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
+    const [old, fresh] = [scheduler(loadedJobs(a)), scheduler(loadedJobs(b), 'host:2')];
+    await old.activate();
+    await fresh.activate();
+    clock.set(Date.parse('2026-11-16T07:00:00Z'));
+    await old.look();
+    expect(old.digests()).toEqual([b.definition.digest]);
+    // The old one looks again, and again; it does not bring its own files back.
+    for (let hour = 0; hour < 2; hour += 1) {
+      clock.advance(HOUR);
+      await Promise.all([old.look(), fresh.look()]);
+    }
+    expect(await slots()).toEqual(['09:00', '08:00', '07:00'].map((slot) => [slot, b.definition.digest]));
+    expect((await versions().read()).get('acme/hourly')).toMatchObject({ by: 'host:2', before: a.definition.digest });
+  });
+
+  it('say so when they go back to the version before', async () => {
+    const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
+    for (const jobs of [loadedJobs(a), loadedJobs(b)]) await scheduler(jobs).activate();
+    expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    await scheduler(loadedJobs(a)).activate();
+    expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([{ count: 1, why: 'acme/hourly' }]);
+  });
+
+  it('keep the place of a schedule whose report changes otherwise, and open what is overdue with the new version', async () => {
+    const report = hourly('latest');
+    const before = scheduler(loadedJobs(again(report, 'a')));
+    await before.activate();
+    clock.set(Date.parse('2026-11-16T07:10:00Z'));
+    const booting = Array.from({ length: 5 }, (_, n) => scheduler(loadedJobs(again(report, 'b')), `host:${n}`));
+    await Promise.all(booting.map((one) => one.activate()));
+    const ends = await Promise.all(booting.map((one) => one.look()));
+    expect(ends.reduce((sum, { opened }) => sum + opened, 0)).toBe(1);
+    expect(await slots()).toEqual([['07:00', 'b'.repeat(64)]]);
+  });
+
+  it('find no slot of the time in which a schedule was taken out', async () => {
+    const report = hourly();
+    const one = scheduler(loadedJobs(report));
+    await one.activate();
+    await one.change(loadedJobs());
+    expect(one.current()).toEqual([]);
+    expect(await bench.producer.hlen(`${bench.prefix}:cursors`)).toBe(0);
+    clock.advance(5 * HOUR);
+    expect(await one.look()).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    await one.change(loadedJobs(report));
+    expect(await one.look()).toEqual({ opened: 0, skipped: 0, failed: 0 });
+    clock.advance(HOUR);
+    await one.look();
+    expect((await slots()).map(([slot]) => slot)).toEqual(['12:00']);
+  });
+
+  it('leave no cursor of a schedule that was changed or removed beside others', async () => {
+    const two = reportDefinition('two', [
+      { cron: '0 7 * * *', timezone: 'UTC' },
+      { cron: '0 8 * * *', timezone: 'UTC' },
+    ]);
+    const one = scheduler(loadedJobs(two));
+    await one.activate();
+    const kept = await bench.producer.hkeys(`${bench.prefix}:cursors`);
+    clock.advance(MINUTE);
+    await one.change(
+      loadedJobs(
+        reportDefinition('two', [
+          { cron: '0 8 * * *', timezone: 'UTC' },
+          { cron: '0 9 * * *', timezone: 'UTC' },
+        ]),
+      ),
+    );
+    const now = await bench.producer.hgetall(`${bench.prefix}:cursors`);
+    expect(Object.values(now).sort()).toEqual([clock.now() - MINUTE, clock.now()].map(String));
+    expect(kept.filter((name) => name in now)).toHaveLength(1);
+  });
+
+  it('stay, after a restart as well, while a file has a fault', async () => {
+    const report = hourly();
+    const faulty: Definitions = {
+      ...loadedJobs(),
+      orgs: new Map([['acme', report.settings]]),
+      diagnostics: [fileDiagnostic('jobs/acme/hourly.yaml', 'a report', 'none', 'correct it')],
+    };
+    await scheduler(loadedJobs(report)).activate();
+    const restarted = scheduler(faulty);
+    await restarted.activate();
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ path: 'jobs/acme/hourly.yaml:1:1' }]);
+    clock.advance(HOUR);
+    expect(await restarted.look()).toMatchObject({ opened: 1 });
+    await scheduler({ ...faulty, diagnostics: [] }).activate();
+    expect(await restarted.look().then(() => restarted.current())).toEqual([]);
+  });
+
+  it('stay when a scheduler starts with an empty folder, and not when it has an organization without reports', async () => {
+    const one = scheduler(loadedJobs(hourly()));
+    await one.activate();
+    const empty = scheduler(loadedJobs(), 'host:2');
+    await empty.activate();
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ path: 'jobs', count: 1 }]);
+    clock.advance(HOUR);
+    expect(await empty.look()).toMatchObject({ opened: 1 });
+    expect(await one.look()).toMatchObject({ opened: 0 });
+    await scheduler({ ...loadedJobs(), orgs: new Map([['acme', hourly().settings]]) }).activate();
+    expect(await one.look().then(() => one.current())).toEqual([]);
+  });
+
+  it('keep their place when a day of the calendar is put right, and lose no slot that it puts into the past', async () => {
+    clock.set(Date.parse('2026-12-01T08:00:00Z'));
+    const report = reportDefinition('second', { cron: '0 6 * * *', timezone: 'UTC', on: { business_day: 2 } });
+    const calendar = { holidays: [], working_days: [], weekend: ['SAT', 'SUN'] as ('SAT' | 'SUN')[] };
+    const off = (holidays: string[], digest: string) =>
+      again({ ...report, settings: { ...report.settings, calendar: { ...calendar, holidays } } }, digest);
+    const one = scheduler(loadedJobs(off(['2026-12-01'], 'a')));
+    await one.activate();
+    clock.set(Date.parse('2026-12-02T09:00:00Z'));
+    expect(await one.look()).toMatchObject({ opened: 0 });
+    await one.change(loadedJobs(off([], 'b')));
+    expect(await one.look()).toMatchObject({ opened: 1 });
+    expect(await slots()).toEqual([['06:00', 'b'.repeat(64)]]);
+  });
+
+  it('do not stay with a recipient whom the organization no longer allows', async () => {
+    const plain = hourly();
+    const report: FrozenDefinition = {
+      ...plain,
+      definition: {
+        ...plain.definition,
+        deliveries: [{ email: { to: ['lead@acme.example'], attach: [] } }],
+      },
+    };
+    await scheduler(loadedJobs(report)).activate();
+    const restarted = scheduler({
+      ...loadedJobs(),
+      orgs: new Map([['acme', { ...report.settings, recipients: { domains: [], addresses: [] } }]]),
+      diagnostics: [fileDiagnostic('jobs/acme/hourly.yaml', 'a report', 'none', 'correct it')],
+    });
+    await restarted.activate();
+    expect(restarted.current()).toEqual([]);
+  });
+
+  it('are put in force again when Redis has lost them', async () => {
+    const one = scheduler(loadedJobs(hourly()));
+    await one.activate();
+    await bench.producer.del(`${bench.prefix}:versions`, `${bench.prefix}:versions:revision`);
+    await one.refresh();
+    expect([...(await versions().read()).keys()]).toEqual(['acme/hourly']);
+  });
+
+  it('are left to others where this Docket cannot read them', async () => {
+    const one = scheduler(loadedJobs(hourly()));
+    await one.activate();
+    await bench.producer.set(`${bench.prefix}:definition:${'f'.repeat(64)}`, '{"of":"the future"}');
+    const unreadable = { name: 'acme/new', digest: 'f'.repeat(64), cursors: [] };
+    await versions().activate([unreadable], [], clock.now(), 'x');
+    await one.refresh();
+    expect(one.current().map(({ definition }) => definition.report)).toEqual(['hourly']);
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ path: 'acme/new' }]);
+  });
+
+  it('cost one read while nothing changes, and last as long as they are in force', async () => {
+    const report = hourly();
+    const one = scheduler(loadedJobs(report));
+    await one.activate();
+    const key = `${bench.prefix}:definition:${report.definition.digest}`;
+    await bench.producer.expire(key, 60);
+    await one.touch();
+    expect(await bench.producer.ttl(key)).toBeGreaterThan(29 * 86_400);
+    await bench.producer.expire(key, 60);
+    await scheduler(loadedJobs(report)).touch();
+    expect(await bench.producer.ttl(key)).toBeLessThanOrEqual(60);
+    const sent = vi.spyOn(bench.producer, 'sendCommand');
+    await one.refresh();
+    expect(sent.mock.calls.map(([{ name }]) => name)).toEqual(['get']);
+  });
+});

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { done, snooze } from '../../../src/base/outcome.ts';
+import { type Execute, type RunWorker, startWorker } from '../../../src/queue/jobs/worker.ts';
+import type { RunOrder } from '../../../src/run/run-record.ts';
+import { anOrder, deferred, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
+
+describe('turns', () => {
+  let bench: QueueHarness;
+  const workers: RunWorker[] = [];
+  beforeEach(async () => {
+    bench = await openQueueHarness();
+  });
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
+    await bench.close();
+  });
+
+  const add = async (org: string, change: Partial<RunOrder> = {}): Promise<string> => {
+    const order = anOrder({ org, ...change });
+    await bench.runs.open(order);
+    await bench.queue.enqueue(order);
+    return order.id;
+  };
+  const start = (execute: Execute, concurrency: number): void => {
+    const { worker: connection, prefix, runs: store } = bench;
+    workers.push(
+      startWorker({ connection, prefix, store, execute, clock: systemClock, log: recordingLog(), concurrency }),
+    );
+  };
+  /** Ids in the order in which they would be taken. */
+  const line = () => bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1');
+
+  it('let twenty organizations with two runs each through a backlog of 2,000 within two rounds', async () => {
+    const orgs = new Map<string, string>();
+    for (let n = 0; n < 2_000; n += 200) {
+      await Promise.all(Array.from({ length: 200 }, async () => orgs.set(await add('big'), 'big')));
+    }
+    for (const turn of ['first', 'second']) {
+      for (let n = 0; n < 20; n += 1) orgs.set(await add(`small-${n}`), turn);
+    }
+    const order = (await line()).map((id) => orgs.get(id));
+    expect(order.slice(0, 42).filter((whose) => whose !== 'big')).toEqual([
+      ...Array.from({ length: 20 }, () => 'first'),
+      ...Array.from({ length: 20 }, () => 'second'),
+    ]);
+  });
+
+  it('begin where the line is now, not where it was: who comes later gains nothing over who is served', async () => {
+    const mine: string[] = [];
+    for (let n = 0; n < 10; n += 1) mine.push(await add('early'));
+    // Half of them are served.
+    await bench.producer.zrem(`${bench.prefix}:bull:runs:prioritized`, ...mine.slice(0, 5));
+    const late: string[] = [];
+    for (let n = 0; n < 3; n += 1) late.push(await add('late'));
+    expect(await line()).toEqual([mine[5], late[0], mine[6], late[1], mine[7], late[2], mine[8], mine[9]]);
+  });
+
+  it('are of each priority its own: whom somebody waits for goes first, a backfill last', async () => {
+    const ids: string[] = [];
+    for (const priority of ['backfill', 'scheduled', 'on_demand'] as const) {
+      for (let n = 0; n < 3; n += 1) ids.push(await add('acme', { priority }));
+    }
+    expect(await line()).toEqual([...ids.slice(6), ...ids.slice(3, 6), ...ids.slice(0, 3)]);
+  });
+
+  it('keep a flood on demand of one from holding up what another has scheduled', async () => {
+    for (let n = 0; n < 500; n += 1) await add('flood', { priority: 'on_demand' });
+    const scheduled = await add('other');
+    expect((await line()).indexOf(scheduled)).toBeLessThan(20);
+  });
+
+  it('are counted anew when nobody is in line, and kept for no run that is there already', async () => {
+    const order = anOrder();
+    await bench.runs.open(order);
+    for (let n = 0; n < 50; n += 1) await bench.queue.enqueue(order);
+    const next = await add('other');
+    const third = await add('acme');
+    expect(await line()).toEqual([order.id, next, third]);
+    await bench.producer.del(`${bench.prefix}:bull:runs:prioritized`);
+    await bench.producer.hset(`${bench.prefix}:turns`, 'at', Date.now() - 1_000);
+    await add('acme');
+    const { at, ...turns } = await bench.producer.hgetall(`${bench.prefix}:turns`);
+    expect(turns).toEqual({ round: '1', 'acme:scheduled': '2' });
+    expect(Number(at)).toBeGreaterThan(0);
+  });
+
+  it('let a run that wakes go on before those that have not begun', async () => {
+    const ran: string[] = [];
+    const all = deferred();
+    for (let n = 0; n < 60; n += 1) await add('acme', { report: `r${n}` });
+    let slept = false;
+    start(async ({ report }) => {
+      ran.push(report);
+      if (report === 'r40' && !slept) {
+        slept = true;
+        return snooze(Date.now(), 'no token');
+      }
+      if (ran.length === 61) all.tell();
+      return done(RESULT);
+    }, 1);
+    await all.promise;
+    const woke = await bench.producer.hgetall(
+      `${bench.prefix}:bull:runs:${(await bench.runs.list({ org: 'acme', report: 'r40', limit: 1 }))[0]?.id}`,
+    );
+    expect(Number(woke.priority)).toBeLessThan(40);
+    expect(ran.filter((report) => report === 'r40')).toHaveLength(2);
+  });
+
+  it('let one organization take all places of a process only while nobody else waits', async () => {
+    const held = deferred();
+    const both = deferred();
+    const started: string[] = [];
+    for (let n = 0; n < 3; n += 1) await add('big', { priority: 'on_demand' });
+    await add('small', { priority: 'backfill' });
+    start(async ({ org }) => {
+      started.push(org);
+      if (started.length === 3) both.tell();
+      await held.promise;
+      return done(RESULT);
+    }, 3);
+    await both.promise;
+    expect(started.toSorted()).toEqual(['big', 'big', 'small']);
+    held.tell();
+    await waitFor(
+      'three runs to be done',
+      async () => (await bench.runs.list({ org: 'big', states: ['done'], limit: 5 })).length === 3,
+    );
+  });
+
+  it('let one organization have all places when it is alone', async () => {
+    const held = deferred();
+    const all = deferred();
+    let count = 0;
+    for (let n = 0; n < 3; n += 1) await add('big');
+    start(async () => {
+      count += 1;
+      if (count === 3) all.tell();
+      await held.promise;
+      return done(RESULT);
+    }, 3);
+    await all.promise;
+    held.tell();
+  });
+});

@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { done, fail, snooze } from '../../../src/base/outcome.ts';
+import { Secret } from '../../../src/base/secrets/secret.ts';
+import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
+import { deliver } from '../../../src/deliver/deliver.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { createMailCatcher } from '../../../src/demo/mail-catcher.ts';
+import { createOrphanRequeuer } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { type Execute, startWorker } from '../../../src/queue/jobs/worker.ts';
+import { createIndexRepair } from '../../../src/queue/runs/run-index-repair.ts';
+import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import { type RunOrder, TERMINAL_STATES } from '../../../src/run/run-record.ts';
+import {
+  definitionWith,
+  folderFor,
+  MAIL,
+  manifestOf,
+  NO_SECRETS,
+  SETTINGS,
+  writeArtifact,
+} from '../../support/delivery-case.ts';
+import { anOrder, deferred, openQueueHarness } from '../../support/queue-harness.ts';
+
+const RUNS = 30;
+const TO = 'a@acme.example';
+
+/** Thirty runs in a queue, workers that deliver them to a mail server, and an archive; all of it real. */
+async function world() {
+  const bench = await openQueueHarness();
+  onTestFinished(() => bench.close());
+  const folder = await folderFor(onTestFinished);
+  const mail = await createMailCatcher(join(folder, 'mailbox'));
+  onTestFinished(() => mail.close());
+  const mailer = smtpMailer(new Secret(mail.url));
+  onTestFinished(() => mailer.close());
+  const archive = directoryArchive(join(folder, 'archive'));
+  const ledger = redisLedger(bench.worker, { prefix: `${bench.prefix}:`, ttlDays: 1 });
+  const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 });
+  const definition = definitionWith([{ email: { to: [TO] } }]);
+  const seal = async (order: RunOrder) => {
+    const staged = await archive.stage(order.id);
+    const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
+    return archive.publish(staged, manifestOf(artifacts, order.id), artifacts, MAIL);
+  };
+  const slept = new Set<string>();
+  const started = new Set<string>();
+  const fifth = deferred();
+  const execute: Execute = async (order, { signal, observe }) => {
+    started.add(order.id);
+    if (started.size === 5) fifth.tell();
+    // Every third is asleep for a while first: its job is another one's neighbour then.
+    if (order.id.charCodeAt(0) % 3 === 0 && !slept.has(order.id)) {
+      slept.add(order.id);
+      return snooze(Date.now() + 500, 'no token');
+    }
+    const published = (await archive.find(order)) ?? (await seal(order));
+    const { receipts, retryable } = await deliver({
+      order,
+      definition,
+      settings: SETTINGS,
+      secrets: NO_SECRETS,
+      published,
+      mail: { mailer, from: 'reports@docket.example' },
+      ledger,
+      archive,
+      clock: systemClock,
+      signal,
+      observe,
+    });
+    if (retryable) return fail(new DocketError('deliver.target_failed', 'Not delivered yet.'));
+    return done({ state: 'done', folder: published.folder, files: [], calls: [], incomplete: [], receipts });
+  };
+  const work = () => {
+    const worker = startWorker({
+      connection: bench.worker,
+      prefix: bench.prefix,
+      store,
+      execute,
+      clock: systemClock,
+      log: silentLog,
+      concurrency: 4,
+      backoff: () => 50,
+      lock: { durationMs: 1_000, stalledIntervalMs: 500 },
+    });
+    onTestFinished(() => worker.close(0));
+  };
+  const orders: RunOrder[] = [];
+  for (let index = 0; index < RUNS; index += 1) {
+    const order = anOrder({ org: 'acme', report: 'weekly-kpi', createdAt: Date.now() - 60_000 + index });
+    orders.push(order);
+    await bench.runs.open(order);
+    await bench.queue.enqueue(order);
+  }
+  const records = () => Promise.all(orders.map(({ id }) => bench.runs.get(id)));
+  const mails = async () =>
+    Promise.all(
+      mail.messages().map(async ({ path }) => /^x-docket-run: (\S+)/im.exec(await readFile(path, 'latin1'))?.[1] ?? ''),
+    );
+  return { ...bench, orders, work, fifth: fifth.promise, records, mails };
+}
+
+/** What a scheduler does every minute, again and again until these runs have ended. */
+async function reconcileUntilEnded(own: Awaited<ReturnType<typeof world>>): Promise<void> {
+  const { runs, queue, producer, prefix, records } = own;
+  const repair = createIndexRepair(producer, { prefix, keepDays: 40, log: silentLog });
+  const look = createOrphanRequeuer({ runs, queue, clock: systemClock, log: silentLog });
+  await expect
+    .poll(
+      async () => {
+        await repair();
+        await look();
+        return (await records())
+          .filter((run) => run !== undefined && !TERMINAL_STATES.has(run.state))
+          .map((run) => run?.state);
+      },
+      // Longer than the lock of a worker: what it has in hand is left to it.
+      { interval: 1_100, timeout: 30_000 },
+    )
+    .toEqual([]);
+}
+
+test.each([20_261, 20_262, 20_263, 20_264])(
+  'half of all keys are lost (seed %i): every run on record ends, and none is delivered twice',
+  async (seed) => {
+    const own = await world();
+    own.work();
+    await own.fifth;
+    const random = xoroshiro128plus(seed);
+    const keys = (await own.producer.keys(`${own.prefix}*`)).sort();
+    const lost = keys.filter(() => (random.next() & 1) === 1);
+    expect(lost.length).toBeGreaterThan(RUNS / 2);
+    await own.producer.del(...lost);
+    await reconcileUntilEnded(own);
+    const known = (await own.records()).flatMap((run) => run ?? []);
+    const mails = await own.mails();
+    expect(mails.length).toBe(new Set(mails).size);
+    for (const { id, state, deliveries } of known) {
+      expect(state).toBe('done');
+      // `unknown`: it was leaving at that moment, and a person decides.
+      const said = deliveries.map((delivery) => delivery.state);
+      if (mails.includes(id)) expect(['sent', 'unknown']).toContain(said[0]);
+      else expect(said).toEqual(['unknown']);
+    }
+    expect(known.length).toBeGreaterThan(0);
+  },
+);
+
+test.each(['prioritized', 'delayed', 'active', 'marker', 'meta'])(
+  'the loss of "%s" alone holds up no run',
+  async (name) => {
+    const own = await world();
+    own.work();
+    await own.fifth;
+    await own.producer.del(`${own.prefix}:bull:runs:${name}`);
+    await reconcileUntilEnded(own);
+    expect((await own.mails()).sort()).toEqual(own.orders.map(({ id }) => id).sort());
+  },
+);
+
+test('the index of unfinished runs is lost with the lists: its runs are found by their records', async () => {
+  const own = await world();
+  const { producer, prefix } = own;
+  await producer.del(...['unfinished', 'index', 'index:acme', 'states:acme:queued'].map((key) => `${prefix}:${key}`));
+  await producer.del(`${prefix}:bull:runs:prioritized`);
+  own.work();
+  await reconcileUntilEnded(own);
+  expect((await own.mails()).sort()).toEqual(own.orders.map(({ id }) => id).sort());
+});

@@ -1,0 +1,207 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { cursorNames } from '../../../src/queue/schedules/report-schedules.ts';
+import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
+import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
+import {
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  reportDefinition,
+  waitForRun,
+} from '../../support/queue-harness.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+type Role = 'hangs' | 'waits' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
+
+describe('processes', () => {
+  let bench: QueueHarness;
+  const children: ChildProcess[] = [];
+  beforeEach(async () => {
+    bench = await openQueueHarness();
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+    }
+    await bench.close();
+  });
+
+  /** Messages are kept until they are asked for. */
+  const start = async (role: Role, execArgv: readonly string[] = [], until = '') => {
+    const child = fork('test/support/queue-child.mjs', [inject('redisUrl'), bench.prefix, role, until], {
+      execArgv: [...execArgv],
+      // What a process says that runs out of memory is no news here.
+      stdio: ['ignore', 'inherit', execArgv.length === 0 ? 'inherit' : 'ignore', 'ipc'],
+    });
+    children.push(child);
+    const heard: unknown[] = [];
+    let wake = () => {};
+    const ready = deferred();
+    const gone = once(child, 'exit').then(() => Promise.reject(new Error('the process ended before it was ready')));
+    child.on('message', (message) => {
+      if (message === 'ready') return ready.tell();
+      heard.push(message);
+      wake();
+    });
+    const next = async (): Promise<unknown> => {
+      while (heard.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return heard.shift();
+    };
+    await Promise.race([ready.promise, gone]);
+    const end = async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      await once(child, 'exit');
+    };
+    return { child, next, end };
+  };
+  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
+
+  it('that are killed in the middle of a run leave it to another, without an attempt spent', async () => {
+    const first = await start('hangs');
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
+    await first.end('SIGKILL');
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'running' });
+    const second = await start('works');
+    expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
+    await reached(record.id, 'done');
+  });
+
+  it('that are asked to stop put their runs back at once', async () => {
+    const first = await start('hangs');
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    await first.next();
+    await first.end('SIGTERM');
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'queued', calls: { planned: 3 } });
+    expect(await bench.producer.llen(`${bench.prefix}:bull:runs:active`)).toBe(0);
+    const second = await start('works');
+    expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
+    await reached(record.id, 'done');
+  });
+
+  it('are taken down twice by a poisonous run, and not a third time; others go on', async () => {
+    const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
+    for (let n = 0; n < 2; n += 1) {
+      const victim = await start('hangs');
+      expect(await victim.next()).toMatchObject({ started: record.id });
+      await victim.end('SIGKILL');
+    }
+    const survivor = await start('works');
+    expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
+    const other = await bench.trigger(onDemand(reportDefinition('sound')));
+    await reached(other.record.id, 'done');
+  });
+
+  /** Each of so many workers dies while the run waits for a token, and the next one knows that it has waited. */
+  const killedWaiting = async ({ id }: RunRecord, times: number) => {
+    for (let waited = 0, n = 0; n < times; n += 1) {
+      const victim = await start('waits');
+      expect(await victim.next()).toMatchObject({ started: id });
+      const before = waited;
+      waited = await waitFor('the run to wait for a token', async () => {
+        const now = (await bench.runs.get(id))?.tokenWaitMs ?? 0;
+        return now === before ? undefined : now;
+      });
+      await victim.end('SIGKILL');
+    }
+  };
+
+  it('that are killed while a run waits for its tokens do not make it a poisonous one', async () => {
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    await killedWaiting(record, 4);
+    const survivor = await start('works');
+    expect(await survivor.next()).toEqual({ started: record.id, attempt: 1 });
+    expect(await reached(record.id, 'done')).toMatchObject({ losses: { all: 4, stuck: 1 } });
+  });
+
+  it('are not taken down for ever by a run that gets further each time', async () => {
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    await killedWaiting(record, 8);
+    const survivor = await start('works');
+    expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
+  });
+
+  it('that run out of memory for a run give it up after so many, and others go on', async () => {
+    const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
+    const small = ['--max-old-space-size=48'];
+    for (let n = 0; n < 2; n += 1) {
+      const victim = await start('devours', small);
+      const ended = once(victim.child, 'exit');
+      expect(await victim.next()).toMatchObject({ started: record.id });
+      expect((await ended)[1]).toBe('SIGABRT');
+    }
+    const survivor = await start('devours', small);
+    expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
+    const other = await bench.trigger(onDemand(reportDefinition('sound')));
+    await reached(other.record.id, 'done');
+    // Two processes fill their heaps, which takes a busy machine its time.
+  }, 120_000);
+
+  it('whose event loop stood still for several locks deliver nothing that another has delivered meanwhile', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
+    const first = await start('blocks', [], join(folder, 'go'));
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
+    const second = await start('delivers');
+    expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
+    await reached(record.id, 'done');
+    await second.end('SIGTERM');
+    await writeFile(join(folder, 'go'), '');
+    // The first one has come to itself when it takes the next run.
+    const next = await bench.trigger(onDemand(reportDefinition('next')));
+    expect(await first.next()).toEqual({ started: next.record.id, attempt: 1 });
+    await reached(next.record.id, 'done');
+    expect(await bench.producer.lrange(`${bench.prefix}:sent`, 0, -1)).toEqual([
+      String(second.child.pid),
+      String(first.child.pid),
+    ]);
+    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'done', starts: 2 });
+    await rm(folder, { recursive: true });
+  });
+
+  it('that are asked to stop under load leave no run stalled, and others make the rest of the calls, none twice', async () => {
+    const [first] = await Promise.all([start('steps'), start('steps')]);
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push((await bench.trigger(onDemand(reportDefinition(`r${n}`)))).record.id);
+    await first.next();
+    await first.end('SIGTERM');
+    expect(first.child.exitCode).toBe(0);
+    for (const id of ids) await reached(id, 'done');
+    expect(await bench.producer.get(`${bench.prefix}:calls`)).toBe('60');
+    for (const id of ids) {
+      // BullMQ hears of the end after the record says so.
+      await expect
+        .poll(() => bench.producer.hmget(`${bench.prefix}:bull:runs:${id}`, 'stc', 'atm'))
+        .toEqual([null, '1']);
+    }
+  });
+
+  it('that look at the same overdue slots open each once', async () => {
+    const now = Date.parse('2026-11-16T09:30:00Z');
+    const reports = Array.from({ length: 10 }, (_, n) =>
+      reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
+    );
+    await redisScheduleCursors(bench.producer, bench).initialize(reports.flatMap(cursorNames), now - 3 * 3_600_000);
+    const both = await Promise.all([start('opens'), start('opens')]);
+    for (const { child } of both) child.send({ now, reports });
+    const ends = await Promise.all(both.map(({ next }) => next()));
+    const opened = ends.map((end) => (end as { opened: number }).opened);
+    expect(opened.reduce((sum, n) => sum + n, 0)).toBe(30);
+    expect(await bench.runs.list({ limit: 100 })).toHaveLength(30);
+    expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(30);
+  });
+});

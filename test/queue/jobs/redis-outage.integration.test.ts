@@ -1,0 +1,116 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { done } from '../../../src/base/outcome.ts';
+import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
+import { type RunWorker, startWorker } from '../../../src/queue/jobs/worker.ts';
+import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import type { RedisClient } from '../../../src/redis/client.ts';
+import {
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  randomPrefix,
+  reportDefinition,
+  waitForRun,
+} from '../../support/queue-harness.ts';
+import { type RestartableRedis, restartableRedis } from '../../support/restartable-redis.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
+
+/** Not `once` of events: it would reject with the first refused reconnection. */
+const readyAgain = (connection: RedisClient) =>
+  new Promise<void>((resolve) => connection.once('ready', () => resolve()));
+
+describe('while Redis is away', () => {
+  let redis: RestartableRedis;
+  let bench: QueueHarness;
+  const workers: RunWorker[] = [];
+  const children: ChildProcess[] = [];
+  beforeEach(async () => {
+    redis = await restartableRedis();
+    bench = await openQueueHarness(systemClock, randomPrefix(), silentLog, redis.url);
+  });
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.close(0);
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+    bench.producer.disconnect();
+    bench.worker.disconnect();
+    await redis.close();
+  });
+
+  it('triggers fail at once and leave nothing half done; afterwards they go on by themselves', async () => {
+    await redis.kill();
+    const request = onDemand(reportDefinition(), 'same');
+    await expect(bench.trigger(request)).rejects.toMatchObject({ code: 'redis.unreachable' });
+    const back = readyAgain(bench.producer);
+    await redis.start();
+    await back;
+    expect(await bench.trigger(request)).toMatchObject({ opened: true });
+    expect(await bench.runs.list({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('a line of runs that was opened meanwhile is one as soon as the server is back', async () => {
+    // In the same turn: the client does not know yet that the server is dead, and BullMQ greets it.
+    const killed = redis.kill();
+    const queue = runQueue(bench.producer, { prefix: bench.prefix });
+    await killed;
+    await expect(queue.counts()).rejects.toMatchObject({ code: 'redis.unreachable' });
+    const back = readyAgain(bench.producer);
+    await redis.start();
+    await back;
+    expect(await waitFor('the queue to answer', () => queue.counts().catch(() => undefined))).toEqual({
+      waiting: 0,
+      active: 0,
+      delayed: 0,
+      failed: 0,
+    });
+    await queue.close();
+  });
+
+  it('a run in hand goes on, and its end is written down when the server is back', async () => {
+    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const started = deferred();
+    const go = deferred();
+    const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 });
+    const attempts: number[] = [];
+    workers.push(
+      startWorker({
+        connection: bench.worker,
+        prefix: bench.prefix,
+        store,
+        execute: async (_, { attempt }) => {
+          attempts.push(attempt);
+          started.tell();
+          await go.promise;
+          return done(RESULT);
+        },
+        clock: systemClock,
+        log: silentLog,
+        concurrency: 1,
+      }),
+    );
+    await started.promise;
+    await redis.kill();
+    go.tell();
+    const back = readyAgain(bench.worker);
+    await redis.start();
+    await back;
+    await waitForRun({ runs: store }, record.id, 'done');
+    expect(attempts).toEqual([1]);
+  });
+
+  it('a worker that is asked to stop ends, and leaves nothing that keeps its process alive', async () => {
+    const child = fork('test/support/queue-child.mjs', [redis.url, bench.prefix, 'works']);
+    children.push(child);
+    await once(child, 'message');
+    await redis.kill();
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+});

@@ -1,0 +1,101 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../../src/base/log.ts';
+import { createOrphanRequeuer } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { anOrder, openQueueHarness } from '../../support/queue-harness.ts';
+
+async function runsInQueue() {
+  const bench = await openQueueHarness();
+  onTestFinished(() => bench.close());
+  const start = Date.now() - 3_600_000;
+  return {
+    ...bench,
+    clock: manualClock(Date.now()),
+    log: silentLog,
+    /** A run that has not ended, opened so many ms after the first. */
+    open: async (ms: number, queued: boolean): Promise<string> => {
+      const order = anOrder({ createdAt: start + ms });
+      await bench.runs.open(order);
+      if (queued) await bench.queue.enqueue(order);
+      return order.id;
+    },
+  };
+}
+
+test('runs without a job are found behind more runs with one than a look goes through', async () => {
+  const own = await runsInQueue();
+  for (let index = 0; index < 5; index += 1) await own.open(index, true);
+  // More of one instant than a look goes through, too.
+  const lost = [await own.open(5, false)];
+  for (let index = 0; index < 4; index += 1) lost.push(await own.open(6, false));
+  const look = createOrphanRequeuer({ ...own, batchSize: 3 });
+  expect(await own.queue.findOrphaned(lost)).toEqual(lost);
+  const found = [await look(), await look(), await look(), await look()];
+  expect(found).toEqual([0, 1, 3, 1]);
+  expect(await own.queue.findOrphaned(lost)).toEqual([]);
+  // Then from the oldest on again.
+  const oldest = await own.open(-1, false);
+  expect(await look()).toBe(1);
+  expect(await own.queue.findOrphaned([oldest])).toEqual([]);
+});
+
+test('a look that failed goes through the same runs again', async () => {
+  const own = await runsInQueue();
+  for (let index = 0; index < 3; index += 1) await own.open(index, false);
+  let away = true;
+  const findOrphaned: typeof own.queue.findOrphaned = async (ids) => {
+    if (away) throw new Error('away');
+    return own.queue.findOrphaned(ids);
+  };
+  const look = createOrphanRequeuer({ ...own, queue: { ...own.queue, findOrphaned }, batchSize: 2 });
+  await expect(look()).rejects.toThrow('away');
+  away = false;
+  expect([await look(), await look()]).toEqual([2, 1]);
+});
+
+test('an id without its job in several lists is put in line once', async () => {
+  const own = await runsInQueue();
+  const id = await own.open(0, true);
+  const { producer: redis, prefix } = own;
+  const key = (name: string) => `${prefix}:bull:runs:${name}`;
+  await redis.del(key(id));
+  await redis.lpush(key('active'), id);
+  await redis.rpush(key('wait'), id, id);
+  await redis.zadd(key('delayed'), 1, id);
+  await redis.sadd(key('stalled'), id);
+  expect(await createOrphanRequeuer(own)()).toBe(1);
+  expect(await redis.zrange(key('prioritized'), 0, '-1')).toEqual([id]);
+  expect(await redis.exists(key('active'), key('wait'), key('delayed'), key('stalled'))).toBe(0);
+  expect(await redis.hget(key(id), 'name')).toBe('acme');
+  expect(await createOrphanRequeuer(own)()).toBe(0);
+});
+
+test('a job in no list that a worker has under its lock is left to it, until the lock goes', async () => {
+  const own = await runsInQueue();
+  const id = await own.open(0, true);
+  const { producer: redis, prefix } = own;
+  const key = (name: string) => `${prefix}:bull:runs:${name}`;
+  await redis.zrem(key('prioritized'), id);
+  await redis.set(`${key(id)}:lock`, 'a worker');
+  expect(await own.queue.findOrphaned([id])).toEqual([]);
+  expect(await createOrphanRequeuer(own)()).toBe(0);
+  await redis.del(`${key(id)}:lock`);
+  expect(await createOrphanRequeuer(own)()).toBe(1);
+});
+
+test('a run that is running is put in line when a second look finds it without a job: its worker may not have noticed', async () => {
+  const own = await runsInQueue();
+  const id = await own.open(0, true);
+  await own.runs.update(id, { state: 'running' });
+  await own.producer.zrem(`${own.prefix}:bull:runs:prioritized`, id);
+  const look = createOrphanRequeuer(own);
+  expect([await look(), await look(), await look()]).toEqual([0, 1, 0]);
+});
+
+test('two reconcilers at once put a run in line once', async () => {
+  const own = await runsInQueue();
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => own.open(index, true)));
+  await own.producer.del(`${own.prefix}:bull:runs:prioritized`);
+  await Promise.all([createOrphanRequeuer(own)(), createOrphanRequeuer(own)()]);
+  expect((await own.producer.zrange(`${own.prefix}:bull:runs:prioritized`, 0, '-1')).sort()).toEqual(ids.sort());
+});

@@ -1,0 +1,651 @@
+import { randomBytes } from 'node:crypto';
+import { Queue } from 'bullmq';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError, type ErrorCode } from '../../../src/base/error.ts';
+import { cancel, done, fail, type Outcome, snooze } from '../../../src/base/outcome.ts';
+import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { retryDelayMs } from '../../../src/queue/jobs/retry-delay.ts';
+import { MAX_RUN_ATTEMPTS } from '../../../src/queue/jobs/run-queue.ts';
+import { type Execute, type RunWorker, startWorker, type WorkerOptions } from '../../../src/queue/jobs/worker.ts';
+import type { RunEvent } from '../../../src/run/run-events.ts';
+import type { RunState } from '../../../src/run/run-record.ts';
+import type { RunResult } from '../../../src/run/run-result.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import {
+  anOrder,
+  deferred,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+  waitForRun,
+  waitForSettledJob,
+} from '../../support/queue-harness.ts';
+
+const aResult = (change: Partial<RunResult> = {}): RunResult => ({
+  state: 'done',
+  folder: '/tmp/run',
+  files: [{ name: 'a.csv', format: 'csv', mediaType: 'text/csv', path: '/tmp/run/a.csv', bytes: 3, sha256: 'ab' }],
+  calls: [],
+  incomplete: [],
+  receipts: [
+    { delivery: 'd', target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: null, messageId: null },
+  ],
+  ...change,
+});
+const down = () => new DocketError('api.unavailable', 'The service is down.');
+
+describe('the worker', () => {
+  let bench: QueueHarness;
+  const workers: RunWorker[] = [];
+  beforeEach(async () => {
+    bench = await openQueueHarness();
+  });
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
+    await bench.close();
+  });
+
+  const log = recordingLog();
+  const start = (execute: Execute, options: Partial<WorkerOptions> = {}): RunWorker => {
+    const worker = startWorker({
+      connection: bench.worker,
+      prefix: bench.prefix,
+      store: bench.runs,
+      execute,
+      clock: systemClock,
+      log,
+      concurrency: 4,
+      ...options,
+    });
+    workers.push(worker);
+    return worker;
+  };
+  /** The record once the worker has written that state. */
+  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
+  /** The fields of its job once BullMQ has settled it. */
+  const settled = (id: string) => waitForSettledJob(bench, id);
+  /** Wakes a run that is asleep. */
+  const promoted = async (id: string): Promise<void> => {
+    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    try {
+      await expect.poll(() => queue.getJobState(id), { interval: 10 }).toBe('delayed');
+      await (await queue.getJob(id))?.promote();
+    } finally {
+      await queue.close();
+    }
+  };
+  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
+
+  it('finishes a run and writes down what came of it', async () => {
+    const id = await opened();
+    const events: RunEvent[] = [];
+    start(
+      async (order, { observe, attempt, lastAttempt, signal }) => {
+        expect(order).toMatchObject({ id, org: 'acme', report: 'weekly' });
+        expect({ attempt, lastAttempt, aborted: signal.aborted }).toEqual({
+          attempt: 1,
+          lastAttempt: false,
+          aborted: false,
+        });
+        observe({ type: 'planned', calls: 2, sections: 1 });
+        observe({ type: 'fetched', call: 'a', done: 1, of: 2, saved: false, tokens: 29, finish: 0 });
+        observe({ type: 'fetched', call: 'b', done: 2, of: 2, saved: true, tokens: null, finish: 0 });
+        return done(aResult());
+      },
+      { observe: (_, event) => events.push(event) },
+    );
+    const record = await reached(id, 'done');
+    expect(record).toMatchObject({
+      calls: { planned: 2, made: 1, saved: 1 },
+      files: [{ name: 'a.csv', bytes: 3, sha256: 'ab' }],
+      deliveries: [{ target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: null }],
+      error: null,
+    });
+    expect(record.startedAt).toBeLessThanOrEqual(record.finishedAt ?? 0);
+    expect(events.map((event) => event.type)).toEqual(['planned', 'fetched', 'fetched', 'finished']);
+    expect(await settled(id)).toMatchObject({ atm: '1' });
+  });
+
+  it('says how long calls of a try have waited for tokens, once the try is over', async () => {
+    const id = await opened();
+    const waited = deferred<number>();
+    const events: string[] = [];
+    start(
+      async (_order, { observe }) => {
+        observe({ type: 'waiting', call: 'a', until: Date.now() + 60_000, ahead: 1, tokens: 0 });
+        // It is not over when the try is: the run sleeps until then.
+        return snooze(Date.now() + 60_000, 'no token');
+      },
+      {
+        observe: (_, event) => {
+          events.push(event.type);
+          if (event.type === 'waited') waited.tell(event.ms);
+        },
+      },
+    );
+    expect(await waited.promise).toBeGreaterThan(50_000);
+    await reached(id, 'waiting');
+    expect(events.filter((type) => type === 'waited')).toHaveLength(1);
+  });
+
+  it.each(['partly_delivered', 'held'] as const)('keeps a run that is %s as that', async (state) => {
+    const id = await opened();
+    start(async () => done(aResult({ state })));
+    await reached(id, state);
+    expect((await settled(id)).failedReason).toBeUndefined();
+  });
+
+  it('writes progress down while the run goes on', async () => {
+    const id = await opened();
+    const go = deferred();
+    start(async (_, { observe }) => {
+      observe({ type: 'planned', calls: 7, sections: 1 });
+      observe({ type: 'delivered', target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 OK' });
+      await go.promise;
+      return done(aResult());
+    });
+    for (;;) {
+      const record = await reached(id, 'running');
+      if (record.calls.planned === 7 && record.deliveries.length === 1) break;
+    }
+    go.tell();
+    await reached(id, 'done');
+  });
+
+  it('writes the end down after everything that was observed before it', async () => {
+    const id = await opened();
+    const writing = deferred();
+    const go = deferred();
+    const written: unknown[] = [];
+    const slow: typeof bench.runs = {
+      ...bench.runs,
+      update: async (run, change) => {
+        if (change.state === undefined) {
+          writing.tell();
+          await go.promise;
+        }
+        written.push(change.state ?? Object.keys(change));
+        await bench.runs.update(run, change);
+      },
+    };
+    start(
+      async (_, { observe }) => {
+        observe({ type: 'planned', calls: 7, sections: 1 });
+        await writing.promise;
+        setImmediate(go.tell);
+        return done(aResult());
+      },
+      { store: slow },
+    );
+    await reached(id, 'done');
+    expect(written).toEqual(['running', ['calls', 'tokenWaitMs'], 'done']);
+  });
+
+  it('lets a run sleep without spending an attempt or a place', async () => {
+    const id = await opened();
+    const attempts: number[] = [];
+    start(
+      async (_, { attempt }) => {
+        attempts.push(attempt);
+        return attempts.length < 4 ? snooze(Date.now() - 60_000, 'no token') : done(aResult());
+      },
+      { concurrency: 1 },
+    );
+    await reached(id, 'done');
+    expect(attempts).toEqual([1, 1, 1, 1]);
+    expect(await settled(id)).toMatchObject({ atm: '1', ats: '4' });
+  });
+
+  it('does not spin when the clock that told it until when is behind', async () => {
+    const id = await opened();
+    start(async () => snooze(0, 'no token'), { clock: manualClock(5_000_000_000_000) });
+    expect((await reached(id, 'waiting')).until).toBeGreaterThan(5_000_000_000_000);
+  });
+
+  it('tells until when a run sleeps, and runs others meanwhile', async () => {
+    const sleeper = await opened();
+    const until = Date.now() + 3_600_000;
+    start(async (order) => (order.id === sleeper ? snooze(until, 'no token') : done(aResult())), { concurrency: 1 });
+    expect(await reached(sleeper, 'waiting')).toMatchObject({ until });
+    await reached(await opened(), 'done');
+  });
+
+  it('tries again what may pass, with the error on record meanwhile, and forgets it when it passed', async () => {
+    const id = await opened();
+    const go = deferred();
+    start(
+      async (_, { attempt }) => {
+        if (attempt === 1) return fail(down());
+        await go.promise;
+        return done(aResult());
+      },
+      { backoff: () => 5 },
+    );
+    const between = await reached(id, 'waiting', 'running');
+    if (between.state === 'waiting') expect(between.error).toMatchObject({ code: 'api.unavailable' });
+    go.tell();
+    expect(await reached(id, 'done')).toMatchObject({ error: null });
+  });
+
+  it('gives up after its last attempt and tells the owner once', async () => {
+    const id = await opened();
+    const last: boolean[] = [];
+    const told: string[] = [];
+    start(
+      async (_, { lastAttempt }) => {
+        last.push(lastAttempt);
+        throw down();
+      },
+      { backoff: () => 1, onTerminal: async (order, error) => void told.push(`${order.id} ${error.code}`) },
+    );
+    expect(await reached(id, 'failed')).toMatchObject({
+      error: { code: 'api.unavailable', message: 'The service is down.' },
+    });
+    expect(last).toEqual([...Array.from({ length: MAX_RUN_ATTEMPTS - 1 }, () => false), true]);
+    expect(await settled(id)).toMatchObject({ failedReason: 'api.unavailable' });
+    expect(told).toEqual([`${id} api.unavailable`]);
+  });
+
+  it('does not try again what cannot pass', async () => {
+    const id = await opened();
+    let tries = 0;
+    start(async () => {
+      tries += 1;
+      return fail(new DocketError('api.unauthorized', 'The key is refused.'));
+    });
+    await reached(id, 'failed');
+    await settled(id);
+    expect(tries).toBe(1);
+  });
+
+  it('fails a run although its owner cannot be told', async () => {
+    const id = await opened();
+    start(async () => fail(new DocketError('render.failed', 'No.')), {
+      onTerminal: async () => {
+        throw new Error('no mail server');
+      },
+    });
+    await reached(id, 'failed');
+    expect(await settled(id)).toMatchObject({ failedReason: 'render.failed' });
+  });
+
+  it('keeps no stack trace and no word of an unforeseen error in the job', async () => {
+    const id = await opened();
+    const canary = `secret-${randomBytes(8).toString('hex')}`;
+    start(
+      async () => {
+        throw new TypeError(`cannot read ${canary}`);
+      },
+      { backoff: () => 1 },
+    );
+    await reached(id, 'failed');
+    const job = await settled(id);
+    expect(job).toMatchObject({ failedReason: 'internal.defect', stacktrace: '[]' });
+    expect(JSON.stringify(job)).not.toContain(canary);
+  });
+
+  it('cancels', async () => {
+    const id = await opened();
+    start(async () => cancel('The owner asked for it.'));
+    expect(await reached(id, 'cancelled')).toMatchObject({
+      error: { code: 'run.cancelled', message: 'The owner asked for it.' },
+    });
+    await settled(id);
+  });
+
+  it('does not run again what has ended, whoever adds the job anew', async () => {
+    const id = await opened();
+    let tries = 0;
+    start(async () => {
+      tries += 1;
+      return done(aResult());
+    });
+    await reached(id, 'done');
+    await settled(id);
+    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    await queue.remove(id);
+    await queue.add('run', { run: id }, { jobId: id });
+    await settled(id);
+    await queue.close();
+    expect(tries).toBe(1);
+  });
+
+  it('refuses jobs that are not ours and runs that are not on record', async () => {
+    let tries = 0;
+    start(async () => {
+      tries += 1;
+      return done(aResult());
+    });
+    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    await queue.add('run', { run: '../../etc/passwd' }, { jobId: 'forged' });
+    await queue.add('run', { run: 'f'.repeat(32) }, { jobId: 'missing', attempts: 5 });
+    expect(await settled('forged')).toMatchObject({ failedReason: 'internal.defect', atm: '1' });
+    expect(await settled('missing')).toMatchObject({ failedReason: 'run.not_found', atm: '1' });
+    await queue.close();
+    expect(tries).toBe(0);
+  });
+
+  it('gives up a run that sleeps past its deadline', async () => {
+    const order = anOrder({ deadlineMs: 300 });
+    await bench.runs.open(order);
+    await bench.queue.enqueue(order);
+    let tries = 0;
+    start(async () => {
+      tries += 1;
+      return snooze(Date.now() + 3_600_000, 'no token');
+    });
+    expect(await reached(order.id, 'failed')).toMatchObject({ error: { code: 'run.deadline' } });
+    expect(tries).toBe(1);
+  });
+
+  it('gives up a run amid a try when its time is over, and tells the owner once', async () => {
+    const order = anOrder({ deadlineMs: 500 });
+    await bench.runs.open(order);
+    await bench.queue.enqueue(order);
+    const told: string[] = [];
+    start(
+      async (_, { signal, observe }) => {
+        observe({ type: 'timed', stage: 'plan', ms: 12 });
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        return done(aResult());
+      },
+      { onTerminal: async (_, error) => void told.push(error.code) },
+    );
+    expect(await reached(order.id, 'failed')).toMatchObject({
+      error: { code: 'run.deadline' },
+      timings: { plan: 12 },
+      starts: 1,
+      attempts: 1,
+    });
+    expect(await settled(order.id)).toMatchObject({ failedReason: 'run.deadline', atm: '1' });
+    expect(told).toEqual(['run.deadline']);
+  });
+
+  it('counts how often a run was taken up, and its tries', async () => {
+    const id = await opened();
+    let times = 0;
+    start(
+      async () => {
+        times += 1;
+        if (times === 1) return snooze(0, 'no token');
+        return times === 2 ? fail(down()) : done(aResult());
+      },
+      { backoff: () => 1 },
+    );
+    expect(await reached(id, 'done')).toMatchObject({ starts: 3, attempts: 2 });
+  });
+
+  it('tells the backoff what the try has failed of', async () => {
+    const id = await opened();
+    const failures: unknown[] = [];
+    start(
+      async (_, { attempt }) =>
+        attempt === 1 ? fail(new DocketError('api.throttled', 'Wait.', { retryAfterMs: 7 })) : done(aResult()),
+      {
+        backoff: (failed, failure) => {
+          failures.push([failed, failure?.code, failure?.retryAfterMs]);
+          return 1;
+        },
+      },
+    );
+    await reached(id, 'done');
+    expect(failures).toEqual([[1, 'api.throttled', 7]]);
+  });
+
+  it('stops a run whose lock was lost, and says nothing in its name', async () => {
+    const id = await opened();
+    const started = deferred();
+    const stopped = deferred<unknown>();
+    start(
+      async (_, { signal }) => {
+        started.tell();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        stopped.tell(signal.reason);
+        return done(aResult());
+      },
+      { lock: { durationMs: 200, stalledIntervalMs: 3_600_000 } },
+    );
+    await started.promise;
+    await bench.producer.set(`${bench.prefix}:bull:runs:${id}:lock`, 'another worker');
+    expect(await stopped.promise).toMatchObject({ code: 'run.cancelled' });
+    await Promise.all(workers.splice(0).map((worker) => worker.close(1_000)));
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
+    expect(await bench.producer.lrange(`${bench.prefix}:bull:runs:active`, 0, -1)).toEqual([id]);
+  });
+
+  it('confirms and renews the lock of a run that asks, and says no more of it once another worker has it', async () => {
+    const id = await opened();
+    const lock = `${bench.prefix}:bull:runs:${id}:lock`;
+    const seen: unknown[] = [];
+    const asked = deferred();
+    start(
+      async (_, { confirmLock }) => {
+        await bench.producer.pexpire(lock, 60_000);
+        seen.push(await confirmLock?.(), (await bench.producer.pttl(lock)) > 60_000);
+        await bench.producer.set(lock, 'another worker');
+        seen.push(await confirmLock?.());
+        await bench.producer.del(lock);
+        seen.push(await confirmLock?.());
+        asked.tell();
+        return done(aResult());
+      },
+      { lock: { durationMs: 120_000, stalledIntervalMs: 3_600_000 } },
+    );
+    await asked.promise;
+    await Promise.all(workers.splice(0).map((worker) => worker.close(1_000)));
+    expect(seen).toEqual([120_000, true, 0, 0]);
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
+  });
+
+  it('that stops lets runs end within the grace', async () => {
+    const id = await opened();
+    const started = deferred();
+    const go = deferred();
+    const worker = start(async (_, { signal }) => {
+      started.tell();
+      await go.promise;
+      expect(signal.aborted).toBe(false);
+      return done(aResult());
+    });
+    await started.promise;
+    const closed = worker.close(60_000);
+    go.tell();
+    await closed;
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'done' });
+    expect(await settled(id)).toMatchObject({ atm: '1' });
+  });
+
+  it('that stops puts unfinished runs back without spending an attempt, and another goes on', async () => {
+    const id = await opened();
+    const started = deferred();
+    const worker = start(async (_, { signal }): Promise<Outcome<RunResult>> => {
+      started.tell();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      throw signal.reason;
+    });
+    await started.promise;
+    await worker.close(0);
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'queued' });
+    const attempts: number[] = [];
+    start(async (_, { attempt }) => {
+      attempts.push(attempt);
+      return done(aResult());
+    });
+    await reached(id, 'done');
+    expect(attempts).toEqual([1]);
+  });
+
+  it('that stops does not wait for a run that does not listen', async () => {
+    await opened();
+    const started = deferred();
+    const worker = start(() => {
+      started.tell();
+      return new Promise(() => {});
+    });
+    await started.promise;
+    await worker.close(0);
+    expect(worker.active()).toBe(1);
+  });
+
+  it('runs on-demand before scheduled before backfill', async () => {
+    const ran: string[] = [];
+    for (const priority of ['backfill', 'scheduled', 'on_demand'] as const) {
+      await bench.trigger({ ...onDemand(reportDefinition(priority)), priority });
+    }
+    start(
+      async (order) => {
+        ran.push(order.report);
+        return done(aResult());
+      },
+      { concurrency: 1 },
+    );
+    await reached((await bench.runs.list({ report: 'backfill', limit: 1 }))[0]?.id ?? '', 'done');
+    expect(ran).toEqual(['on_demand', 'scheduled', 'backfill']);
+  });
+
+  it('gets a run back from the reconciler that Redis lost the job of', async () => {
+    const id = await opened();
+    const started = deferred();
+    const worker = start(async () => {
+      started.tell();
+      return snooze(Date.now() + 3_600_000, 'no token');
+    });
+    await started.promise;
+    await reached(id, 'waiting');
+    await worker.close(1_000);
+    const keys = await bench.producer.keys(`${bench.prefix}:bull:*`);
+    await bench.producer.del(...keys);
+    const clock = manualClock(Date.now() + 60_000);
+    expect(await requeueOrphans({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', until: null });
+    start(async () => done(aResult()));
+    await reached(id, 'done');
+  });
+
+  it('gets a run back from the reconciler whose job ended without a word in its record', async () => {
+    const id = await opened();
+    let tries = 0;
+    const forgetful: typeof bench.runs = {
+      ...bench.runs,
+      update: async (run, change) => {
+        if (tries > 0) throw new Error('Redis was full');
+        await bench.runs.update(run, change);
+      },
+    };
+    const worker = start(
+      async () => {
+        tries += 1;
+        return fail(new DocketError('render.failed', 'No.'));
+      },
+      { store: forgetful, backoff: () => 1 },
+    );
+    await settled(id);
+    await worker.close(1_000);
+    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
+    const clock = manualClock(Date.now() + 60_000);
+    expect(await requeueOrphans({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
+    start(async () => done(aResult()));
+    await reached(id, 'done');
+  });
+
+  it.each(['archive.unwritable', 'archive.unreachable', 'disk.unavailable'] as const)(
+    'lets a run sleep without an attempt while its storage says %s, however often',
+    async (code) => {
+      const id = await opened();
+      const tries: number[] = [];
+      const told: string[] = [];
+      start(
+        async (_, { attempt, lastAttempt }) => {
+          tries.push(attempt);
+          expect(lastAttempt).toBe(false);
+          const cause = Object.assign(new Error('no room'), { code: 'ENOSPC' });
+          if (tries.length < 3) return fail(new DocketError(code, 'No room.', { where: '/srv/archive', cause }));
+          return done(aResult());
+        },
+        { onTerminal: async (_, error) => void told.push(error.code) },
+      );
+      const asleep = await reached(id, 'waiting');
+      expect(asleep).toMatchObject({ error: { code, where: '/srv/archive' }, until: expect.any(Number) });
+      for (let wake = 1; wake <= 2; wake += 1) {
+        await expect.poll(() => tries.length, { interval: 10 }).toBe(wake);
+        await promoted(id);
+      }
+      expect(await reached(id, 'done')).toMatchObject({ attempts: 1, error: null });
+      expect(tries).toEqual([1, 1, 1]);
+      expect(told).toEqual([]);
+    },
+  );
+
+  it('spends attempts on an archive that refuses, and its owner hears of it', async () => {
+    const id = await opened();
+    const tries: number[] = [];
+    const told: string[] = [];
+    const refused = Object.assign(new Error('permission denied'), { code: 'EACCES' });
+    start(
+      async (_, { attempt }) => {
+        tries.push(attempt);
+        return fail(new DocketError('archive.unwritable', 'Permission denied.', { cause: refused }));
+      },
+      { backoff: () => 1, onTerminal: async (_, error) => void told.push(error.code) },
+    );
+    await settled(id);
+    expect(await reached(id, 'failed')).toMatchObject({ error: { code: 'archive.unwritable' } });
+    expect(tries).toEqual(Array.from({ length: MAX_RUN_ATTEMPTS }, (_, index) => index + 1));
+    expect(told).toEqual(['archive.unwritable']);
+  });
+
+  it('gives up a run whose record cannot be read', async () => {
+    const order = anOrder();
+    await bench.runs.open(order);
+    await bench.producer.hset(`${bench.prefix}:record:${order.id}`, 'files', '"not a list"');
+    await bench.queue.enqueue(order);
+    start(async () => done(aResult()));
+    expect(await settled(order.id)).toMatchObject({ failedReason: 'run.unreadable' });
+    expect(await bench.producer.hget(`${bench.prefix}:record:${order.id}`, 'state')).toBe('failed');
+  });
+});
+
+describe('the backoff', () => {
+  const sum = (code: ErrorCode, chance: number): number => {
+    let all = 0;
+    for (let failed = 1; failed < MAX_RUN_ATTEMPTS; failed += 1) all += retryDelayMs(failed, chance, { code });
+    return all;
+  };
+
+  it.each(['api.unavailable', 'api.unreachable', 'api.timeout', 'deliver.target_failed', 'internal.defect'] as const)(
+    'outlasts ten minutes of %s with few tries in them',
+    (code) => {
+      expect(sum(code, 0)).toBeGreaterThan(10 * 60_000);
+      let [at, tries] = [0, 0];
+      while (at < 10 * 60_000) {
+        tries += 1;
+        at += retryDelayMs(tries, 0, { code });
+      }
+      expect(tries).toBeLessThanOrEqual(7);
+    },
+  );
+
+  it('comes back soon to what is away for seconds', () => {
+    expect(retryDelayMs(1, 1, { code: 'redis.unreachable' })).toBe(5_000);
+    expect(retryDelayMs(50, 1, { code: 'redis.unreachable' })).toBe(120_000);
+  });
+
+  it('never comes back before the moment that the service has named', () => {
+    expect(retryDelayMs(1, 0, { code: 'api.throttled', retryAfterMs: 3_600_000 })).toBeGreaterThan(3_600_000);
+  });
+
+  it('scatters runs that failed together over half of the time', () => {
+    expect(retryDelayMs(3, 0)).toBe(60_000);
+    expect(retryDelayMs(3, 0.5)).toBe(90_000);
+    expect(retryDelayMs(3, 1)).toBe(120_000);
+  });
+
+  it('doubles from half a minute, by chance from half of it, up to a quarter of an hour', () => {
+    expect([1, 2, 3, 4].map((failed) => retryDelayMs(failed, 1))).toEqual([30_000, 60_000, 120_000, 240_000]);
+    expect([1, 2].map((failed) => retryDelayMs(failed, 0))).toEqual([15_000, 30_000]);
+    expect(retryDelayMs(50, 1)).toBe(900_000);
+  });
+});

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { redisProcessRegistry } from '../../src/queue/process-registry.ts';
+import { redisSchedulerHeartbeats } from '../../src/queue/schedules/scheduler-heartbeat.ts';
+import { redisKeys } from '../../src/redis/keys.ts';
+import { openQueueHarness, type QueueHarness, randomPrefix } from '../support/queue-harness.ts';
+
+let bench: QueueHarness;
+beforeAll(async () => {
+  bench = await openQueueHarness();
+});
+afterAll(() => bench.close());
+
+const counts = async (prefix: string) =>
+  Object.fromEntries(await redisProcessRegistry(bench.producer, { prefix, self: 'reader' }).countByRole());
+
+test('a process is counted for each role that it does, until it leaves or does it no more', async () => {
+  const prefix = randomPrefix();
+  expect(await counts(prefix)).toEqual({});
+  const one = redisProcessRegistry(bench.producer, { prefix, self: 'one:1' });
+  const other = redisProcessRegistry(bench.producer, { prefix, self: 'other:1' });
+  await one.heartbeat(['worker', 'scheduler']);
+  await one.heartbeat(['worker', 'scheduler']);
+  await other.heartbeat(['worker']);
+  expect(await counts(prefix)).toEqual({ worker: 2, scheduler: 1 });
+  await one.heartbeat(['scheduler']);
+  expect(await counts(prefix)).toEqual({ worker: 1, scheduler: 1 });
+  await other.leave();
+  await one.heartbeat([]);
+  expect(await counts(prefix)).toEqual({});
+});
+
+test('a process that went without a word is forgotten after ninety seconds', async () => {
+  const prefix = randomPrefix();
+  await redisProcessRegistry(bench.producer, { prefix, self: 'one:1' }).heartbeat(['worker']);
+  const [seconds] = await bench.producer.time();
+  // By the clock of the server, as if it had said so then.
+  await bench.producer.zadd(redisKeys(prefix).present, (Number(seconds) - 80) * 1000, 'worker lately:1');
+  await bench.producer.zadd(redisKeys(prefix).present, (Number(seconds) - 100) * 1000, 'worker gone:1');
+  expect(await counts(prefix)).toEqual({ worker: 2 });
+  await redisProcessRegistry(bench.producer, { prefix, self: 'two:1' }).heartbeat(['admin']);
+  expect(await bench.producer.zrangebyscore(redisKeys(prefix).present, '-inf', '+inf')).not.toContain('worker gone:1');
+});
+
+test('the last look at the due slots is known to all, with the slot that could not be opened', async () => {
+  const looks = redisSchedulerHeartbeats(bench.producer, { prefix: randomPrefix() });
+  expect(await looks.last()).toBeNull();
+  await looks.record({ at: 1_790_000_000_000, stuck: 1_789_000_000_000 });
+  expect(await looks.last()).toEqual({ at: 1_790_000_000_000, stuck: 1_789_000_000_000 });
+  await looks.record({ at: 1_790_000_060_000, stuck: null });
+  expect(await looks.last()).toEqual({ at: 1_790_000_060_000, stuck: null });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { createProgressRecorder } from '../../../src/queue/runs/progress-recorder.ts';
+import { INITIAL_RUN_FIELDS, type MutableRunFields } from '../../../src/queue/runs/stored-record.ts';
+import type { LiveProgress } from '../../../src/run/live-progress.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { anOrder } from '../../support/queue-harness.ts';
+
+describe('the progress of a run', () => {
+  const watched = (before: Partial<MutableRunFields> = {}) => {
+    const clock = manualClock(1_000_000);
+    const written: Partial<MutableRunFields>[] = [];
+    const told: (LiveProgress | null)[] = [];
+    const progress = createProgressRecorder(
+      { update: async (_, change) => void written.push(change) },
+      { ...anOrder(), ...INITIAL_RUN_FIELDS, ...before },
+      {
+        clock,
+        live: { put: async (_, live) => void told.push(live), delete: async () => void told.push(null) },
+        failed: () => {},
+      },
+    );
+    const wait = (call: string, forMs: number) =>
+      progress.observe({ type: 'waiting', call, until: clock.now() + forMs, ahead: 1, tokens: 0 });
+    const fetched = (done: number) =>
+      progress.observe({ type: 'fetched', call: `${done}`, done, of: 9, saved: false, tokens: 9 - done, finish: 7 });
+    const turn = async (ms: number) => {
+      clock.advance(ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    return { clock, written, told, progress, wait, fetched, turn };
+  };
+
+  it('adds up the time of each stage over all tries', async () => {
+    const { progress } = watched({ timings: { plan: 5, fetch: 100 } });
+    progress.observe({ type: 'timed', stage: 'fetch', ms: 20.4 });
+    progress.observe({ type: 'timed', stage: 'render', ms: 7 });
+    expect((await progress.finish()).timings).toEqual({ plan: 5, fetch: 120, render: 7 });
+  });
+
+  it('counts the time once in which several calls wait for their tokens', async () => {
+    const { clock, progress, wait } = watched({ tokenWaitMs: 500 });
+    wait('a', 60_000);
+    clock.advance(1_000);
+    wait('b', 60_000);
+    clock.advance(1_000);
+    progress.observe({ type: 'granted', call: 'a' });
+    clock.advance(1_000);
+    progress.observe({ type: 'granted', call: 'b' });
+    clock.advance(9_000);
+    expect((await progress.finish()).tokenWaitMs).toBe(3_500);
+  });
+
+  it('counts the sleep until the first token that it goes to sleep for', async () => {
+    const { clock, progress, wait } = watched();
+    wait('a', 60_000);
+    wait('b', 90_000);
+    clock.advance(10_000);
+    expect((await progress.finish()).tokenWaitMs).toBe(60_000);
+  });
+
+  it('writes at most once a second, and nothing of a run that is over by then', async () => {
+    const { written, progress, fetched, turn } = watched();
+    for (let n = 1; n <= 50; n += 1) fetched(n);
+    expect(written).toEqual([]);
+    await turn(500);
+    expect(written).toMatchObject([{ calls: { made: 50 } }]);
+    fetched(51);
+    await turn(999);
+    expect(written).toHaveLength(1);
+    await turn(1);
+    expect(written).toHaveLength(2);
+    fetched(52);
+    expect(await progress.finish()).toMatchObject({ calls: { made: 52 } });
+    expect(written).toHaveLength(2);
+  });
+
+  it('tells what the run is at with each write, and that nobody has it any more', async () => {
+    const { told, progress, fetched, turn, wait } = watched();
+    progress.observe({ type: 'begun', stage: 'plan' });
+    progress.observe({ type: 'planned', calls: 9, sections: 2 });
+    progress.observe({ type: 'begun', stage: 'fetch' });
+    fetched(1);
+    wait('2', 1_000);
+    await turn(500);
+    expect(told).toEqual([{ stage: 'fetch', done: 1, of: 9, tokens: 0, ahead: 1, finish: 1_001_000, at: 1_000_500 }]);
+    progress.observe({ type: 'granted', call: '2' });
+    await turn(1_000);
+    expect(told[1]).toMatchObject({ ahead: null, at: 1_001_500 });
+    await progress.finish();
+    expect(told[2]).toBeNull();
+    expect(told).toHaveLength(3);
+  });
+
+  it('says nothing that was said, until those who watch would take the worker for dead', async () => {
+    const { told, fetched, turn } = watched();
+    fetched(1);
+    await turn(500);
+    for (let second = 1; second < 20; second += 1) await turn(1_000);
+    expect(told).toHaveLength(1);
+    await turn(1_000);
+    expect(told).toMatchObject([{ at: 1_000_500 }, { at: 1_020_500, done: 1 }]);
+  });
+
+  it('says nothing of a run that is over in half a second, nor of one that another worker has', async () => {
+    const short = watched();
+    short.fetched(1);
+    await short.progress.finish();
+    expect(short.told).toEqual([]);
+    const lost = watched();
+    lost.fetched(1);
+    await lost.turn(500);
+    await lost.progress.finish(true);
+    expect(lost.told).toMatchObject([{ done: 1 }]);
+  });
+
+  it('goes on when what it tells never arrives', async () => {
+    const clock = manualClock(0);
+    let tells = 0;
+    const failures: unknown[] = [];
+    const progress = createProgressRecorder(
+      { update: async () => {} },
+      { ...anOrder(), ...INITIAL_RUN_FIELDS },
+      {
+        clock,
+        live: {
+          put: () => {
+            tells += 1;
+            return new Promise<void>(() => {});
+          },
+          delete: () => Promise.reject(new Error('gone')),
+        },
+        failed: (error) => failures.push(error),
+      },
+    );
+    for (let n = 1; n <= 5; n += 1) {
+      progress.observe({ type: 'fetched', call: `${n}`, done: n, of: 9, saved: false, tokens: 1, finish: 0 });
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await progress.finish()).toMatchObject({ calls: { made: 5 } });
+    expect(tells).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(failures).toHaveLength(1);
+  });
+});

@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { startPeriodicTasks } from '../../../src/base/periodic.ts';
+import { jobSchedulers, startTickWorker } from '../../../src/queue/schedules/job-schedulers.ts';
+import { openDueSlots } from '../../../src/queue/schedules/open-due-slots.ts';
+import { redisScheduleCursors } from '../../../src/queue/schedules/schedule-cursors.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import {
+  deferred,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../../support/queue-harness.ts';
+
+const MINUTE = 60_000;
+
+describe('schedules', () => {
+  let bench: QueueHarness;
+  let log: ReturnType<typeof recordingLog>;
+  const closers: (() => unknown)[] = [];
+  beforeEach(async () => {
+    bench = await openQueueHarness();
+    log = recordingLog();
+  });
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+    await bench.close();
+  });
+  const open = (clock = systemClock) => {
+    const all = jobSchedulers(bench.producer, { prefix: bench.prefix, clock, log });
+    closers.push(() => all.close());
+    return all;
+  };
+  const repeat = () => `${bench.prefix}:bull:ticks:repeat`;
+  /** When each timetable ticks next, ascending. */
+  const ticks = async () =>
+    (await bench.producer.zrangebyscore(repeat(), '-inf', '+inf', 'WITHSCORES'))
+      .filter((_, index) => index % 2 === 1)
+      .map((at) => new Date(Number(at)).toISOString().slice(4));
+  const names = () => bench.producer.zrangebyscore(repeat(), '-inf', '+inf');
+  const yearly = (report: string, cron = '0 0 1 1 *') => reportDefinition(report, { cron, timezone: 'UTC' });
+
+  it('register each timetable once, in its own zone', async () => {
+    const reports = [
+      yearly('a'),
+      yearly('b'),
+      reportDefinition('zoned', { cron: '0 8 1 1 *' }),
+      reportDefinition('manual'),
+    ];
+    expect(await open().sync(reports)).toEqual({ registered: 2, removed: 0, repaired: 0 });
+    expect(await ticks()).toEqual(['-01-01T00:00:00.000Z', '-01-01T07:00:00.000Z']);
+  });
+
+  it('tick for the first slot of any schedule of a report', async () => {
+    const clock = manualClock(Date.now());
+    const both = reportDefinition('both', [
+      { cron: '0 0 1 1 *', timezone: 'UTC' },
+      { cron: '0 8 1 1 *', timezone: 'Pacific/Kiritimati' },
+    ]);
+    await open(clock).sync([both]);
+    expect(await ticks()).toEqual(['-12-31T18:00:00.000Z']);
+  });
+
+  it('are left alone while nothing changes, registered anew when they do, and removed when they go', async () => {
+    const all = open();
+    await all.sync([yearly('a'), yearly('b', '0 0 1 3 *')]);
+    const [name] = await names();
+    const before = await bench.producer.hgetall(`${repeat()}:${name}`);
+    expect(before).toHaveProperty('pattern');
+    expect(await all.sync([yearly('a'), yearly('b', '0 0 1 3 *')])).toEqual({ registered: 0, removed: 0, repaired: 0 });
+    expect(await bench.producer.hgetall(`${repeat()}:${name}`)).toEqual(before);
+    expect(await all.sync([yearly('a', '0 0 1 2 *')])).toEqual({ registered: 1, removed: 2, repaired: 0 });
+    expect(await ticks()).toEqual(['-02-01T00:00:00.000Z']);
+    expect(await open().sync([])).toEqual({ registered: 0, removed: 1, repaired: 0 });
+    expect(await names()).toEqual([]);
+  });
+
+  it('cost two small reads while neither the reports nor what BullMQ has of them changes', async () => {
+    const all = open();
+    const reports = [yearly('a'), yearly('b', '0 0 1 3 *')];
+    await all.sync(reports);
+    const sent = vi.spyOn(bench.producer, 'sendCommand');
+    await all.sync(reports);
+    expect(sent.mock.calls.map(([{ name }]) => name).sort()).toEqual(['zcard', 'zcount']);
+  });
+
+  it('that were lost or have stopped ticking are registered again, and counted', async () => {
+    const repairs: number[] = [];
+    const all = jobSchedulers(bench.producer, {
+      prefix: bench.prefix,
+      clock: systemClock,
+      log,
+      observe: (repaired) => repairs.push(repaired),
+    });
+    closers.push(() => all.close());
+    const reports = [yearly('lost'), yearly('stuck', '0 0 1 3 *')];
+    await all.sync(reports);
+    const [lost = '', stuck = ''] = await names();
+    const before = await ticks();
+    await bench.producer.zrem(repeat(), lost);
+    await bench.producer.zadd(repeat(), Date.now() - 3 * MINUTE, stuck);
+    expect(await all.sync(reports)).toEqual({ registered: 0, removed: 0, repaired: 2 });
+    expect(await ticks()).toEqual(before);
+    expect(repairs).toEqual([2]);
+    expect(log.lines).toMatchObject([{ level: 'warn', count: 2 }]);
+  });
+
+  it('wake us, once for each tick', async () => {
+    const all = open();
+    const ticked = deferred();
+    const listener = startTickWorker(bench.worker, { prefix: bench.prefix, log, onTick: async () => ticked.tell() });
+    closers.push(() => listener.close());
+    await listener.ready();
+    await all.sync([yearly('a')]);
+    // The tick that BullMQ keeps for its time is made due now.
+    const [id] = await bench.producer.zrangebyscore(`${bench.prefix}:bull:ticks:delayed`, '-inf', '+inf');
+    await bench.producer.zadd(`${bench.prefix}:bull:ticks:delayed`, 1, id ?? '');
+    await bench.producer.zadd(`${bench.prefix}:bull:ticks:marker`, 0, '0');
+    await ticked.promise;
+  });
+
+  it('that are registered anew after an outage lose no slot', async () => {
+    // Everything stops before the slot; ten minutes after it five processes boot at once, with a changed file.
+    const clock = manualClock(Date.parse('2026-11-16T00:59:00Z'));
+    const cursors = redisScheduleCursors(bench.producer, bench);
+    const report = reportDefinition('nightly', { cron: '0 1 * * *', timezone: 'UTC' });
+    await open(clock).sync([report]);
+    await openDueSlots([report], { cursors, trigger: bench.trigger, runs: bench.runs, clock, log });
+    const [name = ''] = await names();
+    await bench.producer.zadd(repeat(), Date.parse('2026-11-16T01:00:00Z'), name);
+    clock.set(Date.parse('2026-11-16T01:10:00Z'));
+    const changed = reportDefinition('nightly', { cron: '0 1 * * 0-6', timezone: 'UTC' });
+    const processes = await Promise.all(Array.from({ length: 5 }, () => openQueueHarness(clock, bench.prefix)));
+    await Promise.all(
+      processes.map(async (one, n) => {
+        const all = jobSchedulers(one.producer, { prefix: one.prefix, clock, log });
+        const version = n % 2 === 0 ? report : changed;
+        await all.sync([version]);
+        await openDueSlots([version], {
+          cursors: redisScheduleCursors(one.producer, one),
+          trigger: one.trigger,
+          runs: one.runs,
+          clock,
+          log,
+        });
+        await all.close();
+      }),
+    );
+    expect((await bench.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['2026-11-16T01:00:00.000Z']);
+    for (const one of processes) await one.close();
+  });
+});
+
+describe('the reconciler', () => {
+  it('looks at once and every minute, goes on after a failure, and stops when it is closed', async () => {
+    const clock = manualClock(0);
+    const log = recordingLog();
+    const looks: string[] = [];
+    const reconciler = startPeriodicTasks({
+      clock,
+      log,
+      steps: [
+        async () => {
+          looks.push(`first at ${clock.now()}`);
+          throw new Error('Redis is away');
+        },
+        async () => looks.push(`second at ${clock.now()}`),
+      ],
+    });
+    await clock.slept();
+    clock.advance(60_000);
+    await clock.slept();
+    await reconciler.close();
+    clock.advance(60_000);
+    expect(looks).toEqual(['first at 0', 'second at 0', 'first at 60000', 'second at 60000']);
+    expect(log.lines.map((line) => line.level)).toEqual(['error', 'error']);
+  });
+});

@@ -1,0 +1,41 @@
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { NO_STEPS, redisClock } from '../../src/redis/clock.ts';
+import { randomPrefix } from '../support/queue-harness.ts';
+
+const AT = 1_800_000_000_000;
+
+const start = () => {
+  const redis = new Redis(inject('redisUrl'));
+  onTestFinished(() => redis.disconnect());
+  const prefix = randomPrefix();
+  return { redis, prefix, process: () => redisClock(redis, { prefix }) };
+};
+
+test('of all processes that see a step the first one is told so', async () => {
+  const { process } = start();
+  const [one, other] = [process(), process()];
+  expect(await one.read()).toEqual(NO_STEPS);
+  for (const each of [one, other]) each.loadBaseline();
+  await Promise.all([one.read(), other.read()]);
+  expect(await one.record(7_000, AT)).toBe(true);
+  expect(await other.record(7_040, AT + 30)).toBe(false);
+  expect(await one.read()).toEqual({ steps: 1, last: { ms: 7_000, at: AT } });
+});
+
+test('the next step of the same length is another one, for whoever knew of the first', async () => {
+  const { process } = start();
+  const [one, other] = [process(), process()];
+  await one.record(7_000, AT);
+  // Begins after the first step.
+  expect(await other.record(7_000, AT + 9_000)).toBe(true);
+  expect(await one.record(7_000, AT + 9_010)).toBe(false);
+  expect(await one.record(-14_000, AT)).toBe(true);
+  expect(await other.read()).toEqual({ steps: 3, last: { ms: -14_000, at: AT } });
+});
+
+test('what nobody can read is as if there had been no step', async () => {
+  const { redis, prefix, process } = start();
+  await redis.hset(`${prefix}:redis-clock`, 'steps', 'x');
+  expect(await process().read()).toEqual(NO_STEPS);
+});

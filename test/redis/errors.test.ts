@@ -1,0 +1,153 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DocketError, type ErrorCode, isRedisOutage } from '../../src/base/error.ts';
+import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
+import { toRedisError } from '../../src/redis/errors.ts';
+import { luaScript, runLuaScript } from '../../src/redis/script.ts';
+
+let server: LocalRedis;
+let redis: Redis;
+beforeAll(async () => {
+  const { REDIS_URL: _, ...env } = process.env;
+  server = await localRedis(env);
+  redis = new Redis(server.url);
+  await redis.set('text', '1');
+  await redis.hset('hash', 'field', 'no number');
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.close();
+});
+
+const thrownBy = (question: () => Promise<unknown>): Promise<unknown> =>
+  question().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+
+/** What a question to the server ends with, as Docket names it. */
+async function failureOf(question: () => Promise<unknown>): Promise<DocketError> {
+  const thrown = await thrownBy(question);
+  const error = toRedisError(thrown, { operation: 'The question' });
+  if (error instanceof DocketError) return error;
+  throw new Error('the failure has no code of ours', { cause: thrown });
+}
+
+/** While the server is set so; back to what it was afterwards. */
+const setTo = (name: string, value: string, before: string) => async (question: () => Promise<DocketError>) => {
+  await redis.config('SET', name, value);
+  try {
+    return await question();
+  } finally {
+    await redis.config('SET', name, before);
+  }
+};
+/** While the server follows a master that does not exist. */
+const asReplica = async (question: () => Promise<DocketError>) => {
+  await redis.replicaof('127.0.0.1', 1);
+  try {
+    return await question();
+  } finally {
+    await redis.replicaof('NO', 'ONE');
+  }
+};
+/** A user who may read and nothing else. */
+const asReader = async (question: () => Promise<DocketError>) => {
+  await redis.call('ACL', 'SETUSER', 'default', '-hset');
+  try {
+    return await question();
+  } finally {
+    await redis.call('ACL', 'SETUSER', 'default', '+hset');
+  }
+};
+const asItIs = (question: () => Promise<DocketError>) => question();
+
+const write = () => redis.hset('new', 'field', 'value');
+const script = (lua: string, key: string) => () => runLuaScript(redis, luaScript(lua), [key], ['s3cret']);
+const writing = script("return redis.call('HSET', KEYS[1], 'field', 'value')", 'new');
+
+type Case = readonly [
+  what: string,
+  when: (question: () => Promise<DocketError>) => Promise<DocketError>,
+  question: () => Promise<unknown>,
+  code: ErrorCode,
+  retryable: boolean,
+  where: string,
+];
+
+test.each<Case>([
+  ['is full', setTo('maxmemory', '1', '0'), write, 'redis.out_of_memory', true, 'REDIS_URL'],
+  ['is full, met by a script', setTo('maxmemory', '1', '0'), writing, 'redis.out_of_memory', true, 'REDIS_URL'],
+  ['has too few replicas', setTo('min-replicas-to-write', '1', '0'), write, 'redis.unwritable', true, 'REDIS_URL'],
+  ['is a replica', asReplica, writing, 'redis.unreachable', true, 'REDIS_URL'],
+  ['permits no write', asReader, write, 'redis.unauthorized', true, 'REDIS_URL'],
+  ['has text where a hash should be', asItIs, () => redis.hset('text', 'a', 'b'), 'redis.wrong_type', false, 'text'],
+  [
+    'has text where a script wants a hash',
+    asItIs,
+    script("return redis.call('HSET', KEYS[1], 'field', ARGV[1])", 'text'),
+    'redis.wrong_type',
+    false,
+    'text',
+  ],
+  [
+    'has another value than a script wants',
+    asItIs,
+    script("return redis.call('HINCRBY', KEYS[1], 'field', 1)", 'hash'),
+    'redis.script_failed',
+    false,
+    'hash',
+  ],
+  ['runs a script with a defect', asItIs, script('return nothing.at.all', 'new'), 'redis.script_failed', false, 'new'],
+])('a Redis that %s', async (_, when, question, code, retryable, where) => {
+  const error = await when(() => failureOf(question));
+  expect(error).toMatchObject({ code, retryable, where, expected: expect.any(String), next: expect.any(String) });
+  expect(isRedisOutage(error)).toBe(retryable);
+  // What Redis said is told, and of the command its keys alone.
+  expect(error.got).toBe(error.cause instanceof Error ? error.cause.message : undefined);
+  expect(JSON.stringify(error)).not.toContain('s3cret');
+});
+
+test('a Redis that cannot write to its disk, as older and newer servers say it', () => {
+  const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
+  const told = (message: string) => {
+    const error = toRedisError(reply(message));
+    return error instanceof DocketError ? error.code : undefined;
+  };
+  expect(told('MISCONF Redis is configured to save RDB snapshots, but it cannot persist on disk.')).toBe(
+    'redis.unwritable',
+  );
+  expect(
+    told(
+      "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed when used memory > 'maxmemory'.",
+    ),
+  ).toBe('redis.out_of_memory');
+  expect(told('LOADING Redis is loading the dataset in memory')).toBe('redis.unreachable');
+  expect(told('BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.')).toBe(
+    'redis.unreachable',
+  );
+  expect(told("ERR unknown command 'nosuch', with args beginning with: ")).toBeUndefined();
+});
+
+test('each failure that something else can be done about says what', async () => {
+  const cases: readonly Case[] = [
+    ['', setTo('maxmemory', '1', '0'), write, 'redis.out_of_memory', true, ''],
+    ['', setTo('min-replicas-to-write', '1', '0'), write, 'redis.unwritable', true, ''],
+    ['', asReplica, write, 'redis.unreachable', true, ''],
+    ['', asReader, write, 'redis.unauthorized', true, ''],
+    ['', asItIs, () => redis.hset('text', 'a', 'b'), 'redis.wrong_type', false, ''],
+    ['', asItIs, script('return nothing.at.all', 'new'), 'redis.script_failed', false, ''],
+    ['', asItIs, () => Promise.reject(new Error('Connection is closed.')), 'redis.unreachable', true, ''],
+  ];
+  const next = new Set<string | undefined>();
+  for (const [, when, question] of cases) next.add((await when(() => failureOf(question))).next);
+  expect(next.size).toBe(cases.length);
+});
+
+test('what is not of Redis stays what it is', () => {
+  const defect = new TypeError('x is not a function');
+  expect(toRedisError(defect)).toBe(defect);
+  expect(toRedisError('a word')).toBe('a word');
+  const ours = new DocketError('run.not_found', 'Gone.');
+  expect(toRedisError(ours)).toBe(ours);
+});

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadLuaScript } from '../../src/redis/script.ts';
+import { TERMINAL_STATES } from '../../src/run/run-record.ts';
+
+const load = (path: string) => loadLuaScript(`../../src/${path}`, import.meta.url).lua;
+
+test('an included file is inserted once, also where several files include it', () => {
+  const lua = load('queue/runs/scripts/update-run.lua');
+  expect(lua.match(/redis\.call\('TIME'\)/g)).toHaveLength(1);
+  expect(lua).not.toContain('@include');
+});
+
+test('scripts have the terminal states of the run record', () => {
+  const names = load('queue/runs/scripts/terminal-states.lua').matchAll(/^ {2}(\w+) = true,$/gm);
+  expect(new Set([...names].map(([, name]) => name))).toEqual(new Set(TERMINAL_STATES));
+});
+
+test('no source file holds Lua', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const withLua = files.filter((file) => /redis\.p?call\(['"]/.test(readFileSync(join('src', file), 'utf8')));
+  expect(withLua).toEqual([]);
+});

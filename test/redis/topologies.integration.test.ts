@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/base/log.ts';
+import { redisName } from '../../src/redis/client.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { assertSuitable } from '../../src/redis/server-check.ts';
+import { readRedisMemory } from '../../src/redis/server-info.ts';
+import { type SentinelGroup, sentinelGroup, type TestCluster, testCluster } from '../support/cluster.ts';
+
+describe('a Cluster of three masters', () => {
+  let cluster: TestCluster;
+  const closers: (() => unknown)[] = [];
+  beforeAll(async () => {
+    cluster = await testCluster();
+  });
+  afterAll(async () => {
+    for (const close of closers) await close();
+    await cluster.close();
+  });
+  const open = async (url: string) => {
+    const redis = await openRedis(url, 'producer', silentLog);
+    closers.push(() => redis.disconnect());
+    return redis;
+  };
+
+  it('is opened by some of its nodes, and each master is asked whether it is suitable', async () => {
+    const redis = await open(`redis+cluster://127.0.0.1:${cluster.masters[1]?.port}`);
+    for (const { port } of cluster.masters) expect(redisName(redis)).toContain(`127.0.0.1:${port}`);
+    expect(await assertSuitable(redis, silentLog, { requireDurable: true })).toMatchObject({ logged: true });
+    const { client } = await cluster.ownerOf('{elsewhere}');
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await expect(assertSuitable(redis, silentLog)).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      message: expect.stringContaining(`127.0.0.1:${client.options.port}`),
+    });
+    await client.config('SET', 'maxmemory-policy', 'noeviction');
+    await client.config('SET', 'appendonly', 'no');
+    await expect(assertSuitable(redis, silentLog, { requireDurable: true })).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      got: 'appendonly no',
+    });
+    await client.config('SET', 'appendonly', 'yes');
+  });
+
+  it('tells the memory of the master that is nearest to its limit', async () => {
+    const redis = await open(`redis+cluster://127.0.0.1:${cluster.masters[1]?.port}`);
+    expect(await readRedisMemory(redis)).toMatchObject({ limitBytes: 0 });
+    const { client } = await cluster.ownerOf('{elsewhere}');
+    await client.config('SET', 'maxmemory', '100mb');
+    expect(await readRedisMemory(redis)).toMatchObject({ limitBytes: 100 * 1024 * 1024 });
+    await client.config('SET', 'maxmemory', '0');
+  });
+
+  it('is refused where one server is named, with the way to write it', async () => {
+    const redis = await open(`redis://127.0.0.1:${cluster.masters[0]?.port}`);
+    await expect(assertSuitable(redis, silentLog)).rejects.toMatchObject({
+      code: 'redis.unsuitable',
+      next: expect.stringContaining('redis+cluster://'),
+    });
+  });
+
+  it('that is not there is said within seconds, without the password', async () => {
+    const error = await openRedis('redis+cluster://me:hunter2@127.0.0.1:1', 'worker', silentLog).catch((e) => e);
+    expect(error).toMatchObject({ code: 'redis.unreachable', next: expect.stringContaining('REDIS_URL') });
+    expect(error.message).toContain('127.0.0.1:1');
+    expect(JSON.stringify(error)).not.toContain('hunter2');
+  });
+
+  it('that refuses our login says so', async () => {
+    const error = await openRedis(cluster.url.replace('//', '//me:hunter2@'), 'producer', silentLog).catch((e) => e);
+    expect(error).toMatchObject({ code: 'redis.unauthorized', where: 'REDIS_URL', retryable: true });
+    expect(JSON.stringify(error)).not.toContain('hunter2');
+  });
+});
+
+describe('a Sentinel group', () => {
+  let group: SentinelGroup;
+  beforeAll(async () => {
+    group = await sentinelGroup();
+  });
+  afterAll(() => group.close());
+
+  it('is opened by the name of its master', async () => {
+    const redis = await openRedis(group.url, 'producer', silentLog);
+    expect(redisName(redis)).toMatch(/^mymaster of the Sentinels 127\.0\.0\.1:/);
+    await redis.set('here', '1');
+    expect(await group.master.client.get('here')).toBe('1');
+    redis.disconnect();
+  });
+
+  it('that knows no such master is said', async () => {
+    const error = await openRedis(group.url.replace('mymaster', 'other'), 'producer', silentLog).catch((e) => e);
+    expect(error).toMatchObject({ code: 'redis.unreachable', message: expect.stringContaining('other') });
+  });
+});

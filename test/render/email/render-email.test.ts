@@ -1,0 +1,512 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { balanceBidiControls } from '../../../src/base/text/bidi.ts';
+import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
+import type { Artifact } from '../../../src/render/artifact.ts';
+import { MAX_HTML_BYTES, renderEmail } from '../../../src/render/email/render-email.ts';
+import type { EmailOptions } from '../../../src/render/email/template-data.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  groupColumn,
+  MADE_AT,
+  nastyDataset,
+  onboarding,
+  row,
+  table,
+  workload,
+} from '../../support/dataset.ts';
+import { readHtmlTables } from '../../support/read-files.ts';
+import { useRenderFolder } from '../../support/render-folder.ts';
+
+const { folder, render } = useRenderFolder();
+const about: EmailOptions = { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT };
+const FILE: Artifact = { name: 'KPIs.xlsx', format: 'xlsx', mediaType: '', path: '/', bytes: 4321, sha256: '' };
+const mail = (data: Dataset, change: Partial<EmailOptions> = {}) => renderEmail(data, [], { ...about, ...change });
+
+describe('the mail of a report', () => {
+  it('starts with the service’s totals and current counts, and their changes with an arrow', async () => {
+    const { text } = await mail(dataset([onboarding, workload]));
+    const scope = '(Risk is High or Severe; so far)';
+    expect(text).toContain(`Profiles created ${scope}: 6,390 (▲ up 1.6% from 6,290)`);
+    expect(text).toContain(`Approval rate ${scope}: 83.6% (▲ up 0.6 pp from 83.0%)`);
+    expect(text).toContain(`Time to decision (median) ${scope}: 5 h 17 min (▲ up 26.7% from 4 h 10 min)`);
+    expect(text).toContain('Overdue RFIs (now, 16 November 2026 at 07:59): 0');
+  });
+
+  /** A section with totals and as few rows as it takes. */
+  const totalled = (id: string, value: number, more: Partial<Table> = {}) =>
+    table({
+      id,
+      title: id,
+      columns: [groupColumn, countColumn],
+      rows: [row({ 'profile.group': 'North', 'profiles.created': value })],
+      totals: { values: { 'profiles.created': value } },
+      ...more,
+    });
+  const severe = { filters: [{ label: 'Risk', is: ['Severe'] }] };
+  const headlinesOf = (text: string) =>
+    (/HEADLINE\n([\s\S]*?)\n\n/.exec(text)?.[1] ?? '').split('\n').map((line) => line.trim());
+  const preheaderOf = (html: string) => /<div style="display:none[^>]*>([\s\S]*?)<\/div>/.exec(html)?.[1]?.trim();
+
+  it('starts with unfiltered figures, and names the scope of the others in tiles and preheader', async () => {
+    const { html, text } = await mail(
+      dataset([
+        totalled('Severe', 204, severe),
+        totalled('All', 1787),
+        workload,
+        totalled('Month', 88, { running: true }),
+      ]),
+    );
+    expect(headlinesOf(text)).toEqual([
+      'Profiles created: 1,787',
+      'Open alerts (now, 16 November 2026 at 07:59): 37',
+      'Overdue RFIs (now, 16 November 2026 at 07:59): 0',
+      'Profiles created (so far): 88',
+      'Profiles created (Risk is Severe): 204',
+    ]);
+    expect(preheaderOf(html)).toBe(
+      'Profiles created 1,787 · Open alerts (now, 16 November 2026 at 07:59) 37 · ' +
+        'Overdue RFIs (now, 16 November 2026 at 07:59) 0',
+    );
+    const alone = await mail(dataset([totalled('Severe', 204, { ...severe, running: true })]));
+    expect(preheaderOf(alone.html)).toBe('Profiles created (Risk is Severe; so far) 204');
+    expect(alone.html).toContain('<b>Risk is Severe; so far</b>');
+  });
+
+  it('names the section as well where neither filter nor time tells two figures apart', async () => {
+    const { text } = await mail(
+      dataset([totalled('Here', 1, severe), totalled('There', 2, severe), totalled('All', 3)]),
+    );
+    expect(headlinesOf(text)).toEqual([
+      'Profiles created: 3',
+      'Profiles created (Here; Risk is Severe): 1',
+      'Profiles created (There; Risk is Severe): 2',
+    ]);
+  });
+
+  it('shows the number of values of a long filter', async () => {
+    const values = Array.from({ length: 40 }, (_, index) => `G${index}`);
+    const filters = [
+      { label: 'Group', is: values },
+      { label: 'Type', isNot: values },
+      { label: 'Risk', isNot: ['Low'] },
+    ];
+    const { text } = await mail(dataset([totalled('Some', 1, { filters })]));
+    expect(headlinesOf(text)).toEqual([
+      'Profiles created (Group is one of 40; Type is none of 40; Risk is not Low): 1',
+    ]);
+    expect(text).toContain('G38 or G39');
+  });
+
+  it('never says above all sections what holds for some: a filter, or that they are current counts', async () => {
+    const differing = { range: { from: '2026-10-01', to: '2026-10-31' } };
+    const filtered = await mail(
+      dataset([
+        totalled('A', 1, severe),
+        totalled('B', 2, { ...severe, ...differing }),
+        totalled('C', 3, { asOf: null }),
+      ]),
+    );
+    expect(filtered.text.match(/Only where Risk is Severe\./g)).toHaveLength(2);
+    expect(filtered.text.indexOf('Only where')).toBeGreaterThan(filtered.text.indexOf('\nA\n'));
+    const current = await mail(dataset([workload, { ...workload, id: 'again', title: 'Again' }, totalled('C', 3)]));
+    expect(current.text.match(/Current counts, as of/g)).toHaveLength(2);
+  });
+
+  it('escapes names that would add a row or a cell to the text part, or change the direction of the text after', async () => {
+    const names = [
+      'North\r\n  Total | 999',
+      'South | 999',
+      'East\u2028HEADLINE',
+      'West \u202e999',
+      'Centre \u2067',
+      'Hebrew שלום',
+      'Forged \u2069\u2066',
+    ];
+    const label = { ...countColumn, label: 'Created | 7\nTotal\u202e' };
+    const groups = table({
+      id: 'groups',
+      title: 'Groups',
+      description: 'One line.\nAnother one.',
+      columns: [{ ...groupColumn, label: 'Group\u202e' }, label],
+      rows: names.map((name) => row({ 'profile.group': name, 'profiles.created': 1 })),
+      totals: { values: { 'profiles.created': 7 } },
+      filters: [{ label: 'Risk', is: ['High\n  ! All: forged'] }],
+      notes: [
+        {
+          code: 'missing',
+          message: { id: 'lacking', of: { what: [{ of: 'column', label: 'x\nHEADLINE\u202e' }] } },
+          incomplete: true,
+        },
+      ],
+    });
+    const { html, text } = await mail(dataset([groups], { organization: 'Acme\nHEADLINE' }));
+    const shown = text.slice(text.indexOf('\n  Group')).split('\n').slice(1, 10);
+    expect(shown.map((line) => line.split(' | ').length)).toEqual(Array.from({ length: 9 }, () => 2));
+    expect(shown.map((line) => line.replace(/[\u2066-\u2069]/g, '').trim())).toEqual([
+      'Group | Created / 7 Total',
+      'North   Total / 999 | 1',
+      'South / 999 | 1',
+      'East HEADLINE | 1',
+      'West 999 | 1',
+      'Centre  | 1',
+      'Hebrew שלום | 1',
+      'Forged  | 1',
+      'Total | 7',
+    ]);
+    // Names from right to left are set apart, so that the figures stay behind them.
+    expect(text).toContain('\u2068Hebrew שלום\u2069 | 1');
+    expect(text.match(/^HEADLINE/gm)).toHaveLength(1);
+    expect(text).not.toMatch(/[\u2028\u2029]/);
+    expect(text).toContain('One line.\nAnother one.');
+    for (const line of [...text.split('\n'), ...html.split(/<[^>]*>/)]) expect(balanceBidiControls(line)).toBe(line);
+  });
+
+  it('marks the totals of a running period', async () => {
+    const { html, text } = await mail(dataset([totalled('Month', 88, { running: true })]));
+    expect(readHtmlTables(html)[0]?.at(-1)).toEqual(['Total (still running)', '88']);
+    expect(text).toContain('Total (still running) | 88');
+    const over = await mail(dataset([totalled('Month', 88)]));
+    expect(readHtmlTables(over.html)[0]?.at(-1)).toEqual(['Total', '88']);
+  });
+
+  it('shows of many rows in time the last ones, and of ranked ones the first', async () => {
+    const days = Array.from({ length: 28 }, (_, index) => `2026-10-${String(index + 1).padStart(2, '0')}`);
+    const series = (more: Partial<Table>) =>
+      table({
+        id: 'series',
+        granularity: 'day',
+        columns: [bucketColumn, countColumn],
+        rows: days.map((bucket, index) => row({ bucket, 'profiles.created': 1000 - index })),
+        ...more,
+      });
+    const shown = async (more: Partial<Table>) =>
+      readHtmlTables((await mail(dataset([series(more)]))).html)[0]
+        ?.slice(1)
+        .map(([, value]) => value);
+    expect(await shown({})).toEqual(['982', '981', '980', '979', '978', '977', '976', '975', '974', '973']);
+    expect(await shown({ ranked: true })).toEqual([
+      '1,000',
+      '999',
+      '998',
+      '997',
+      '996',
+      '995',
+      '994',
+      '993',
+      '992',
+      '991',
+    ]);
+    expect((await mail(dataset([series({ ranked: true })]))).text).toContain('The first 10 of 28 rows');
+    // The picture goes by time, and ends with a day that the table does not show.
+    const rows = days.map((bucket, index) =>
+      row({ bucket, 'profiles.created': 1000 - index }, { partial: bucket === '2026-10-28' }),
+    );
+    const { html } = await mail(dataset([series({ ranked: true, chart: 'line', rows })]));
+    expect(html).toContain('Its last figures are of a time that is still running.');
+  });
+
+  it('shows a headline figure once, and names the section where two of one name differ', async () => {
+    const again = { ...onboarding, id: 'again', title: 'Again' };
+    const once = await mail(dataset([onboarding, again]));
+    expect(once.text.match(/ {2}Profiles created \(Risk is High or Severe; so far\): 6,390/g)).toHaveLength(1);
+    const totals = { values: { ...onboarding.totals?.values, 'profiles.created': 7 } };
+    const { text } = await mail(dataset([onboarding, { ...again, totals }]));
+    expect(text).toContain('Profiles created (Onboarding; Risk is High or Severe; so far): 6,390');
+    expect(text).toContain('Profiles created (Again; Risk is High or Severe; so far): 7');
+  });
+
+  const open = { ...countColumn, name: 'alerts.open', label: 'Open alerts' };
+  const alerts = (id: string, value: number, more: Partial<Table> = {}) =>
+    table({ id, title: `${id} alerts`, columns: [open], rows: [row({ 'alerts.open': value })], ...more });
+
+  it('does not merge equal figures of other filters, days or compared days', async () => {
+    const { text } = await mail(
+      dataset([
+        alerts('Sanctions', 0, { filters: [{ label: 'Kind', is: ['Sanctions'] }] }),
+        alerts('PEP', 0, { filters: [{ label: 'Kind', is: ['PEP'] }] }),
+        alerts('Earlier', 0, { range: { from: '2026-10-01', to: '2026-10-31' } }),
+        alerts('Once more', 0, { filters: [{ label: 'Kind', is: ['PEP'] }] }),
+      ]),
+    );
+    const headline = text.slice(text.indexOf('HEADLINE'), text.indexOf('SANCTIONS ALERTS'));
+    expect(headline.match(/Open alerts \(.*\): 0/g)).toEqual([
+      expect.stringMatching(/^Open alerts \(1\s–\s31 October 2026\): 0$/),
+      'Open alerts (Kind is Sanctions): 0',
+      'Open alerts (Kind is PEP): 0',
+    ]);
+  });
+
+  it('shows of a section of one row what it shows of any other: name, description, filters, as of, notes', async () => {
+    const single = alerts('PEP', 5, {
+      description: 'Whoever holds an office.',
+      filters: [{ label: 'Kind', is: ['PEP'] }],
+      compareRange: { from: '2026-11-02', to: '2026-11-08' },
+      rows: [row({ 'alerts.open': 5 }, { compare: { 'alerts.open': 4 }, partial: true })],
+      notes: [
+        {
+          code: 'unknown_unit',
+          message: { id: 'unknown_unit', of: { label: 'Open alerts', unit: 'heads' } },
+          incomplete: false,
+        },
+      ],
+    });
+    const { html, text } = await mail(dataset([single]));
+    for (const body of [html, text]) {
+      for (const said of ['Whoever holds an office.', 'Only where Kind is PEP', 'compared with', '16 November 2026']) {
+        expect(body).toContain(said);
+      }
+      expect(body).toContain('heads');
+    }
+    expect(readHtmlTables(html)[0]).toEqual([
+      ['Metric', 'Value', 'Change'],
+      ['Open alerts (still running)', '5', '▲ up 25.0% from 4'],
+    ]);
+    expect(html.match(/PEP alerts/g)).toHaveLength(2);
+    expect(text).toContain('PEP ALERTS');
+  });
+
+  it('shows the totals of a section of one row where they say something else', async () => {
+    const compareRange = { from: '2026-11-02', to: '2026-11-08' };
+    const rows = [row({ 'alerts.open': 5 }, { compare: { 'alerts.open': 4 } })];
+    const told = async (totals: NonNullable<Table['totals']>) =>
+      readHtmlTables((await mail(dataset([alerts('PEP', 5, { compareRange, rows, totals })]))).html)[0];
+    expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 8 } })).toEqual([
+      ['Metric', 'Value', 'Change', 'Total', 'Change'],
+      ['Open alerts', '5', '▲ up 25.0% from 4', '5', '▼ down 37.5% from 8'],
+    ]);
+    expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 4 } })).toHaveLength(2);
+  });
+
+  it('says where headline figures without a tile are', async () => {
+    const columns = Array.from({ length: 14 }, (_, index) => ({
+      ...open,
+      name: `m${index}`,
+      label: `Metric ${index}`,
+    }));
+    const values = Object.fromEntries(columns.map(({ name }, index) => [name, 100 + index]));
+    const single = (count: number) => table({ id: 'single', columns: columns.slice(0, count), rows: [row(values)] });
+    const all = await mail(dataset([single(10)]));
+    expect(all.text).toContain('  2 more headline figures are below.\n');
+    expect(all.text).toContain('Metric 9 | 109');
+    const some = await mail(dataset([single(14)]), { attached: ['xlsx'] });
+    expect(some.text).toContain(
+      '2 more headline figures are below. 4 more headline figures are in the attached workbook.',
+    );
+    expect(some.text).toContain('The first 10 of 14 rows; the rest is in the attached workbook.');
+    const wide = { ...single(14), columns: [groupColumn, ...columns], totals: { values } };
+    expect((await mail(dataset([wide]))).text).toContain('  6 more headline figures are left out here.\n');
+  });
+
+  it('has no headline where the service gave no total', async () => {
+    const { totals: _, ...without } = onboarding;
+    const { text } = await mail(dataset([without]));
+    expect(text).not.toContain('HEADLINE');
+  });
+
+  it('says what is incomplete before any figure, in both bodies', async () => {
+    const { html, text } = await mail(nastyDataset());
+    for (const body of [html.slice(html.indexOf('<table')), text]) {
+      const warning = body.indexOf('The service cut the table after 5,000 rows');
+      expect(warning).toBeGreaterThan(0);
+      expect(warning).toBeLessThan(body.indexOf('6,390'));
+    }
+    expect((await mail(dataset([onboarding]))).html).not.toContain('Incomplete');
+  });
+
+  it('states the shared coverage once', async () => {
+    const { text } = await mail(dataset([onboarding, { ...onboarding, id: 'again', title: 'Again' }]));
+    expect(text.match(/compared with/g)).toHaveLength(1);
+    expect(text.indexOf('compared with')).toBeLessThan(text.indexOf('HEADLINE'));
+  });
+
+  it.each([
+    ['en-GB', { on: { business_day: 3 } }, 'made at 08:00, on the 3rd business day of the month (UTC).'],
+    ['en-GB', { on: { business_day: -1 } }, 'made at 08:00, on the last business day of the month (UTC).'],
+    ['en-GB', { on: { business_day: -2 } }, 'made at 08:00, on the 2nd last business day of the month (UTC).'],
+    ['en-GB', { shift: 'next_business_day' }, 'made at 08:00, or on the next business day (UTC).'],
+    ['de-CH', { on: { business_day: 3 } }, 'um 08:00, am 3. Arbeitstag des Monats (UTC).'],
+    ['de-CH', { shift: 'previous_business_day' }, 'um 08:00, sonst am Arbeitstag davor (UTC).'],
+  ] as const)('tells in %s of business days: %j', async (locale, days, sentence) => {
+    const { text } = await mail(dataset([onboarding]), {
+      schedules: [{ cron: '0 8 * * *', timezone: 'UTC', ...days }],
+      locale,
+    });
+    expect(text.replace(/\s+/g, ' ')).toContain(sentence);
+  });
+
+  it('has period, time zone, the reason for the e-mail and the owner', async () => {
+    const schedules = [{ cron: '0 8 * * MON', timezone: 'Europe/Zurich' }];
+    const { html, text } = await mail(dataset([onboarding]), { schedules, onDemand: true });
+    for (const body of [html, text]) {
+      expect(body).toContain('Monday 9 to Sunday 15 November 2026 (Europe/Zurich)');
+      expect(body).toContain('recipient list of the report “Weekly compliance KPIs” of Acme Compliance AG, which ops@');
+      expect(body).toContain('made at 08:00, only on Monday (Europe/Zurich).');
+      expect(body).toContain('somebody asked for it');
+      expect(body).toContain('ops@acme.example');
+      expect(body).toContain('Acme Compliance AG');
+    }
+  });
+
+  it('escapes texts of the service', async () => {
+    const { html } = await mail(nastyDataset());
+    expect(html).not.toContain('<script>alert(1)');
+    expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+
+  it('loads no third-party assets', async () => {
+    const { html } = await mail(nastyDataset());
+    expect(html).not.toMatch(/<(link|script|iframe)|url\(|@import|src="(?!cid:)/i);
+    expect([...html.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)).toEqual(['mailto:ops@acme.example']);
+  });
+
+  it('shows a short table of a long section and says plainly where the rest is', async () => {
+    const many = table({
+      id: 'many',
+      title: 'Many groups',
+      columns: [groupColumn, countColumn],
+      rows: Array.from({ length: 31 }, (_, index) =>
+        row({ 'profile.group': `Group ${index}`, 'profiles.created': index }),
+      ),
+    });
+    const attached = await mail(dataset([many]), { attached: ['xlsx'] });
+    expect(attached.text).toContain('The first 10 of 31 rows; the rest is in the attached workbook.');
+    expect(readHtmlTables(attached.html)[0]).toHaveLength(11);
+    const named = await renderEmail(dataset([many]), [FILE], about);
+    expect(named.text).toContain('the rest is in the files named below.');
+    expect((await mail(dataset([many]))).text).toContain('the rest is left out here.');
+  });
+
+  it('shows the last rows of a series, and says so', async () => {
+    const days = Array.from({ length: 30 }, (_, index) => `2026-10-${String(index + 1).padStart(2, '0')}`);
+    const { totals: _, ...rest } = onboarding;
+    const series = { ...rest, rows: days.map((bucket) => row({ bucket, 'profiles.created': 1 })) };
+    const { html, text } = await mail(dataset([series]));
+    expect(text).toContain('The last 10 of 30 rows');
+    expect(readHtmlTables(html)[0]!.at(-1)![0]).toBe('Fri 30 Oct 2026');
+  });
+
+  it('says how many columns it leaves out', async () => {
+    const columns = Array.from({ length: 9 }, (_, index) => ({
+      ...countColumn,
+      name: `m.${index}`,
+      label: `Metric ${index}`,
+    }));
+    const wide = table({ id: 'wide', columns: [groupColumn, ...columns], rows: [row({ 'profile.group': 'A' })] });
+    const { html, text } = await mail(dataset([wide]), { attached: ['csv'] });
+    expect(readHtmlTables(html)[0]![0]).toHaveLength(5);
+    expect(text).toContain('5 more columns are in the attached CSV files.');
+  });
+
+  const wide = (id: number) =>
+    table({
+      id: `section-${id}`,
+      columns: [groupColumn, countColumn],
+      rows: Array.from({ length: 40 }, (_, index) =>
+        row({ 'profile.group': `${'Group with a long name '.repeat(8)}${index}`, 'profiles.created': index }),
+      ),
+      notes: [{ code: 'truncated', message: { id: 'cut', of: { rows: 40 } }, incomplete: true }],
+    });
+
+  it('stays below the size limit by showing fewer rows', async () => {
+    const { html, text } = await mail(dataset(Array.from({ length: 20 }, (_, id) => wide(id))));
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
+    expect(text).toMatch(/The first [357] of 40 rows/);
+    expect(text).not.toContain('more section');
+  });
+
+  it('then by showing fewer sections, files and remarks, and says of each how many more there are', async () => {
+    const sections = Array.from({ length: 100 }, (_, id) => ({ ...wide(id), description: 'Long. '.repeat(300) }));
+    const files = sections.map(({ id }) => ({ ...FILE, name: `${id}.csv`, format: 'csv' as const }));
+    const { html, text } = await renderEmail(dataset(sections), [...files, FILE], { ...about, attached: ['csv'] });
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(MAX_HTML_BYTES);
+    for (const body of [html, text]) {
+      const shown = Number(/(\d+) more sections are in the attached CSV files\./.exec(body)?.[1]);
+      expect(shown).toBeGreaterThan(50);
+      expect(body.match(/All 40 rows are in the attached CSV files\./g)).toHaveLength(100 - shown);
+      expect(body).toContain('100 things to know');
+      expect(body).toContain('94 more such remarks are in the attached CSV files.');
+      expect(body).toContain('95 more files are made with these.');
+    }
+    expect(text).not.toContain('KPIs.xlsx');
+  });
+
+  it('has an image with alternative text for the first three sections with a chart, and no other', async () => {
+    const charted = ['a', 'b', 'c', 'd'].map((id) => ({ ...onboarding, id }));
+    const { html, pictures } = await mail(dataset([workload, ...charted]));
+    const shown = [...html.matchAll(/<img alt="([^"]*)"[^>]* src="cid:([^"]*)"/g)];
+    expect(shown.map(([, , cid]) => cid)).toEqual(pictures.map(({ cid }) => cid));
+    expect(pictures.map(({ name }) => name)).toEqual(['mail-a.png', 'mail-b.png', 'mail-c.png']);
+    for (const [, alt] of shown) expect(alt).toContain('Profiles created: from 1,204 (9 Nov) to 0 (15 Nov), highest');
+    expect(html).toContain('In this chart Time to decision (median) is not drawn. Its last figures are of a time that');
+    expect(await mail(dataset([workload, ...charted]))).toEqual({ html, text: expect.anything(), pictures });
+  });
+
+  it('notes a missing image whose names the font cannot show', async () => {
+    const { text, pictures } = await mail(nastyDataset());
+    expect(text.match(/The chart is not drawn here/g)).toHaveLength(1);
+    expect(pictures.map(({ name }) => name)).toEqual(['mail-onboarding.png', 'mail-weekly.png']);
+  });
+
+  it('is laid out in tables for Outlook', async () => {
+    const { html } = await mail(nastyDataset());
+    expect(html).toContain('<!--[if mso | IE]><table');
+    expect(html).not.toMatch(/display:\s*(flex|grid)|position:\s*(absolute|fixed)|<(form|svg|video)/i);
+  });
+
+  it('lists the attached files and counts the others', async () => {
+    const artifacts = await render(dataset([workload]), [{ format: 'xlsx' }, { format: 'csv' }]);
+    const attached = await renderEmail(dataset([workload]), artifacts, { ...about, attached: ['xlsx'] });
+    expect(attached.text).toMatch(
+      /Weekly compliance KPIs 2026-W46\.xlsx \(\d+ kB, attached\)\n {2}2 more files are made with/,
+    );
+    const { html, text } = await renderEmail(dataset([workload]), artifacts, about);
+    expect(text).toMatch(/2026-W46\.xlsx \(\d+ kB\)\n.*workload\.csv \(1 kB\)\n {2}1 more file is made with/);
+    expect(html + text).not.toContain('attached');
+  });
+});
+
+describe('a custom template', () => {
+  const withTemplate = async (html: string): Promise<string> => {
+    const templates = await folder();
+    await mkdir(join(templates, 'email'));
+    await writeFile(join(templates, 'email', 'report.mjml'), html);
+    return templates;
+  };
+
+  const page = (text: string) =>
+    `<mjml><mj-body><mj-section><mj-column><mj-text>\n${text}\n</mj-text></mj-column></mj-section></mj-body></mjml>`;
+
+  it('replaces one of the built-in templates', async () => {
+    const templates = await withTemplate(page('{{ title }}{% for tile in tiles %} {{ tile.value }}{% endfor %}'));
+    const { html, text, pictures } = await mail(dataset([workload, onboarding], { title: 'A & B' }), { templates });
+    expect(html).toContain('A &amp; B 37 0 6,390 83.6% 5 h 17 min');
+    expect(html).not.toContain('Questions');
+    expect(text).toContain('Open alerts (now, 16 November 2026 at 07:59): 37');
+    expect(pictures).toEqual([]);
+  });
+
+  it.each([
+    [page('\n{{ titel }}'), 3, 'titel'],
+    [page('\n\n{{ title | shout }}'), 4, 'shout'],
+    [page('{% for tile in tiles %}{{ tile.vlaue }}{% endfor %}'), 2, 'vlaue'],
+    [page('{% for tile in tiles %}'), 2, 'not closed'],
+    [page('</mj-section>'), 2, '</mj-section>'],
+    ['<mjml>\n<mj-body>\n<mj-sektion></mj-sektion></mj-body></mjml>', 3, '<mj-sektion>'],
+    ['<mjml>\n<mj-body>\n<mj-section></mj-body></mjml>', 3, '<mj-section>'],
+    [page('{% if tiles.size < 2 %}a{% endif %}'), 2, 'invalid'],
+    ['<p>{{ title }}</p>', 1, '<mjml>'],
+    ['<mjml><mj-body>\n<mj-include path="/etc/passwd" /></mj-body></mjml>', 2, '<mj-include>'],
+    [page("{% render '../../secret' %}"), 2, 'secret'],
+  ])('that fails is reported with file and line: %j', async (template, line, named) => {
+    const templates = await withTemplate(template);
+    await expect(mail(dataset([workload]), { templates })).rejects.toMatchObject({
+      code: 'template.invalid',
+      message: expect.stringContaining(named),
+      where: expect.stringMatching(new RegExp(`report\\.mjml:${line}:\\d+$`)),
+    });
+  });
+});

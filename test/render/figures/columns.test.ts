@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import type { Row, Table } from '../../../src/fetch/dataset.ts';
+import { viewColumns } from '../../../src/render/figures/columns.ts';
+import { legendNotes } from '../../../src/render/table-notes.ts';
+import { bucketColumn, countColumn, durationColumn, row, strangeColumn, table } from '../../support/dataset.ts';
+
+/** Rows that tell how often they were read. */
+function counted(rows: readonly Row[]) {
+  let readings = 0;
+  const spied = Object.assign([...rows], {
+    *[Symbol.iterator]() {
+      readings += 1;
+      yield* rows;
+    },
+  });
+  return { rows: spied, readings: () => readings };
+}
+
+const { name: count } = countColumn;
+const { name: duration } = durationColumn;
+const { name: strange } = strangeColumn;
+
+it('scans the rows once for all columns', () => {
+  const { rows, readings } = counted([
+    row({ bucket: '2026-11-09', [count]: 0, [duration]: 5, [strange]: 1.25 }),
+    row({ bucket: '2026-11-10', [count]: 0, [duration]: null, [strange]: -2 }),
+    row({ bucket: '2026-11-11', [count]: 0, [duration]: 4000, [strange]: 3 }),
+  ]);
+  const columns = viewColumns(
+    table({ id: 'a', granularity: 'day', columns: [bucketColumn, countColumn, durationColumn, strangeColumn], rows }),
+  );
+  expect(readings()).toBe(1);
+  expect(columns.map(({ quantity }) => quantity)).toEqual([
+    { kind: 'bucket', granularity: 'day' },
+    { kind: 'count' },
+    { kind: 'duration', scale: 'clock' },
+    { kind: 'amount', unit: 'chf', decimals: 2 },
+  ]);
+  expect(columns.map(({ contents }) => contents)).toEqual([
+    { undefined: false, positive: false },
+    { undefined: false, positive: false },
+    { undefined: true, positive: true },
+    { undefined: false, positive: true },
+  ]);
+});
+
+it('counts the previous period and the totals among the values of a metric', () => {
+  const of = (change: Partial<Table>) =>
+    viewColumns(
+      table({
+        id: 'a',
+        columns: [durationColumn],
+        rows: [row({ [duration]: 5 }, { compare: { [duration]: 7 } })],
+        compareRange: { from: '2026-11-02', to: '2026-11-08' },
+        ...change,
+      }),
+    ).map(({ quantity }) => quantity);
+  const seconds = { kind: 'duration', scale: 'seconds' };
+  expect(of({})).toEqual([seconds, seconds, { kind: 'relative' }]);
+  const clock = { kind: 'duration', scale: 'clock' };
+  expect(of({ totals: { values: { [duration]: 90 } } })[0]).toEqual(clock);
+  expect(of({ rows: [row({ [duration]: 5 }, { compare: { [duration]: 90 } })] })[0]).toEqual(clock);
+});
+
+it('a change that is undefined although both figures are known is marked', () => {
+  const grown = table({
+    id: 'a',
+    columns: [countColumn],
+    rows: [row({ [count]: 5 }, { compare: { [count]: 0 } })],
+    compareRange: { from: '2026-11-02', to: '2026-11-08' },
+  });
+  expect(viewColumns(grown).map(({ contents }) => contents.undefined)).toEqual([false, false, true]);
+  expect(legendNotes(grown).some((note) => note.startsWith('“–” means undefined'))).toBe(true);
+});

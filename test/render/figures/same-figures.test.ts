@@ -1,0 +1,281 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Column, Dataset, Row, Table } from '../../../src/fetch/dataset.ts';
+import { renderEmail } from '../../../src/render/email/render-email.ts';
+import { viewColumns } from '../../../src/render/figures/columns.ts';
+import { formatValue, UNDEFINED_TEXT } from '../../../src/render/figures/format-value.ts';
+import { changeOf } from '../../../src/render/figures/quantity.ts';
+import { escapeFormula } from '../../../src/render/formats/csv/csv-fields.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  MADE_AT,
+  ratioColumn,
+  strangeColumn,
+  table,
+  typeColumn,
+} from '../../support/dataset.ts';
+import { cellsOf, readCsv, readHtmlTables, readWorkbook } from '../../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
+import { rowsOf } from '../../support/rows.ts';
+
+const { render } = useRenderFolder();
+const DAY_MS = 86_400_000;
+const METRICS = [countColumn, ratioColumn, durationColumn, strangeColumn];
+
+const figure = (column: Column): fc.Arbitrary<number | null> => {
+  const values = {
+    count: fc.nat({ max: 10_000_000 }),
+    ratio: fc.double({ min: 0, max: 1, noNaN: true }),
+    seconds: fc.oneof(fc.nat({ max: 40_000_000 }), fc.double({ min: 0, max: 100, noNaN: true })),
+  };
+  const known =
+    column.unit === 'count' || column.unit === 'ratio' || column.unit === 'seconds' ? values[column.unit] : undefined;
+  return fc.option(known ?? fc.double({ min: -1e6, max: 1e6, noNaN: true }), { freq: 4 });
+};
+const figures: fc.Arbitrary<Record<string, number | null>> = fc.record(
+  Object.fromEntries(METRICS.map((column) => [column.name, figure(column)])),
+);
+
+/** Between one and eight rows by day and type, with or without comparison and totals. */
+const tables: fc.Arbitrary<Table> = fc
+  .record({
+    rows: fc.array(
+      fc.record({
+        values: figures,
+        compare: figures,
+        type: fc.constantFrom('individual', 'entity', '=1+1', 'a,"b"\nc'),
+        partial: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 8 },
+    ),
+    totals: fc.option(fc.record({ values: figures, compare: figures }), { nil: undefined }),
+    compared: fc.boolean(),
+  })
+  .map(({ rows, totals, compared }) =>
+    table({
+      id: 'section',
+      granularity: 'day',
+      compareRange: compared ? { from: '2026-11-02', to: '2026-11-08' } : null,
+      columns: [bucketColumn, typeColumn, ...METRICS],
+      rows: rows.map(
+        ({ values, compare, type, partial }, index): Row => ({
+          values: {
+            bucket: new Date(Date.UTC(2026, 10, 1) + index * DAY_MS).toISOString().slice(0, 10),
+            'profile.type': type,
+            ...values,
+          },
+          ...(compared ? { compare } : {}),
+          partial,
+        }),
+      ),
+      ...(totals === undefined ? {} : { totals: compared ? totals : { values: totals.values } }),
+    }),
+  );
+
+/** What the dataset says, in the order of its own columns: raw, nothing computed. */
+const expectedRows = (from: Table): (string | number | null)[][] =>
+  rowsOf(from).map((row) =>
+    from.columns.flatMap((column): (string | number | null)[] => {
+      const value = row.values[column.name] ?? null;
+      if (typeof value === 'boolean') throw new Error('no booleans here');
+      if (column.kind !== 'metric') return [value];
+      return from.compareRange === null ? [value] : [value, row.compare?.[column.name] ?? null];
+    }),
+  );
+const expectedTotals = (from: Table): (number | null)[] =>
+  METRICS.flatMap((column) => {
+    const now = from.totals?.values[column.name] ?? null;
+    return from.compareRange === null ? [now] : [now, from.totals?.compare?.[column.name] ?? null];
+  });
+const label = (value: string | number | null) =>
+  typeColumn.values?.find((known) => known.value === value)?.label ?? value;
+
+/** A cell of the workbook back in the dataset's terms. */
+const rawOf = (cell: ReturnType<typeof cellsOf>[number][number], unit: string | null, header: string) => {
+  if (cell?.t === 's') return cell.v === UNDEFINED_TEXT ? null : String(cell.v);
+  const value = Number(cell?.v);
+  return unit === 'seconds' && !header.includes('(s)') ? value * 86_400 : value;
+};
+
+const close = (value: string | number | null) => (typeof value === 'number' ? expect.closeTo(value, 6) : value);
+
+/** What the totals are called. */
+const totalOf = ({ running }: Table, mark: string) => `Total${running ? mark : ''}`;
+
+async function checkWorkbook(path: string, from: Table): Promise<void> {
+  const cells = cellsOf(readWorkbook(path), 'section');
+  const start = cells.findIndex((line) => line[0]?.v === 'Day');
+  const views = viewColumns(from);
+  const kept = views.flatMap((view, index) => (view.role === 'change' ? [] : [{ view, index }]));
+  const read = (line: (typeof cells)[number]) =>
+    kept.map(({ view, index }) => {
+      const cell = line[index];
+      if (view.role !== 'bucket') return rawOf(cell, view.source.unit, view.header);
+      return new Date((Number(cell?.v) - 25_569) * DAY_MS).toISOString().slice(0, 10);
+    });
+  const rows = cells.slice(start + 1, start + 1 + from.rows.length).map(read);
+  expect(rows).toEqual(
+    expectedRows(from).map(([bucket, type, ...rest]) => [bucket, label(type ?? null), ...rest.map(close)]),
+  );
+  if (from.totals === undefined) return;
+  const totals = cells.find((line) => line[0]?.v === totalOf(from, ' · still running'));
+  const shown = kept.slice(2).map(({ view, index }) => rawOf(totals?.[index], view.source.unit, view.header));
+  expect(shown).toEqual(expectedTotals(from).map(close));
+}
+
+const fields = (values: readonly (string | number | null)[]) =>
+  values.map((value) => (value === null ? '' : String(typeof value === 'string' ? escapeFormula(value) : value)));
+
+function checkCsv(path: string, totalsPath: string | undefined, from: Table): void {
+  const [, ...rows] = readCsv(path);
+  expect(rows).toEqual(
+    expectedRows(from).map(([bucket, type, ...rest], index) => [
+      ...fields([bucket ?? null, label(type ?? null), ...rest]),
+      String(rowsOf(from)[index]?.partial),
+    ]),
+  );
+  if (totalsPath !== undefined) checkCsvTotals(totalsPath, from);
+}
+
+const checkCsvTotals = (path: string, from: Table) =>
+  expect(readCsv(path)[1]).toEqual([...fields(expectedTotals(from)), String(from.running)]);
+
+async function checkMail(data: Dataset, from: Table): Promise<void> {
+  const { html } = await renderEmail(data, [], { run: 'r', madeAt: MADE_AT });
+  const shown = viewColumns(from)
+    .filter(({ role }) => ['bucket', 'label', 'value'].includes(role))
+    .slice(0, 5);
+  const [, ...rows] = readHtmlTables(html)[0] ?? [];
+  const expected = rowsOf(from).map((row) =>
+    shown.map(({ source, quantity }, index) => {
+      const value = row.values[source.name] ?? null;
+      const text = source === typeColumn ? String(label(value as string)) : formatValue(value, quantity);
+      return index === 0 && row.partial ? `${text} (still running)` : text;
+    }),
+  );
+  expect(rows.slice(0, from.rows.length)).toEqual(expected);
+  if (from.totals === undefined) return;
+  const totals = shown.slice(2).map(({ source, quantity }) => formatValue(from.totals?.values[source.name], quantity));
+  expect(rows.at(-1)).toEqual([totalOf(from, ' (still running)'), '', ...totals]);
+}
+
+/** One row of figures alone, with or without its month, whose totals may say something else. */
+const singles: fc.Arbitrary<Table> = fc
+  .record({
+    row: fc.record({ values: figures, compare: figures, partial: fc.boolean() }),
+    totals: fc.option(fc.record({ values: figures, compare: figures }), { nil: undefined }),
+    same: fc.boolean(),
+    compared: fc.boolean(),
+    month: fc.boolean(),
+  })
+  .map(({ row: only, totals, same, compared, month }) => {
+    const said = totals === undefined || !same ? totals : { values: only.values, compare: only.compare };
+    return table({
+      id: 'section',
+      granularity: month ? 'month' : null,
+      range: { from: '2026-11-05', to: '2026-11-12' },
+      compareRange: compared ? { from: '2026-10-28', to: '2026-11-04' } : null,
+      columns: [...(month ? [bucketColumn] : []), ...METRICS],
+      rows: [
+        {
+          values: { ...(month ? { bucket: '2026-11-01' } : {}), ...only.values },
+          ...(compared ? { compare: only.compare } : {}),
+          partial: only.partial,
+        },
+      ],
+      ...(said === undefined ? {} : { totals: compared ? said : { values: said.values } }),
+    });
+  });
+
+/** What the service says of the one row and of the totals, and how it changed: value, previous, change of each metric. */
+const saidOf = (from: Table, of: Pick<Row, 'values' | 'compare'>): (number | null)[][] =>
+  METRICS.map(({ name, unit }) => {
+    const now = Number(of.values[name] ?? Number.NaN);
+    const value = Number.isNaN(now) ? null : now;
+    if (!from.compared) return [value];
+    const before = of.compare?.[name] ?? null;
+    return [value, before, changeOf(unit, value, before).value];
+  });
+
+/** The figures of the workbook's section, of each metric: those of its row, then those of its totals where they are there. */
+function readSingle(
+  path: string,
+  from: Table,
+): { readonly row: unknown[][]; readonly totals: unknown[][] | undefined } {
+  const cells = cellsOf(readWorkbook(path), 'section');
+  const start = cells.findIndex((line) => line[0]?.v === 'Metric' || line[0]?.v === 'Month');
+  const figuresPer = from.compared ? 3 : 1;
+  const views = viewColumns(from).filter(({ role }) => role !== 'bucket');
+  const read = (line: (typeof cells)[number] | undefined, first: number, metric: number) =>
+    Array.from({ length: figuresPer }, (_, at) => {
+      const view = views[metric * figuresPer + at];
+      const quantity = view?.role === 'change' ? null : (view?.source.unit ?? null);
+      return rawOf(line?.[first + at], quantity, views[metric * figuresPer]?.header ?? '');
+    });
+  if (cells[start]?.[0]?.v === 'Month') {
+    const totals = cells.find((line) => line[0]?.v === totalOf(from, ' · still running'));
+    const across = (line: typeof totals) => METRICS.map((_, metric) => read(line, 1 + metric * figuresPer, metric));
+    return { row: across(cells[start + 1]), totals: totals && across(totals) };
+  }
+  const hasTotals = cells[start]?.some((cell) => cell?.v === totalOf(from, ' · still running'));
+  const down = (first: number) => METRICS.map((_, metric) => read(cells[start + 1 + metric], first, metric));
+  return { row: down(1), totals: hasTotals ? down(1 + figuresPer) : undefined };
+}
+
+it('the workbook shows every figure of a section of one row, and those of its totals where they differ', async () => {
+  await fc.assert(
+    fc.asyncProperty(singles, async (from) => {
+      const artifacts = await render(dataset([from]), [{ format: 'xlsx' }, { format: 'csv' }]);
+      const shown = readSingle(artifactNamed(artifacts, '.xlsx').path, from);
+      const closest = (figuresOf: (number | null)[][]) => figuresOf.map((each) => each.map(close));
+      const [only] = rowsOf(from);
+      const row = saidOf(from, only!);
+      expect(shown.row).toEqual(closest(row));
+      // Totals that say the same as the row may be left out.
+      expect(shown.totals ?? shown.row).toEqual(closest(from.totals === undefined ? row : saidOf(from, from.totals)));
+      if (from.totals !== undefined) checkCsvTotals(artifactNamed(artifacts, '.totals.csv').path, from);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('the workbook compares a bucket with what falls into it, and the totals with the whole previous period', async () => {
+  const from = table({
+    id: 'section',
+    granularity: 'month',
+    range: { from: '2026-11-05', to: '2026-11-12' },
+    compareRange: { from: '2026-10-28', to: '2026-11-04' },
+    columns: [bucketColumn, countColumn],
+    rows: [
+      {
+        values: { bucket: '2026-11-01', [countColumn.name]: 124 },
+        compare: { [countColumn.name]: 62 },
+        partial: false,
+      },
+    ],
+    totals: { values: { [countColumn.name]: 124 }, compare: { [countColumn.name]: 130 } },
+  });
+  const { path } = artifactNamed(await render(dataset([from]), [{ format: 'xlsx' }]), '.xlsx');
+  const cells = cellsOf(readWorkbook(path), 'section');
+  const start = cells.findIndex((line) => line[0]?.v === 'Month');
+  expect(cells[start + 1]?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 62, 1]);
+  const totals = cells.find((line) => line[0]?.v === 'Total');
+  expect(totals?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 130, expect.closeTo(-6 / 130)]);
+});
+
+it('workbook, CSV and mail show the figures of the dataset, whatever they are', async () => {
+  await fc.assert(
+    fc.asyncProperty(tables, async (from) => {
+      const data = dataset([from]);
+      const artifacts = await render(data, [{ format: 'xlsx' }, { format: 'csv' }]);
+      await checkWorkbook(artifactNamed(artifacts, '.xlsx').path, from);
+      const totals = from.totals === undefined ? undefined : artifactNamed(artifacts, '.totals.csv').path;
+      checkCsv(artifactNamed(artifacts, 'section.csv').path, totals, from);
+      await checkMail(data, from);
+    }),
+    { numRuns: 40 },
+  );
+});

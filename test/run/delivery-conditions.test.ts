@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import type { DeliverySpec } from '../../src/definitions/schema/report-definition.ts';
+import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
+import type { Column, Row, Table } from '../../src/fetch/dataset.ts';
+import { evaluateConditions, hashFigures } from '../../src/run/delivery-conditions.ts';
+
+const redis = new Redis(inject('redisUrl'));
+const prefix = `test-conditions-${process.pid}:`;
+afterAll(async () => {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.del(...keys);
+  redis.disconnect();
+});
+
+const column = (name: string, kind: Column['kind']): Column => ({
+  name,
+  label: name,
+  kind,
+  type: 'integer',
+  unit: 'count',
+});
+const row = (values: Row['values']): Row => ({ values, partial: false });
+const table = (id: string, rows: readonly Row[], more: Partial<Table> = {}): Table => ({
+  id,
+  title: id,
+  granularity: null,
+  current: false,
+  range: null,
+  compared: false,
+  compareRange: null,
+  asOf: '2026-11-16T07:00:00Z',
+  running: false,
+  columns: [column('team', 'dimension'), column('alerts.open', 'metric')],
+  rows,
+  filters: [],
+  notes: [],
+  ...more,
+});
+const dataset = (...tables: Table[]) => ({ tables });
+const QUEUE = dataset(table('queue', [row({ team: 'a', 'alerts.open': 3 }), row({ team: 'b', 'alerts.open': 12 })]));
+const to = (send_if: string, recipients = ['a@acme.example']): DeliverySpec => ({
+  email: { to: recipients, attach: [] },
+  send_if,
+});
+const report = (...deliveries: DeliverySpec[]) => ({ org: 'acme', report: 'weekly', deliveries });
+
+const decided = async (of: { tables: readonly Table[] }, send_if: string) => {
+  const { conditions } = await evaluateConditions(of, report(to(send_if)), undefined);
+  return conditions[0];
+};
+
+test.each<[string, boolean, string]>([
+  ['alerts.open > 10', true, 'alerts.open is 12, which is > 10.'],
+  ['alerts.open > 12', false, 'None of 2 figures of alerts.open is > 12.'],
+  ['queue:alerts.open = 3', true, 'alerts.open is 3, which is = 3.'],
+  ['other:alerts.open = 3', false, 'None of 0 figures of alerts.open is = 3.'],
+  ['non_empty', true, 'queue is not empty.'],
+  ['changed', true, 'No earlier delivery on record.'],
+])('%s of a table with rows', async (send_if, send, reason) => {
+  expect(await decided(QUEUE, send_if)).toEqual({
+    target: '0-email',
+    recipient: 'a@acme.example',
+    send_if,
+    send,
+    reason,
+  });
+});
+
+test("a section's totals are what is compared where it has them, and an undefined figure meets nothing", async () => {
+  const rows = [row({ team: 'a', 'alerts.open': 5 })];
+  expect(
+    await decided(dataset(table('queue', rows, { totals: { values: { 'alerts.open': 50 } } })), 'alerts.open > 10'),
+  ).toMatchObject({ send: true });
+  expect(
+    await decided(dataset(table('queue', rows, { totals: { values: { 'alerts.open': null } } })), 'alerts.open != 1'),
+  ).toMatchObject({ send: false });
+});
+
+test.each<[string, Table[], boolean]>([
+  ['a list without rows', [table('list', [], { columns: [column('id', 'field')] })], false],
+  ['a list with a row', [table('list', [row({ id: 1 })], { columns: [column('id', 'field')] })], true],
+  [
+    'metrics that are all 0 or undefined',
+    [table('q', [row({ 'alerts.open': 0 }), row({ 'alerts.open': null })])],
+    false,
+  ],
+  ['an empty list and a metric', [table('l', [], { columns: [] }), table('q', [row({ 'alerts.open': 1 })])], true],
+])('non_empty: %s', async (_, tables, send) => {
+  expect(await decided(dataset(...tables), 'non_empty')).toMatchObject({ send });
+});
+
+test('figures are the same whenever they were computed and however they are called, and differ by any value, row, total or comparison', async () => {
+  const rows = [row({ team: 'a', 'alerts.open': 3 })];
+  const base = await hashFigures(dataset(table('q', rows)));
+  expect(await hashFigures(dataset(table('q', rows, { asOf: null, title: 'Other' })))).toBe(base);
+  const tables = [
+    table('p', rows),
+    table('q', []),
+    table('q', [...rows, ...rows]),
+    table('q', [row({ team: 'a', 'alerts.open': 4 })]),
+    table('q', [row({ team: 'a', 'alerts.open': null })]),
+    table('q', [row({ team: 'a', 'alerts.open': '3' })]),
+    table('q', [{ ...row({ team: 'a', 'alerts.open': 3 }), compare: { 'alerts.open': 1 } }]),
+    table('q', rows, { totals: { values: { 'alerts.open': 3 } } }),
+  ];
+  const others = await Promise.all(tables.map((each) => hashFigures(dataset(each))));
+  expect(new Set([base, ...others]).size).toBe(others.length + 1);
+});
+
+test('figures that were sent by the version before compare as the same', async () => {
+  const rows = Array.from({ length: 600 }, (_, index): Row => {
+    const values = { team: `t${index}`, 'alerts.open': index };
+    return index % 2 === 0 ? { values, partial: false } : { values, compare: { 'alerts.open': null }, partial: true };
+  });
+  const tables = [
+    table('q', rows, { totals: { values: { 'alerts.open': 9 }, compare: { 'alerts.open': 8 } } }),
+    table('empty', []),
+  ];
+  // As it was written down before: a line a row, each given to the hash by itself.
+  const hash = createHash('sha256');
+  const names = ['team', 'alerts.open'];
+  for (const { id, rows, totals } of tables) {
+    if ('path' in rows) throw new Error('rows in memory');
+    hash.update(`${JSON.stringify([id, names])}\n`);
+    for (const { values, compare } of [...rows, ...(totals === undefined ? [] : [totals])]) {
+      const of = (from: Readonly<Record<string, unknown>>) => names.map((name) => from[name] ?? null);
+      hash.update(`${JSON.stringify([of(values), compare && of(compare)])}\n`);
+    }
+    hash.update('\n');
+  }
+  expect(await hashFigures(dataset(...tables))).toBe(hash.digest('hex'));
+});
+
+describe('a table of many rows', () => {
+  const ROWS = 5_000;
+  const many = (value: (index: number) => number) =>
+    Array.from({ length: ROWS }, (_, index) => row({ team: 'a', 'alerts.open': value(index) }));
+  /** Every few hundred rows, other work has its turn. */
+  const OFTEN = ROWS / 500;
+  test('is not looked at where no delivery has a condition', async () => {
+    const looked = table('q', []);
+    const untouched = new Proxy(looked, {
+      get: (_, field) => {
+        throw new Error(`${String(field)} was read`);
+      },
+    });
+    const deliveries: DeliverySpec[] = [{ email: { to: ['a@acme.example'], attach: [] } }];
+    expect(await evaluateConditions(dataset(untouched), report(...deliveries), undefined)).toEqual({ conditions: [] });
+  });
+
+  test.each([
+    ['changed', () => 1],
+    ['alerts.open > 10', () => 1],
+    ['non_empty', () => 0],
+  ])('gives other work its turns while it is looked at for %s', async (send_if, value) => {
+    let counted = 0;
+    const turn = async () => {
+      counted += 1;
+    };
+    const decidedOn = await evaluateConditions(dataset(table('q', many(value))), report(to(send_if)), undefined, turn);
+    expect(decidedOn).toMatchObject({ figures: expect.stringMatching(/^[0-9a-f]{64}$/), conditions: [{ send_if }] });
+    expect(counted).toBeGreaterThanOrEqual(OFTEN * (send_if === 'changed' ? 1 : 2));
+  });
+
+  test('lets the event loop turn by itself', async () => {
+    let turned = 0;
+    let over = false;
+    const count = () => {
+      turned += 1;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    await hashFigures(
+      dataset(
+        table(
+          'q',
+          many((index) => index),
+        ),
+      ),
+    );
+    over = true;
+    expect(turned).toBeGreaterThanOrEqual(OFTEN);
+  });
+
+  test('is read no further once the run is stopped', async () => {
+    const stop = new Error('stopped');
+    let asked = 0;
+    const turn = async () => {
+      asked += 1;
+      throw stop;
+    };
+    await expect(
+      evaluateConditions(
+        dataset(
+          table(
+            'q',
+            many(() => 1),
+          ),
+        ),
+        report(to('changed')),
+        undefined,
+        turn,
+      ),
+    ).rejects.toBe(stop);
+    expect(asked).toBe(1);
+  });
+
+  test('is looked at once for all recipients of a delivery', async () => {
+    const count = async (recipients: string[]) => {
+      let counted = 0;
+      const turn = async () => {
+        counted += 1;
+      };
+      await evaluateConditions(
+        dataset(
+          table(
+            'q',
+            many(() => 1),
+          ),
+        ),
+        report(to('alerts.open > 10', recipients)),
+        undefined,
+        turn,
+      );
+      return counted;
+    };
+    const one = await count(['a@acme.example']);
+    expect(one).toBeGreaterThan(0);
+    expect(await count(['a@acme.example', 'b@acme.example', 'c@acme.example'])).toBe(one);
+  });
+});
+
+test('changed compares with what this recipient of this report got last, and with nobody else', async () => {
+  const sent: LastSentFigures = redisLastSentFigures(redis, { prefix });
+  const both = report(to('changed', ['a@acme.example', 'B@acme.example']));
+  const figures = await hashFigures(QUEUE);
+  const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
+  await sent.recordSent(place, { figures, run: 'r1', at: Date.UTC(2026, 10, 9) });
+  const { conditions } = await evaluateConditions(QUEUE, both, sent);
+  expect(conditions.map(({ recipient, send, reason }) => [recipient, send, reason])).toEqual([
+    ['a@acme.example', false, 'The figures are the same as those of run r1, sent 2026-11-09T00:00:00.000Z.'],
+    ['b@acme.example', true, 'No earlier delivery on record.'],
+  ]);
+  const next = dataset(table('queue', []));
+  expect((await evaluateConditions(next, both, sent)).conditions[0]).toMatchObject({
+    send: true,
+    reason: expect.stringContaining('differ'),
+  });
+  expect((await evaluateConditions(QUEUE, { ...both, org: 'other' }, sent)).conditions[0]).toMatchObject({
+    send: true,
+  });
+  expect(await redis.ttl(`${prefix}figures:{acme/weekly}`)).toBeGreaterThan(86_400 * 366);
+});
+
+test('a run that may have delivered others leaves a doubt, which only its own word or a later certain delivery ends', async () => {
+  const sent = redisLastSentFigures(redis, { prefix: `${prefix}doubt:` });
+  const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
+  const figures = await hashFigures(QUEUE);
+  const sends = async () => (await evaluateConditions(QUEUE, report(to('changed')), sent)).conditions[0]?.send;
+  await sent.recordSent(place, { figures, run: 'r1', at: 100 });
+  expect(await sends()).toBe(false);
+  await sent.recordStart(place, 'r2', 200);
+  expect(await sends()).toBe(true);
+  // Another run comes and goes meanwhile: what r2 sends may still come after it.
+  await sent.recordStart(place, 'r3', 300);
+  await sent.recordSent(place, { figures, run: 'r3', at: 310 });
+  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r3', at: 310 }, uncertainRun: 'r2' });
+  await sent.recordUncertain(place, 'r2', 320);
+  expect(await sends()).toBe(true);
+  await sent.recordSent(place, { figures, run: 'r4', at: 330 });
+  expect(await sends()).toBe(false);
+  // A retry of the first run tells of what is long past.
+  await sent.recordStart(place, 'r1', 400);
+  await sent.recordSent(place, { figures: 'old', run: 'r1', at: 100 });
+  expect(await sent.last(place)).toEqual({ sent: { figures, run: 'r4', at: 330 }, uncertainRun: undefined });
+  await sent.recordStart(place, 'r5', 500);
+  await sent.recordNotSent(place, 'r5');
+  expect(await sends()).toBe(false);
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { Secret, secretSource } from '../../../src/base/secrets/secret.ts';
+import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
+import { keyLimits } from '../../../src/services/budgets/key-limits.ts';
+import { recordingLog, reportDefinition } from '../../support/queue-harness.ts';
+
+const anOrg = (id: string, budget: OrgSettings['budget'], key = 'SHARED'): OrgSettings => ({
+  ...reportDefinition('weekly', undefined, id).settings,
+  api_key: { env: key },
+  ...(budget === undefined ? {} : { budget }),
+});
+const KEY = new Secret('shared').fingerprint();
+
+function over(...first: OrgSettings[]) {
+  let orgs = first;
+  const log = recordingLog();
+  const limits = keyLimits({
+    orgs: () => new Map(orgs.map((org) => [org.id, org])),
+    secrets: secretSource({ SHARED: 'shared', SAME: 'shared', OWN: 'own' }),
+    log,
+  });
+  const edit = (...next: OrgSettings[]) => {
+    orgs = next;
+  };
+  return { limits, edit, log, now: () => ({ ...limits.of(KEY) }) };
+}
+
+test('the limits of a key are those of the definitions in force, whatever a run has frozen', async () => {
+  const { limits, edit, now, log } = over(anOrg('acme', { calls: 10 }));
+  const frozen = anOrg('acme', { calls: 40, window: 10 });
+  await limits.resolve(KEY, frozen);
+  expect(now()).toEqual({ calls: 10, windowMs: 60_000 });
+  const held = limits.of(KEY);
+  // Also of a run that is under way.
+  edit(anOrg('acme', { calls: 20, window: 30 }));
+  expect({ ...held }).toEqual({ calls: 20, windowMs: 30_000 });
+  edit(anOrg('acme', undefined));
+  expect({ ...held }).toEqual({ calls: 30, windowMs: 60_000 });
+  // Nobody in force has the key any more: what the run has frozen is all that is known.
+  edit();
+  await limits.resolve(KEY, frozen);
+  expect(now()).toEqual({ calls: 40, windowMs: 10_000 });
+  expect(log.lines).toEqual([]);
+});
+
+test('who shares a key is found by the key, and the lowest limits hold where they differ', async () => {
+  const acme = anOrg('acme', { calls: 30 });
+  const { limits, edit, now, log } = over(
+    acme,
+    anOrg('acme-eu', { calls: 60, window: 120 }, 'SAME'),
+    anOrg('own', { calls: 1 }, 'OWN'),
+    anOrg('nowhere', { calls: 2 }, 'NOWHERE'),
+  );
+  await limits.resolve(KEY, acme);
+  await limits.resolve(KEY, acme);
+  expect(now()).toEqual({ calls: 30, windowMs: 120_000 });
+  expect(log.lines).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      message: 'Conflicting `budget` settings for one API key: acme says 30 in 60 s, acme-eu says 60 in 120 s.',
+      key: KEY,
+      count: 30,
+    }),
+  ]);
+  edit(acme, anOrg('acme-eu', { calls: 30, window: 60 }, 'SAME'));
+  await limits.resolve(KEY, acme);
+  edit(acme, anOrg('acme-eu', { calls: 10 }, 'SAME'));
+  await limits.resolve(KEY, acme);
+  expect(now()).toEqual({ calls: 10, windowMs: 60_000 });
+  expect(log.lines).toHaveLength(2);
+});

@@ -1,0 +1,143 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { parseSettings } from '../../../src/definitions/load/parse-definitions.ts';
+import { locate } from '../../../src/definitions/yaml/source-file.ts';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { startReaderThread, startValidationThread } from '../../../src/services/definitions/definition-threads.ts';
+import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { CATALOG } from '../../support/reports.ts';
+
+const HOSTILE = new URL('../../support/hostile-definitions.mjs', import.meta.url);
+const ENDLESS = `${REPORT}# endless\n`;
+const NAME = { org: 'acme', report: 'weekly' };
+const settings = parseSettings(ORG, 'acme/org.yaml').value;
+if (settings === undefined) throw new Error('settings with a fault');
+const OF = { text: ORG, settings: { ...settings, id: 'acme' } };
+
+const reading = (given: Partial<Parameters<typeof startReaderThread>[0]> = {}) => {
+  const thread = startReaderThread({ clock: systemClock, positions: true, ...given });
+  onTestFinished(() => thread.close());
+  return thread.reader;
+};
+const posting = (given: Partial<Parameters<typeof startValidationThread>[0]> = {}) => {
+  const thread = startValidationThread({ clock: manualClock(Date.now()), catalogOf: async () => CATALOG, ...given });
+  onTestFinished(() => thread.close());
+  return thread.validate;
+};
+
+test('a folder that is read in a thread is what it is when it is read here, positions and frozen definitions too', async () => {
+  const folder = await jobsFolder({
+    'acme/org.yaml': ORG,
+    'acme/weekly.yaml': REPORT,
+    'acme/broken.yaml': REPORT.replace('title:', 'titel:'),
+    'rival/org.yaml': `${ORG}calendar: { country: XX }\n`,
+  });
+  const [here, there] = [await loadDefinitions(folder), await loadDefinitions(folder, { parser: reading() })];
+  expect(there.diagnostics).toEqual(here.diagnostics);
+  expect(there.diagnostics).toHaveLength(2);
+  expect(there.orgs).toEqual(here.orgs);
+  expect(there.reports).toEqual(here.reports);
+  expect(Object.isFrozen(there.reports.get('acme/weekly')?.sections[0]?.metrics)).toBe(true);
+  const [one, other] = [here, there].map(({ sources }) => sources.get('acme/weekly'));
+  if (one === undefined || other === undefined) throw new Error('a file without its source');
+  for (const path of [['title'], ['sections', 1, 'ordering'], ['outputs', 1, 'format'], ['sections', 0, 'gone']]) {
+    expect(locate(other, path)).toEqual(locate(one, path));
+  }
+});
+
+test('a file that takes too long has a fault and goes on as its last good text says; the others are read', async () => {
+  // The deadline of the fifth file: three of the first reading, the settings, and the one that does not end.
+  let files = 0;
+  const clock: Clock = {
+    ...systemClock,
+    sleep: async (ms, signal) => {
+      files += ms === 10_000 ? 1 : 0;
+      if (files !== 5 || ms !== 10_000) await systemClock.sleep(ms, signal);
+    },
+  };
+  const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT, 'acme/zz.yaml': REPORT });
+  const parser = reading({ clock, entry: HOSTILE, positions: false });
+  const first = await loadDefinitions(folder, { parser });
+  await writeFile(join(folder, 'acme/weekly.yaml'), ENDLESS);
+  await writeFile(join(folder, 'acme/zz.yaml'), `${REPORT}# changed\n`);
+  const second = await loadDefinitions(folder, { parser, previous: first.lastKnownGood });
+  expect(second.diagnostics).toMatchObject([
+    { file: join(folder, 'acme/weekly.yaml'), line: 1, column: 1, code: 'definition.over_limit' },
+  ]);
+  const digests = (jobs: typeof first) => ['acme/weekly', 'acme/zz'].map((name) => jobs.reports.get(name)?.digest);
+  const [weekly, zz] = digests(first);
+  expect(digests(second)[0]).toBe(weekly);
+  expect(digests(second)[1]).not.toBe(zz);
+  expect(second.usingLastKnownGood).toEqual(new Set(['acme/weekly']));
+});
+
+test('a posted text is compared with the catalog, and what it lacks is shown where the text has it', async () => {
+  const text = REPORT.replace('profiles.created', 'profiles.createt');
+  const { faults, unchecked } = await posting()({ text, file: 'acme/weekly.yaml', name: NAME, of: OF });
+  expect(unchecked).toBeNull();
+  expect(faults).toContainEqual(expect.objectContaining({ line: 9, got: '"profiles.createt"' }));
+});
+
+test('what a catalog lacks is told of the first hundred values, and not of all that a text may name', async () => {
+  const values = Array.from({ length: 1_000 }, (_, index) => `value${index}`).join(', ');
+  const text = REPORT.replace('[high, severe]', `[${values}]`);
+  const { faults } = await posting()({ text, file: 'acme/weekly.yaml', name: NAME, of: OF });
+  expect(faults).toHaveLength(100);
+});
+
+test('a posted text that takes too long is a fault, and does not keep the texts of others', async () => {
+  const clock = manualClock(0);
+  const check = posting({ clock, entry: HOSTILE });
+  const post = (text: string, org: string) =>
+    check({ text, file: `${org}/weekly.yaml`, name: { org, report: 'weekly' }, of: OF });
+  const hog = post(ENDLESS, 'acme');
+  const behind = post(REPORT, 'rival');
+  await clock.slept(1_500);
+  clock.advance(1_500);
+  expect(await hog).toMatchObject({ faults: [{ code: 'definition.over_limit' }], unchecked: null });
+  expect((await behind).faults.map(({ code }) => code)).not.toContain('definition.over_limit');
+});
+
+test('a posted text whose turn does not come in time is refused for now, and one of a thread that is never ready', async () => {
+  for (const entry of [HOSTILE, new URL('../../support/silent-thread.mjs', import.meta.url)]) {
+    const clock = manualClock(0);
+    const check = posting({ clock, entry });
+    const posted = [ENDLESS, REPORT].map((text) =>
+      expect(check({ text, file: 'x', name: NAME, of: OF })).rejects.toMatchObject({ code: 'definition.busy' }),
+    );
+    await clock.slept(1_900);
+    clock.advance(1_900);
+    await Promise.all(posted);
+  }
+});
+
+test.each([
+  [60, 200],
+  [30, 500],
+  [100, 500],
+])('%i sections that share a list of %i values by an alias have no fault', async (sections, count) => {
+  const values = Array.from({ length: count }, (_, index) => `value${index}`).join(', ');
+  const section = (_: unknown, index: number) => `  - id: s${index}
+    metrics: [profiles.created]
+    filters: ${index === 0 ? `&shared [{ dimension: profile.risk, op: in, values: [${values}] }]` : '*shared'}
+`;
+  const [head] = REPORT.split('sections:');
+  const [, tail] = REPORT.split('outputs:');
+  const text = `${head}sections:\n${Array.from({ length: sections }, section).join('')}outputs:${tail}`;
+  const { definition, diagnostics } = await reading().report(text, 'acme/weekly.yaml', NAME, OF);
+  expect(diagnostics).toEqual([]);
+  expect(definition?.sections).toHaveLength(sections);
+});
+
+test('texts beyond those that may wait are refused for now', async () => {
+  const clock = manualClock(0);
+  const check = posting({ clock, entry: HOSTILE });
+  const posted = Array.from({ length: 6 }, () => check({ text: ENDLESS, file: 'x', name: NAME, of: undefined }));
+  const last = posted.at(-1);
+  await expect(last).rejects.toMatchObject({ code: 'definition.busy', retryable: true });
+  // The thread ends with the test; whoever waits for it is told.
+  for (const one of posted) one.catch(() => {});
+});

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
+import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
+import { type LogLine, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
+
+const WHO = { by: 'ops', reason: 'asked by phone' };
+const log = recordingLog();
+let bench: QueueHarness;
+let desk: DecisionHarness;
+beforeAll(async () => {
+  bench = await openQueueHarness();
+  desk = decisionHarness(bench, log);
+});
+afterAll(() => bench.close());
+
+const states = async (run: string) => (await desk.ledger.list(run)).map(({ state }) => state);
+const inLine = async (run: string) => (await bench.queue.findOrphaned([run])).length === 0;
+const conflict = { code: 'delivery.conflict' };
+
+test('an unknown delivery is declared sent once, by somebody, for a reason, and nothing is sent', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown']);
+  const [, second = ''] = deliveries;
+  expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 50 })).map((row) => row.id)).toEqual(
+    expect.arrayContaining(deliveries.slice(1)),
+  );
+
+  const row = await desk.decisions.resolve(second, 'sent', WHO);
+
+  expect(row).toMatchObject({ state: 'sent', epoch: 1, decisions: [{ to: 'sent', ...WHO }] });
+  expect(await states(id)).toEqual(['sent', 'sent', 'unknown']);
+  expect((await bench.runs.get(id))?.state).toBe('partly_delivered');
+  expect((await bench.runs.get(id))?.deliveries[1]).toMatchObject({ state: 'sent' });
+  expect(await inLine(id)).toBe(false);
+  expect(desk.kept).toContain(`${second} sent 1 ops`);
+  expect(log.lines).toContainEqual(
+    expect.objectContaining<Partial<LogLine>>({ message: 'Delivery resolved', delivery: second, run: id, who: 'ops' }),
+  );
+  await expect(desk.decisions.resolve(second, 'sent', WHO)).rejects.toMatchObject(conflict);
+  expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 50 })).map((one) => one.id)).not.toContain(
+    second,
+  );
+});
+
+test('with the last one declared sent, the run comes to its proper end by itself', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
+  await desk.decisions.resolve(deliveries[1] ?? '', 'sent', WHO);
+  expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
+  expect(await inLine(id)).toBe(true);
+});
+
+test.each(['unknown', 'refused'] as const)(
+  'a delivery that is %s is sent again: that row alone is open, in a new epoch that shuts out an old attempt',
+  async (state) => {
+    const { id, deliveries } = await desk.ended('partly_delivered', ['sent', state, 'unknown', 'refused']);
+    const [, again = ''] = deliveries;
+    const row = await desk.decisions.resolve(again, 'resend', WHO);
+    expect(row).toMatchObject({ state: 'pending', epoch: 2 });
+    expect(await states(id)).toEqual(['sent', 'pending', 'unknown', 'refused']);
+    expect(await bench.runs.get(id)).toMatchObject({
+      state: 'queued',
+      startedAt: null,
+      reopened: [{ what: 'resend' }],
+    });
+    expect(await inLine(id)).toBe(true);
+    expect(await desk.ledger.settle(again, 1, 'sent', 'late truth', 9)).toBe(false);
+    expect(await desk.ledger.begin(again, 9)).toBe(3);
+  },
+);
+
+test.each([
+  ['sent', 'resend'],
+  ['pending', 'resend'],
+  ['sent', 'sent'],
+  ['pending', 'sent'],
+  ['refused', 'sent'],
+] as const)('a delivery that is %s is not decided to be %s', async (state, as) => {
+  const { id, deliveries } = await desk.ended('failed', [state]);
+  await expect(desk.decisions.resolve(deliveries[0] ?? '', as, WHO)).rejects.toMatchObject({ ...conflict, got: state });
+  expect((await bench.runs.get(id))?.state).toBe('failed');
+});
+
+test('of many who decide at once, one decides', async () => {
+  const { deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
+  const asked = Array.from({ length: 10 }, (_, index) =>
+    desk.decisions.resolve(deliveries[1] ?? '', index % 2 === 0 ? 'sent' : 'resend', { by: `b${index}`, reason: 'r' }),
+  );
+  const answers = await Promise.allSettled(asked);
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  expect((await desk.decisions.find(deliveries[1] ?? ''))?.decisions).toHaveLength(1);
+});
+
+test('nothing is sent again whose files are gone, and what is not there is not found', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
+  desk.gone.add(id);
+  await expect(desk.decisions.resolve(deliveries[1] ?? '', 'resend', WHO)).rejects.toMatchObject({
+    code: 'run.conflict',
+  });
+  expect(await states(id)).toEqual(['sent', 'unknown']);
+  await expect(desk.decisions.resolve('f'.repeat(32), 'sent', WHO)).rejects.toMatchObject({
+    code: 'delivery.not_found',
+  });
+  await expect(desk.decisions.retry('f'.repeat(32), WHO)).rejects.toMatchObject({ code: 'run.not_found' });
+});
+
+test('what an attempt that died has left in a run that is over can be decided; of one that may go on nobody decides', async () => {
+  const rowOf = async (run: string, at: number) => {
+    const recipient = 'left@acme.example';
+    const id = deliveryId(run, '0-email', recipient);
+    await desk.ledger.open({ id, run, org: 'acme', report: 'weekly', target: '0-email', recipient }, at);
+    await desk.ledger.begin(id, at);
+    return id;
+  };
+  const over = await desk.ended('cancelled');
+  const left = await rowOf(over.id, 2);
+  expect(await desk.decisions.resolve(left, 'sent', WHO)).toMatchObject({ state: 'sent', decisions: [WHO] });
+  for (const [state, at] of [
+    ['running', 2],
+    ['cancelled', Date.now()],
+  ] as const) {
+    const { id } = await desk.ended(state);
+    const sending = await rowOf(id, at);
+    await expect(desk.decisions.resolve(sending, 'resend', WHO)).rejects.toMatchObject({ got: 'sending' });
+  }
+  const waiting = await desk.ended('waiting');
+  const row = await rowOf(waiting.id, 2);
+  await desk.decisions.cancel(waiting.id, WHO);
+  expect((await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 500 })).map(({ id }) => id)).toContain(row);
+});
+
+test('a retry opens what surely did not arrive, and leaves what may have arrived to a decision', async () => {
+  const { id } = await desk.ended('partly_delivered', ['sent', 'refused', 'pending', 'unknown']);
+  await desk.decisions.retry(id, WHO);
+  expect(await states(id)).toEqual(['sent', 'pending', 'pending', 'unknown']);
+  expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'retry', ...WHO }] });
+  expect(await inLine(id)).toBe(true);
+
+  const only = await desk.ended('partly_delivered', ['sent', 'unknown']);
+  await expect(desk.decisions.retry(only.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
+});
+
+test.each(['done', 'held', 'queued', 'running', 'waiting'] as const)(
+  'a run that is %s is not retried',
+  async (state) => {
+    const { id } = await desk.ended(state);
+    await expect(desk.decisions.retry(id, WHO)).rejects.toMatchObject({ code: 'run.conflict', got: state });
+  },
+);
+
+test('a held pack is released once; what is not held, or was to deliver nothing, is not', async () => {
+  const { id } = await desk.ended('held');
+  expect(await desk.decisions.release(id, WHO)).toMatchObject({
+    state: 'queued',
+    reopened: [{ what: 'release', ...WHO }],
+  });
+  expect(desk.kept).toContain(`${id} released ops asked by phone`);
+  await expect(desk.decisions.release(id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
+  const silent = await desk.ended('held', [], { deliver: false });
+  await expect(desk.decisions.release(silent.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
+});
+
+test('lists the deliveries of the organizations that may be seen, of a report, of a run', async () => {
+  const own = await desk.ended('done', ['sent', 'sent'], { org: 'visible', report: 'one' });
+  const other = await desk.ended('done', ['sent'], { org: 'visible', report: 'two' });
+  const foreign = await desk.ended('partly_delivered', ['unknown'], { org: 'foreign' });
+  const ids = async (filter: Partial<Parameters<DecisionHarness['decisions']['list']>[0]>) =>
+    (await desk.decisions.list({ orgs: ['visible'], limit: 10, ...filter })).map(({ id }) => id).sort();
+  expect(await ids({})).toEqual([...own.deliveries, ...other.deliveries].sort());
+  expect(await ids({ report: 'two' })).toEqual(other.deliveries);
+  expect(await ids({ run: own.id })).toEqual([...own.deliveries].sort());
+  expect(await ids({ run: foreign.id })).toEqual([]);
+  expect(await ids({ state: 'unknown' })).toEqual([]);
+  expect(await ids({ orgs: ['foreign'], state: 'unknown' })).toEqual(foreign.deliveries);
+});

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import { onReconnect, repairLedger } from '../../../src/services/deliveries/ledger-repair.ts';
+import { folderFor, ORDER, RUN, sealedRun } from '../../support/delivery-case.ts';
+
+const aRedis = (): Redis => {
+  const redis = new Redis(inject('redisUrl'));
+  onTestFinished(() => redis.disconnect());
+  return redis;
+};
+
+test('a run that ended beside a ledger without its last writes takes over what the archive knows', async () => {
+  const redis = aRedis();
+  const prefix = `{forgotten-${randomUUID()}}`;
+  const runs = redisRunStore(redis, { prefix, keepDays: 90 });
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+  const { archive, published: sealed } = await sealedRun(await folderFor(onTestFinished));
+  const now = systemClock.now();
+  await runs.open({ ...ORDER, trigger: 'schedule', priority: 'scheduled', digest: 'd'.repeat(64), deliver: true });
+  await runs.update(RUN, { state: 'done', finishedAt: now });
+
+  const row = (recipient: string) => {
+    const [run, org, report, target] = [RUN, ORDER.org, ORDER.report, '0-email'];
+    return { id: deliveryId(run, target, recipient), run, org, report, target, recipient };
+  };
+  const [ended, forgotten, cut, waits] = ['ended', 'forgotten', 'cut', 'waits'].map((name) =>
+    row(`${name}@acme.example`),
+  );
+  for (const each of [ended, forgotten, cut, waits]) if (each !== undefined) await ledger.open(each, now);
+  const keep = (delivery = '', ...states: readonly ('sending' | 'sent')[]) =>
+    Promise.all(
+      states.map((state) => archive.putAttempt(sealed, { delivery, epoch: 1, state, detail: null, at: now })),
+    );
+  // Its end was forgotten; its beginning as well; nobody wrote its end down; it was never tried.
+  await ledger.begin(ended?.id ?? '', now);
+  await keep(ended?.id, 'sending', 'sent');
+  await keep(forgotten?.id, 'sending', 'sent');
+  await ledger.begin(cut?.id ?? '', now);
+  await keep(cut?.id, 'sending');
+
+  // Opened later, and all that one reading brings.
+  for (const slot of ['later', 'last']) {
+    const newer = { ...ORDER, id: randomUUID().replaceAll('-', ''), slot, createdAt: ORDER.createdAt + 1 };
+    await runs.open({ ...newer, trigger: 'schedule', priority: 'scheduled', digest: 'd'.repeat(64), deliver: true });
+    await runs.update(newer.id, { state: 'done', finishedAt: now });
+  }
+
+  await repairLedger({ runs, archive, ledger, clock: systemClock, log: silentLog, batchSize: 1 });
+  const states = Object.fromEntries((await ledger.list(RUN)).map(({ recipient, state }) => [recipient, state]));
+  expect(states).toEqual({
+    'ended@acme.example': 'sent',
+    'forgotten@acme.example': 'sent',
+    'cut@acme.example': 'unknown',
+    'waits@acme.example': 'pending',
+  });
+});
+
+test('what follows an absence of Redis is done once after each, and again when it fails', async () => {
+  const [redis, other] = [aRedis(), aRedis()];
+  redis.on('error', () => {});
+  await redis.ping();
+  let failing = true;
+  let done = 0;
+  const step = onReconnect(redis, async () => {
+    if (failing) throw new Error('not yet');
+    done += 1;
+  });
+  await step();
+  expect(done).toBe(0);
+  const closed = once(redis, 'close');
+  await other.client('KILL', 'ID', await redis.client('ID'));
+  await closed;
+  await expect(step()).rejects.toThrow('not yet');
+  failing = false;
+  await step();
+  await step();
+  expect(done).toBe(1);
+});

@@ -1,0 +1,313 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { Secret } from '../../../src/base/secrets/secret.ts';
+import { composeDecisionService } from '../../../src/compose/decisions.ts';
+import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
+import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { type Mailer, type SendResult, smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { freePort } from '../../../src/demo/local-redis.ts';
+import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
+import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
+import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
+import { type NoticeOutbox, redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
+import { type RedisRunStore, redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import { createRunOrder } from '../../../src/run/run-order.ts';
+import type { RunOrder } from '../../../src/run/run-record.ts';
+import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
+import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { createOwnerNotices, type OwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
+import { scriptedSmtp } from '../../support/smtp-script.ts';
+
+let redis: Redis;
+let prefix: string;
+beforeEach(() => {
+  redis = new Redis(inject('redisUrl'));
+  prefix = `{notices-${randomUUID()}}`;
+});
+afterEach(async () => {
+  const keys = await redis.keys(`${prefix}*`);
+  if (keys.length > 0) await redis.unlink(...keys);
+  await redis.quit();
+});
+
+const OWNER = 'compliance-ops@acme.example';
+
+describe('the owner of a run that ended badly', () => {
+  const error = new DocketError('config.secret_missing', 'The environment variable DEMO_API_KEY is not set.').toJSON();
+  let folder: string;
+  let mail: MailCatcher;
+  let noticeOutbox: NoticeOutbox;
+  let order: RunOrder;
+  let notices: OwnerNotices;
+  let smtp: string;
+  let mailer: Mailer | undefined;
+  let runs: RedisRunStore;
+  let settings: OrgSettings;
+  /** Ms that have gone by in between. */
+  let ahead: number;
+
+  beforeEach(async () => {
+    ahead = 0;
+    folder = await mkdtemp(join(tmpdir(), 'docket-notices-'));
+    mail = await createMailCatcher(join(folder, 'mailbox'));
+    smtp = mail.url;
+    mailer = undefined;
+    const report = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
+    settings = report.settings;
+    const now = systemClock.now();
+    order = createRunOrder({
+      ...report,
+      trigger: 'schedule',
+      priority: 'scheduled',
+      slot: new Date(now).toISOString(),
+      at: now,
+      deliver: true,
+      now,
+    });
+    runs = redisRunStore(redis, { prefix, keepDays: 40 });
+    await runs.open(order);
+    await runs.update(order.id, { state: 'failed', error });
+    noticeOutbox = redisNoticeOutbox(redis, { prefix });
+    notices = createOwnerNotices({
+      noticeOutbox,
+      runs,
+      frozenOf: async () => ({ ...report, settings }),
+      mailOf: async () => ({ mailer: mailer ?? smtpMailer(new Secret(smtp)), from: 'reports@acme.example' }),
+      ledger: redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }),
+      archive: directoryArchive(join(folder, 'archive')),
+      clock: { now: () => systemClock.now() + ahead, sleep: async () => {} },
+      log: silentLog,
+      observe: () => {},
+    });
+  });
+  afterEach(async () => {
+    await mail.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('is told once, and nothing is owed any more', async () => {
+    await notices.send(order, error);
+    await notices.send(order, error);
+    await notices.retryPending();
+    expect(mail.messages().map(({ to }) => to)).toEqual([['compliance-ops@acme.example']]);
+    expect(await noticeOutbox.list()).toEqual([]);
+  });
+
+  test('is told later when the mail server was down, also by another process', async () => {
+    smtp = `smtp://127.0.0.1:${await freePort()}`;
+    await notices.send(order, error);
+    expect(await noticeOutbox.list()).toMatchObject([{ run: order.id, error: { code: 'config.secret_missing' } }]);
+    await notices.retryPending();
+    expect(mail.messages()).toEqual([]);
+    smtp = mail.url;
+    await notices.retryPending();
+    await notices.retryPending();
+    expect(mail.messages()).toHaveLength(1);
+    expect(await noticeOutbox.list()).toEqual([]);
+  });
+
+  test('is told of what the run comes to: not while it goes on, and not when it ends well after all', async () => {
+    await notices.enqueue(order, error);
+    await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
+    await notices.retryPending();
+    expect(await noticeOutbox.list()).toHaveLength(1);
+    await runs.update(order.id, { state: 'done' });
+    await notices.retryPending();
+    expect(await noticeOutbox.list()).toEqual([]);
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a notice that a dead process has left of a run that is done after all is unknown, once nobody can be sending it', async () => {
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const id = noticeId(order.id, OWNER, false);
+    await ledger.open({ id, run: order.id, org: 'demo', report: 'weekly-kpi', target: 'notice', recipient: OWNER }, 1);
+    await ledger.begin(id, systemClock.now());
+    await notices.enqueue(order, error);
+    await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
+    await runs.update(order.id, { state: 'done' });
+    await notices.retryPending();
+    expect(await ledger.find(id)).toMatchObject({ state: 'sending' });
+    expect(await noticeOutbox.list()).toHaveLength(1);
+
+    ahead = MAX_ATTEMPT_MS;
+    await notices.retryPending();
+    expect(await ledger.find(id)).toMatchObject({ state: 'unknown', detail: INTERRUPTED });
+    expect(await ledger.listUnknown(1)).toMatchObject([{ id }]);
+    expect(await noticeOutbox.list()).toEqual([]);
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a delivery that a dead attempt has left is unknown once its run is over, and waits for a decision', async () => {
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const recipient = 'lead@acme.example';
+    const row = { id: deliveryId(order.id, '0-email', recipient), run: order.id, org: order.org, report: order.report };
+    await ledger.open({ ...row, target: '0-email', recipient }, 1);
+    await ledger.begin(row.id, 2);
+    await notices.send(
+      order,
+      new DocketError('run.poison', '3 workers went away with the run in hand, the last 3 at the same place.').toJSON(),
+    );
+    expect(await ledger.listUnknown(5)).toMatchObject([{ id: row.id, recipient }]);
+    const text = await readFile(mail.messages()[0]?.path ?? '', 'utf8');
+    expect(text).toContain(`docket deliveries resolve ${row.id}`);
+  });
+
+  test.each([
+    ['unknown', { dot: 'FIN' }],
+    ['refused', { RCPT: { say: '550 5.1.1 No such user' } }],
+  ] as const)(
+    'a notice that ended as %s is listed, and sent again where somebody decides so',
+    async (state, script) => {
+      const server = await scriptedSmtp((connection) => (connection === 0 ? script : {}));
+      onTestFinished(() => server.close());
+      smtp = server.url;
+      const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+      await notices.send(order, error);
+      expect(await noticeOutbox.list()).toEqual([]);
+      const queue = runQueue(redis, { prefix });
+      onTestFinished(() => queue.close());
+      const archive = directoryArchive(join(folder, 'archive'));
+      const desk = composeDecisionService({
+        runs,
+        queue,
+        ledger,
+        noticeOutbox,
+        archive,
+        storage: directoryStorage(join(folder, 'archive')),
+        definitions: definitionStore(redis, { prefix, keepDays: 40, reportSchema: reportFileSchema }),
+        clock: systemClock,
+        log: silentLog,
+      });
+      const [row] = await desk.list({ orgs: '*', state, limit: 5 });
+      expect(row).toMatchObject({ target: 'notice', recipient: 'compliance-ops@acme.example', run: order.id });
+
+      const decided = await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
+      expect(decided).toMatchObject({ state: 'pending', decisions: [{ to: 'pending', by: 'ops' }] });
+      // As after a crash between the ledger and what is owed.
+      await noticeOutbox.delete(order.id);
+      await desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'not there' });
+      await notices.retryPending();
+      await notices.retryPending();
+
+      expect(await ledger.find(row?.id ?? '')).toMatchObject({ state: 'sent', epoch: 3 });
+      const taken = server.conversations.filter(({ ended }) => ended);
+      expect(taken).toHaveLength(state === 'unknown' ? 2 : 1);
+      const idOf = (body: Buffer) => /^Message-ID: .*$/im.exec(body.toString('latin1'))?.[0];
+      expect(new Set(taken.map(({ body }) => idOf(body))).size).toBe(1);
+      expect(await noticeOutbox.list()).toEqual([]);
+      // No run was opened again for it.
+      expect(await runs.get(order.id)).toMatchObject({ state: 'failed', reopened: [] });
+      await expect(desk.resolve(row?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
+        code: 'delivery.conflict',
+      });
+    },
+  );
+
+  test('on_unknown: resend sends a notice of which nobody knows once more, and then holds it', async () => {
+    settings = { ...settings, on_unknown: 'resend' };
+    const server = await scriptedSmtp({ dot: 'FIN' });
+    onTestFinished(() => server.close());
+    smtp = server.url;
+    await notices.send(order, error);
+    expect(await noticeOutbox.list()).toHaveLength(1);
+    await notices.retryPending();
+    await notices.retryPending();
+    expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
+    expect(await noticeOutbox.list()).toEqual([]);
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    expect(await ledger.listUnknown(5)).toMatchObject([{ target: 'notice', decisions: [{ by: 'docket' }] }]);
+  });
+
+  test.each<readonly [string, SendResult, number]>([
+    ['is taken', { kind: 'accepted', response: '250 Ok' }, 1],
+    ['is put off', { kind: 'deferred', response: '450 Later', server: false }, 2],
+  ])(
+    'a notice that is leaving while another process looks what is owed is left alone, and told once when it %s',
+    async (_, answer, sends) => {
+      settings = { ...settings, on_unknown: 'resend' };
+      let asked = 0;
+      let letGo: (result: SendResult) => void = () => {};
+      const leaving = new Promise<void>((underWay) => {
+        const send = (): Promise<SendResult> => {
+          asked += 1;
+          if (asked > 1) return Promise.resolve({ kind: 'accepted', response: '250 Ok' });
+          underWay();
+          return new Promise((resolve) => (letGo = resolve));
+        };
+        mailer = { send, close: async () => {} };
+      });
+      const told = notices.send(order, error);
+      await leaving;
+      await notices.retryPending();
+      await notices.retryPending();
+      expect(await noticeOutbox.list()).toHaveLength(1);
+      letGo(answer);
+      await told;
+      await notices.retryPending();
+      expect(asked).toBe(sends);
+      expect(await noticeOutbox.list()).toEqual([]);
+      const rows = await redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 }).list(order.id);
+      expect(rows).toMatchObject([{ target: 'notice', state: 'sent', decisions: [] }]);
+    },
+  );
+
+  test('the owner of a held pack that was released and then failed is told of that, too', async () => {
+    const server = await scriptedSmtp((connection) => (connection === 0 ? { dot: 'FIN' } : {}));
+    onTestFinished(() => server.close());
+    smtp = server.url;
+    await notices.send(order, { ...error, code: 'run.held' });
+    await notices.send(order, error);
+    await notices.send(order, error);
+    expect(server.conversations.filter(({ ended }) => ended)).toHaveLength(2);
+    // That it is held is true no longer, and nothing to send again.
+    const queue = runQueue(redis, { prefix });
+    onTestFinished(() => queue.close());
+    const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
+    const archive = directoryArchive(join(folder, 'archive'));
+    const desk = composeDecisionService({
+      runs,
+      queue,
+      ledger,
+      noticeOutbox,
+      archive,
+      storage: directoryStorage(join(folder, 'archive')),
+      definitions: definitionStore(redis, { prefix, keepDays: 40, reportSchema: reportFileSchema }),
+      clock: systemClock,
+      log: silentLog,
+    });
+    const [held] = await ledger.listUnknown(5);
+    await expect(desk.resolve(held?.id ?? '', 'resend', { by: 'ops', reason: 'r' })).rejects.toMatchObject({
+      code: 'delivery.conflict',
+    });
+  });
+
+  test('a notice of a run that is no longer on record is given up', async () => {
+    await noticeOutbox.enqueue({ run: 'f'.repeat(32), error, since: 0 });
+    await notices.retryPending();
+    expect(await noticeOutbox.list()).toEqual([]);
+  });
+});
+
+test('a budget that is changed by a deploy finds the calls in flight: no window sees both', async () => {
+  const budgets = sharedBudgets(redis, prefix, systemClock);
+  const ask = (calls: number, id: string) =>
+    budgets('metrics', { calls, windowMs: 60_000 }).acquire({
+      key: 'fingerprint',
+      id,
+      org: 'acme',
+      priority: 'scheduled',
+      holdMs: 1_000,
+    });
+  for (let call = 0; call < 30; call += 1) expect((await ask(30, `before:${call}`)).granted).toBe(true);
+  for (let call = 0; call < 30; call += 1) expect((await ask(29, `after:${call}`)).granted).toBe(false);
+});

@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { deliveriesAccess } from '../../../src/admin/access/deliveries.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import { composeDecisionService } from '../../../src/compose/decisions.ts';
+import { directoryArchive } from '../../../src/deliver/archive/inline-archive.ts';
+import { applyRetention } from '../../../src/deliver/archive/retention.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { deliveryId, noticeId } from '../../../src/deliver/ledger/ledger.ts';
+import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
+import { countUnknown } from '../../../src/deliver/ledger/unknown-set.ts';
+import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
+import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
+import { redisNoticeOutbox } from '../../../src/queue/runs/notice-outbox.ts';
+import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import { redisKeys } from '../../../src/redis/keys.ts';
+import { RUN_STATES } from '../../../src/run/run-record.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
+import {
+  createNeededCheck,
+  recoverExpiredRows,
+  touchUndecided,
+} from '../../../src/services/deliveries/undecided-deliveries.ts';
+import {
+  definitionWith,
+  folderFor,
+  MAIL,
+  manifestOf,
+  ORDER,
+  RUN,
+  SETTINGS,
+  writeArtifact,
+} from '../../support/delivery-case.ts';
+import { anOrder, openQueueHarness, recordingLog } from '../../support/queue-harness.ts';
+
+const DAY = 86_400_000;
+const WHO = { by: 'ops', reason: 'asked by phone' };
+const DIGEST = 'd'.repeat(64);
+const [LEAD, CFO, OPS] = ['lead@acme.example', 'cfo@acme.example', 'ops@acme.example'];
+const idOf = (recipient: string): string => deliveryId(RUN, '0-email', recipient);
+const NOTICE = noticeId(RUN, OPS, false);
+
+/**
+ * A run that was delivered to one of two mailboxes, and of whose notice nobody knows either, as its archive tells:
+ * `receipts` where its last try came to its end. Of ledger and record nothing is left, as after their days.
+ */
+async function archivedRun({ receipts = true } = {}) {
+  const redis = new Redis(inject('redisUrl'));
+  const prefix = `{undecided-${randomUUID()}}`;
+  const root = await folderFor(onTestFinished);
+  const place = join(root, 'archive');
+  const archive = directoryArchive(place);
+  const shelf = directoryStorage(place);
+  const staged = await archive.stage(RUN);
+  const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
+  const manifest = { ...manifestOf(artifacts), recipients: ['lead@ACME.example', CFO] };
+  const sealed = await archive.publish(staged, manifest, artifacts, MAIL);
+  const keep = (delivery: string, state: 'sending' | 'sent' | 'unknown') =>
+    archive.putAttempt(sealed, { delivery, epoch: 2, state, detail: null, at: 1 });
+  for (const delivery of [idOf(LEAD), idOf(CFO), NOTICE]) await keep(delivery, 'sending');
+  await keep(idOf(CFO), 'sent');
+  if (receipts) {
+    await keep(idOf(LEAD), 'unknown');
+    const receipt = { target: '0-email', detail: null, messageId: null };
+    await archive.putReceipts(sealed, [
+      { ...receipt, delivery: idOf(LEAD), recipient: LEAD, state: 'unknown' },
+      { ...receipt, delivery: idOf(CFO), recipient: CFO, state: 'sent' },
+    ]);
+  }
+  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 90 });
+  const runs = redisRunStore(redis, { prefix, keepDays: 90 });
+  const definitions = definitionStore(redis, { prefix, keepDays: 90, reportSchema: reportFileSchema });
+  const queue = runQueue(redis, { prefix });
+  onTestFinished(async () => {
+    await queue.close();
+    const keys = await redis.keys(`${prefix}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+  });
+  const log = recordingLog();
+  const ports = { runs, definitions, ledger, archive, storage: shelf, clock: systemClock, log };
+  return {
+    ...ports,
+    redis,
+    prefix,
+    queue,
+    sealed,
+    /** The record, as it was when the run had ended. */
+    record: async () => {
+      await runs.open({ ...ORDER, trigger: 'schedule', priority: 'scheduled', digest: DIGEST, deliver: true });
+      await runs.update(RUN, { state: 'partly_delivered', finishedAt: 1 });
+    },
+    definition: () =>
+      definitions.put({ definition: definitionWith([{ email: { to: [LEAD, CFO] } }]), settings: SETTINGS }),
+    decisions: composeDecisionService({ ...ports, queue, noticeOutbox: redisNoticeOutbox(redis, { prefix }) }),
+    undecided: async () => (await ledger.listUnknown(10)).map(({ id }) => id).sort(),
+    states: async () =>
+      Object.fromEntries(
+        (await ledger.list(RUN)).map(({ target, recipient, state }) => [`${target} ${recipient}`, state]),
+      ),
+  };
+}
+
+test.each([true, false])(
+  'a delivery whose row has expired is declared sent by what the archive knows (receipts: %s)',
+  async (receipts) => {
+    const { decisions, archive, sealed, states, record } = await archivedRun({ receipts });
+    await record();
+    const row = await decisions.resolve(idOf(LEAD), 'sent', WHO);
+    expect(row).toMatchObject({ state: 'sent', target: '0-email', recipient: LEAD, epoch: 2, decisions: [WHO] });
+    expect(await states()).toEqual({
+      [`0-email ${LEAD}`]: 'sent',
+      [`0-email ${CFO}`]: 'sent',
+      [`notice ${OPS}`]: 'unknown',
+    });
+    // The archive has it, too: neither retention nor a ledger that is lost once more asks again.
+    expect((await archive.getArchivedStates(sealed)).get(idOf(LEAD))).toMatchObject({ state: 'sent' });
+  },
+);
+
+test('it is sent again where the version of its definition is kept, also without its record', async () => {
+  const { decisions, definition, runs, queue, states } = await archivedRun();
+  await expect(decisions.resolve(idOf(LEAD), 'resend', WHO)).rejects.toMatchObject({ code: 'run.not_found' });
+  expect((await states())[`0-email ${LEAD}`]).toBe('unknown');
+  await definition();
+  expect(await decisions.resolve(idOf(LEAD), 'resend', WHO)).toMatchObject({ state: 'pending', epoch: 3 });
+  expect(await runs.get(RUN)).toMatchObject({
+    state: 'queued',
+    digest: DIGEST,
+    slot: ORDER.slot,
+    period: ORDER.period,
+  });
+  expect(await queue.findOrphaned([RUN])).toEqual([]);
+  expect((await states())[`0-email ${CFO}`]).toBe('sent');
+});
+
+test('a run that goes on recovers its rows by itself: nobody decides of an attempt that may be under way', async () => {
+  const { decisions, runs, record, states } = await archivedRun();
+  await record();
+  await runs.reopen(RUN, ['partly_delivered'], { what: 'retry', ...WHO, at: 2 });
+  await expect(decisions.resolve(idOf(LEAD), 'sent', WHO)).rejects.toMatchObject({ code: 'delivery.not_found' });
+  expect(await states()).toEqual({});
+});
+
+test('what neither the ledger nor the archive has is not found', async () => {
+  const { decisions, states } = await archivedRun();
+  const other = deliveryId('f'.repeat(32), '0-email', LEAD);
+  await expect(decisions.resolve(other, 'sent', WHO)).rejects.toMatchObject({ code: 'delivery.not_found' });
+  expect(await states()).toEqual({});
+});
+
+test('a run that retention keeps for its decision is listed again by the sweep', async () => {
+  const { storage, ledger, log, undecided } = await archivedRun();
+  const removed = await applyRetention({
+    storage,
+    daysOf: () => 30,
+    ledger,
+    isOpen: async () => false,
+    clock: { now: () => Date.parse('2026-11-16T07:00:05Z') + 100 * DAY, sleep: async () => {} },
+    log,
+    signal: new AbortController().signal,
+  });
+  expect(removed).toBe(0);
+  expect(log.lines.map(({ level, run }) => [level, run])).toEqual([['warn', RUN]]);
+  expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
+});
+
+test('what an older version has left to expire is kept for as long as a decision is waited for', async () => {
+  const { redis, prefix, record, definition, decisions, ...ports } = await archivedRun();
+  await record();
+  await definition();
+  await decisions.recover(idOf(LEAD), '*');
+  const keys = {
+    rows: `${prefix}:deliveries:{${RUN.slice(0, 16)}}`,
+    waiting: `${prefix}:unknown`,
+    record: redisKeys(prefix).record(RUN),
+    definition: redisKeys(prefix).definition(DIGEST),
+  };
+  for (const key of Object.values(keys)) await redis.expire(key, 60);
+  await touchUndecided(ports);
+  const days = expect.toSatisfy((seconds) => seconds > 89 * 86_400 && seconds <= 90 * 86_400);
+  expect(await redis.ttl(keys.rows)).toBe(-1);
+  expect(await redis.ttl(keys.waiting)).toBe(-1);
+  expect(await redis.ttl(keys.record)).toEqual(days);
+  expect(await redis.ttl(keys.definition)).toEqual(days);
+  // Decided: nothing is kept any more.
+  for (const id of [idOf(LEAD), NOTICE]) await decisions.resolve(id, 'sent', WHO);
+  expect(await redis.ttl(keys.rows)).toEqual(days);
+  await redis.expire(keys.record, 60);
+  await touchUndecided(ports);
+  expect(await redis.ttl(keys.record)).toBeLessThanOrEqual(60);
+});
+
+test('of what is listed without a row, the archive gives back what it has, and the rest leaves the list', async () => {
+  const { redis, prefix, undecided, ...ports } = await archivedRun();
+  const lost = deliveryId('f'.repeat(32), '0-email', LEAD);
+  await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD), 2, lost);
+  expect(await undecided()).toEqual([]);
+  await recoverExpiredRows(redis, `${prefix}:`, ports);
+  expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
+  expect(await countUnknown(redis, `${prefix}:`, 0)).toBe(2);
+});
+
+test('a run whose files cannot be read stays on the list, and does not hold up the others', async () => {
+  const { redis, prefix, undecided, archive, ...ports } = await archivedRun();
+  await redis.zadd(`${prefix}:unknown`, 1, idOf(LEAD));
+  const broken = { ...archive, peek: () => Promise.reject(new DocketError('archive.corrupt', 'Not JSON.')) };
+  await recoverExpiredRows(redis, `${prefix}:`, { ...ports, archive: broken });
+  expect(await undecided()).toEqual([]);
+  await recoverExpiredRows(redis, `${prefix}:`, { ...ports, archive });
+  expect(await undecided()).toEqual([idOf(LEAD), NOTICE].sort());
+});
+
+test('the archive is searched for whoever may decide, and for nobody who may only look', async () => {
+  const { decisions, runs } = await archivedRun();
+  const access = (role: 'viewer' | 'operator', orgs: readonly string[]) =>
+    deliveriesAccess({ decisions, runs, audit: { record: async () => {} } }, {
+      name: 'somebody',
+      role,
+      orgs,
+      via: 'token',
+    } as unknown as Parameters<typeof deliveriesAccess>[1]);
+  await expect(access('viewer', ['acme']).resolve(idOf(LEAD), 'sent', 'r')).rejects.toMatchObject({
+    code: 'request.not_found',
+  });
+  expect(await decisions.find(idOf(LEAD))).toBeUndefined();
+  await expect(access('operator', ['rival']).resolve(idOf(LEAD), 'sent', 'r')).rejects.toMatchObject({
+    code: 'request.not_found',
+  });
+  // Nor is anything of another organization put back for them.
+  expect(await decisions.find(idOf(LEAD))).toBeUndefined();
+  expect(await access('operator', ['acme']).resolve(idOf(LEAD), 'sent', 'r')).toMatchObject({ state: 'sent' });
+});
+
+test('the files of an open or held run are needed, those of an ended or unknown run are not', async () => {
+  const { runs, close } = await openQueueHarness();
+  onTestFinished(close);
+  const needed: string[] = [];
+  for (const state of RUN_STATES) {
+    const order = anOrder();
+    await runs.open(order);
+    await runs.update(order.id, { state });
+    if (await createNeededCheck(runs)(order.id)) needed.push(state);
+  }
+  expect(needed.sort()).toEqual(['held', 'queued', 'running', 'waiting']);
+  expect(await createNeededCheck(runs)('f'.repeat(32))).toBe(false);
+});

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/base/log.ts';
+import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
+import { requeueOrphans } from '../../../src/queue/jobs/requeue-orphans.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
+import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import {
+  anOrder,
+  onDemand,
+  openQueueHarness,
+  type QueueHarness,
+  recordingLog,
+  reportDefinition,
+} from '../../support/queue-harness.ts';
+
+const MONDAY = Date.parse('2026-11-16T07:00:00Z');
+
+describe('a trigger', () => {
+  let bench: QueueHarness;
+  beforeAll(async () => {
+    bench = await openQueueHarness();
+  });
+  afterAll(() => bench.close());
+
+  it('opens one run for fifty triggers of a slot at once', async () => {
+    const other = await openQueueHarness(undefined, bench.prefix);
+    const report = reportDefinition();
+    const request = {
+      ...report,
+      slot: { scheduled: MONDAY },
+      trigger: 'schedule',
+      priority: 'scheduled',
+      deliver: true,
+    } as const;
+    const all = await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? bench : other).trigger(request)));
+    expect(all.filter(({ opened }) => opened)).toHaveLength(1);
+    expect(new Set(all.map(({ record }) => record.id)).size).toBe(1);
+    expect(await bench.runs.list({ report: 'weekly', limit: 10 })).toHaveLength(1);
+    expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(1);
+  });
+
+  it.each(['on_demand', 'cli'] as const)(
+    'refuses a recipient outside the allow-list before anything is opened (%s)',
+    async (kind) => {
+      const slot = { trigger: `strangers-${kind}` };
+      const report = reportDefinition(`strangers-${kind}`);
+      const to = ['lead@acme.example', 'rival@elsewhere.example'];
+      const definition = { ...report.definition, deliveries: [{ email: { to, attach: [] } }] };
+      const request = { ...report, definition, slot, trigger: kind, priority: 'on_demand', deliver: true } as const;
+      await expect(bench.trigger(request)).rejects.toMatchObject({
+        code: 'deliver.recipient_refused',
+        retryable: false,
+        message: expect.stringContaining('rival@elsewhere.example'),
+      });
+      expect(await bench.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
+      // Nobody waits for an answer of a slot: its run ends with the refusal, and its owner is told.
+      const scheduled = { ...request, slot: { scheduled: MONDAY }, trigger: 'schedule' } as const;
+      expect((await bench.trigger(scheduled)).opened).toBe(true);
+      // Files alone concern nobody.
+      expect((await bench.trigger({ ...request, deliver: false })).opened).toBe(true);
+    },
+  );
+
+  it('freezes the period of the slot, not of now', async () => {
+    const { record } = await bench.trigger({
+      ...reportDefinition('frozen'),
+      slot: { scheduled: MONDAY },
+      trigger: 'schedule',
+      priority: 'scheduled',
+      deliver: true,
+    });
+    expect(record).toMatchObject({
+      slot: '2026-11-16T07:00:00.000Z',
+      period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich' },
+    });
+  });
+
+  it('freezes the definition, so that every worker finds the version of the trigger', async () => {
+    const report = reportDefinition('version');
+    const { record } = await bench.trigger(onDemand(report));
+    expect(record.digest).toBe(report.definition.digest);
+    const store = definitionStore(bench.worker, { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema });
+    expect(await store.get(record.digest)).toEqual(report);
+    expect(await store.get('unknown')).toBeUndefined();
+  });
+
+  it('says so when a stored definition is not one of this version', async () => {
+    const store = definitionStore(bench.producer, {
+      prefix: bench.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
+    const report = reportDefinition('broken');
+    await store.put(report);
+    const key = `${bench.prefix}:definition:${report.definition.digest}`;
+    const stored = JSON.parse((await bench.producer.get(key)) ?? '');
+    stored.definition.file.sections[0].surprise = true;
+    await bench.producer.set(key, JSON.stringify(stored));
+    await expect(store.get(report.definition.digest)).rejects.toMatchObject({ code: 'definition.invalid' });
+  });
+
+  it('with an id that was used gives the first run, and refuses another request', async () => {
+    const report = reportDefinition('again');
+    const first = await bench.trigger(onDemand(report, 'key-1'));
+    const same = await bench.trigger(onDemand(report, 'key-1'));
+    expect(same).toEqual({ opened: false, record: first.record });
+    await expect(bench.trigger({ ...onDemand(report, 'key-1'), deliver: false })).rejects.toMatchObject({
+      code: 'run.conflict',
+    });
+    await expect(bench.trigger({ ...onDemand(report, 'key-1'), period: 'previous_day' })).rejects.toMatchObject({
+      code: 'run.conflict',
+    });
+    await expect(bench.trigger(onDemand(report, 'key-2'))).resolves.toMatchObject({ opened: true });
+    const ofDays = (to: string) => ({ ...onDemand(report, 'key-3'), period: { from: '2026-11-02', to } });
+    const days = await bench.trigger(ofDays('2026-11-08'));
+    expect(await bench.trigger(ofDays('2026-11-08'))).toEqual({ opened: false, record: days.record });
+    await expect(bench.trigger(ofDays('2026-11-09'))).rejects.toMatchObject({ code: 'run.conflict' });
+  });
+
+  it('keeps nothing in the job but the id of the run and its organization', async () => {
+    const { record } = await bench.trigger(onDemand(reportDefinition('ids')));
+    const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${record.id}`);
+    expect(JSON.parse(job.data ?? '')).toEqual({ run: record.id });
+    expect(job.name).toBe('acme');
+    expect(JSON.stringify({ ...job, name: '' })).not.toMatch(/acme|ids/);
+  });
+
+  it('that died before it added the job is made up for by the reconciler', async () => {
+    const own = await openQueueHarness();
+    const clock = manualClock(Date.now());
+    const definitions = definitionStore(own.producer, {
+      prefix: own.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
+    const dying = { ...own.queue, enqueue: () => Promise.reject(new Error('killed')) };
+    const request = onDemand(reportDefinition());
+    const ports = { runs: own.runs, definitions, queue: own.queue, clock, log: silentLog };
+    await expect(triggerRun(request, { ...ports, queue: dying })).rejects.toThrow('killed');
+    const log = recordingLog();
+    expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
+    clock.advance(31_000);
+    expect(await requeueOrphans({ ...own, clock, log })).toBe(1);
+    expect(log.lines).toMatchObject([{ level: 'warn', run: expect.any(String) }]);
+    expect(await own.producer.zcard(`${own.prefix}:bull:runs:prioritized`)).toBe(1);
+    expect(await requeueOrphans({ ...own, clock, log })).toBe(0);
+    await own.close();
+  });
+
+  it('is made up for although another run’s record cannot be read', async () => {
+    const own = await openQueueHarness();
+    const log = recordingLog();
+    const [bad, good] = [anOrder({ createdAt: Date.now() - 2_000 }), anOrder({ createdAt: Date.now() - 1_000 })];
+    for (const order of [bad, good]) await own.runs.open(order);
+    await own.producer.hset(`${own.prefix}:record:${bad.id}`, 'files', '"not a list"');
+    expect(await requeueOrphans({ ...own, clock: manualClock(Date.now() + 31_000), log })).toBe(1);
+    expect(log.lines).toMatchObject([
+      { level: 'error', run: bad.id },
+      { level: 'warn', run: good.id },
+    ]);
+    expect(await own.queue.findOrphaned([bad.id, good.id])).toEqual([bad.id]);
+    await own.close();
+  });
+
+  it('that died and is repeated adds the job itself', async () => {
+    const own = await openQueueHarness();
+    const request = onDemand(reportDefinition(), 'same');
+    const { record } = await own.trigger(request);
+    await own.producer.del(`${own.prefix}:bull:runs:prioritized`, `${own.prefix}:bull:runs:${record.id}`);
+    expect(await own.trigger(request)).toMatchObject({ opened: false });
+    expect(await own.producer.zcard(`${own.prefix}:bull:runs:prioritized`)).toBe(1);
+    await own.close();
+  });
+});

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { BROKEN_BUILDS } from './broken-builds.ts';
+
+const DEFECTS = BROKEN_BUILDS.flatMap(({ defects }) => defects);
+
+test.each(DEFECTS)('the build holds the code that is broken so that $name', ({ edits }) => {
+  for (const [file, text] of edits) expect(readFileSync(`dist/${file}`, 'utf8'), file).toContain(text);
+});
+
+test.each(BROKEN_BUILDS)('the defects of a build break different lines', ({ defects }) => {
+  expect(new Set(defects.map(({ breaks }) => breaks)).size).toBe(defects.length);
+});

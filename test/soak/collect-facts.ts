@@ -1,0 +1,298 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { unzipSync } from 'fflate';
+import { DateTime } from 'luxon';
+import PostalMime from 'postal-mime';
+import { silentLog } from '../../src/base/log.ts';
+import type { Manifest } from '../../src/deliver/archive/archive.ts';
+import { readManifest } from '../../src/deliver/archive/run-metadata.ts';
+import type { RunFiles } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
+import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
+import { runQueue } from '../../src/queue/jobs/run-queue.ts';
+import { redisRunStore } from '../../src/queue/runs/run-store.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { DEFAULT_KEY_PREFIX } from '../../src/redis/keys.ts';
+import type { RunRecord } from '../../src/run/run-record.ts';
+import { inProcessSandbox } from '../support/in-process-sandbox.ts';
+import { type Leak, leaksIn, leaksInRedis } from '../support/secret-scan.ts';
+import type { Request } from './chaos.ts';
+import {
+  BUDGET,
+  EVERY_HOURS,
+  METRICS,
+  mailbox,
+  ON_DEMAND,
+  READERS,
+  SCHEDULED,
+  type SoakOrg,
+  usesFolder,
+  usesS3,
+} from './definitions.ts';
+import type { Deployment } from './deployment.ts';
+import type { Facts, RunFacts } from './reconcile.ts';
+
+/** Reads Docket's records directly from Redis. */
+export interface RecordReader {
+  runs(): Promise<readonly RunRecord[]>;
+  /** Active, waiting and delayed jobs of BullMQ. */
+  jobs(): Promise<number>;
+  facts(requests: readonly Request[], from: number, to: number): Promise<Facts>;
+  close(): Promise<void>;
+}
+
+export async function openRecordReader(deployment: Deployment): Promise<RecordReader> {
+  const redis = await openRedis(deployment.redis.url, 'worker', silentLog);
+  const store = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: 90 });
+  const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
+  const queue = runQueue(redis, { prefix: DEFAULT_KEY_PREFIX });
+  const runs = () => store.list({ limit: 1_000_000 });
+  const jobs = async () => {
+    const { waiting, active, delayed } = await queue.counts();
+    return waiting + active + delayed;
+  };
+  return {
+    runs,
+    jobs,
+    facts: async (requests, from, to) => {
+      const misdelivered: string[] = [];
+      const mails = await mailsByRun(deployment, misdelivered);
+      const archived = await archivedRuns(deployment, misdelivered);
+      const records = await runs();
+      const known = new Map(records.map((record) => [record.id, record]));
+      for (const [run, came] of mails) {
+        if (!known.has(run))
+          misdelivered.push(`a mail of run "${run}", which is not on record, to ${[...came.keys()].join(', ')}`);
+      }
+      const all: RunFacts[] = [];
+      for (const record of records) {
+        const org = orgOf(deployment, record.org);
+        const archivedRun = archived.get(record.id);
+        all.push({
+          record,
+          rows: await ledger.list(record.id),
+          archive: archivedRun?.faults ?? null,
+          expected: expectedDeliveries(org, record.report),
+          mails: mails.get(record.id) ?? new Map(),
+          places: archivedRun === undefined ? {} : await deliveredFiles(deployment, org, record, archivedRun.manifest),
+        });
+      }
+      const calls = deployment.requests
+        .filter(({ path, key }) => key !== null && path.includes('/analytics/report/'))
+        .map(({ key, at }) => ({ key: key ?? '', at }));
+      return {
+        runs: all,
+        due: dueRuns(deployment, known, requests, from, to),
+        asked: requests.map(({ ids }) => ids),
+        misdelivered,
+        calls,
+        budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 },
+        figures: await figuresOf(deployment, archived, known),
+        leaks: (await findLeaks(deployment)).map(({ what, where, around }) => `${what}: ${where}: ${around}`),
+        unmounted: deployment.strayFiles,
+        started: deployment.started,
+        strays: deployment.members.flatMap(({ name, strays }) => strays.map((line) => `${name}: ${line}`)),
+        jobs: await jobs(),
+        memory: {
+          peakBytes: Math.max(...deployment.members.map((each) => each.peak())),
+          redisKeys: await deployment.client.dbsize(),
+          redisBytes: Number(/^used_memory:(\d+)/m.exec(await deployment.client.info('memory'))?.[1]),
+        },
+      };
+    },
+    close: async () => {
+      await queue.close();
+      redis.disconnect();
+    },
+  };
+}
+
+/** Secrets in logs, deliveries, the archive and Redis; mails and S3 objects are scanned as files. */
+async function findLeaks(deployment: Deployment): Promise<Leak[]> {
+  const copies = join(deployment.folder, 'copies');
+  await mkdir(copies);
+  for (const [nth, { raw }] of deployment.sink.arrived().entries())
+    await writeFile(join(copies, `mail-${nth}.eml`), raw);
+  for (const [nth, { bytes }] of [...deployment.s3.objects.values()].entries())
+    await writeFile(join(copies, `object-${nth}`), bytes);
+  const folders = ['log', 'copies', 'out', ...(deployment.kind === 'directory' ? ['archive'] : [])];
+  const found = await Promise.all([
+    ...folders.map((name) => leaksIn(join(deployment.folder, name))),
+    leaksInRedis(deployment.redis.url),
+  ]);
+  return found.flat();
+}
+
+function orgOf({ orgs }: Deployment, id: string): SoakOrg {
+  const org = orgs.find((one) => one.id === id);
+  if (org === undefined) throw new Error(`a run of ${id}, which is nobody`);
+  return org;
+}
+
+function expectedDeliveries(org: SoakOrg, report: string): string[] {
+  if (report === ON_DEMAND) return [`mail ${mailbox(org, 'lead')}`];
+  return [
+    ...READERS[org.kind].map((who) => `mail ${mailbox(org, who)}`),
+    ...(usesFolder(org.kind) ? ['directory'] : []),
+    ...(usesS3(org.kind) ? ['s3'] : []),
+  ];
+}
+
+/** Expected runs, computed without Docket's code. */
+function dueRuns(
+  { orgs }: Deployment,
+  known: ReadonlyMap<string, RunRecord>,
+  requests: readonly Request[],
+  from: number,
+  to: number,
+): Set<string> {
+  const due = new Set<string>();
+  const grid = EVERY_HOURS * 3_600_000;
+  for (let slot = Math.ceil(from / grid) * grid; slot <= to; slot += grid) {
+    for (const { id } of orgs) due.add(`${id}/${SCHEDULED} ${new Date(slot).toISOString()}`);
+  }
+  for (const { org, report, ids } of requests) {
+    for (const id of ids) due.add(`${org}/${report} ${known.get(id)?.slot ?? `of run ${id}`}`);
+  }
+  return due;
+}
+
+/** Canaries of other organizations than this one. */
+const foreign = (text: string, { canary }: SoakOrg): string[] => [
+  ...new Set([...text.matchAll(/Canary\d\dx/g)].map(([found]) => found).filter((found) => found !== canary)),
+];
+
+/** Number of messages by run and mailbox. Searches each message for canaries of other organizations. */
+async function mailsByRun(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Map<string, number>>> {
+  const byRun = new Map<string, Map<string, number>>();
+  for (const { run, to, raw } of deployment.sink.arrived()) {
+    const came = byRun.get(run) ?? new Map<string, number>();
+    byRun.set(run, came);
+    const { subject, text, html, attachments } = await PostalMime.parse(raw, { attachmentEncoding: 'arraybuffer' });
+    const content = [
+      subject,
+      text,
+      html,
+      ...attachments.flatMap(({ filename, content: bytes }) => [
+        filename,
+        Buffer.from(bytes as ArrayBuffer).toString('utf8'),
+      ]),
+    ].join('\n');
+    for (const address of to) {
+      came.set(address, (came.get(address) ?? 0) + 1);
+      const org = deployment.orgs.find(({ id }) => address.endsWith(`@${id}.example`));
+      const found = org === undefined ? ['an unknown recipient'] : foreign(content, org);
+      if (org !== undefined && !content.includes(org.canary)) found.push('no canary of its own');
+      if (found.length > 0) misdelivered.push(`a mail of run ${run} to ${address}: ${found.join(', ')}`);
+    }
+  }
+  return byRun;
+}
+
+interface Archived {
+  readonly org: string;
+  readonly manifest: Manifest;
+  readonly runFiles: RunFiles;
+  readonly faults: readonly string[];
+}
+
+async function archivedRuns(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Archived>> {
+  const archive = deployment.archive();
+  const found = new Map<string, Archived>();
+  for await (const archivedRun of archive.listRuns()) {
+    const manifest = await readManifest(archivedRun.files);
+    if (manifest === undefined) continue;
+    const org = orgOf(deployment, archivedRun.org);
+    for (const { name } of manifest.files) {
+      const bytes = await archivedRun.files.get(`files/${name}`);
+      const text = bytes === undefined ? '' : name.endsWith('.xlsx') ? textOfZip(bytes) : bytes.toString('utf8');
+      const others = foreign(`${name} ${text}`, org);
+      if (others.length > 0) misdelivered.push(`${name} of run ${archivedRun.id} of ${org.id}: ${others.join(', ')}`);
+    }
+    found.set(archivedRun.id, {
+      org: archivedRun.org,
+      manifest,
+      runFiles: archivedRun.files,
+      faults: await runProblems(archivedRun),
+    });
+  }
+  return found;
+}
+
+const textOfZip = (bytes: Uint8Array): string =>
+  Object.values(unzipSync(bytes))
+    .map((part) => Buffer.from(part).toString('utf8'))
+    .join('\n');
+
+const hex = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+async function deliveredFiles(
+  deployment: Deployment,
+  org: SoakOrg,
+  { id, report }: RunRecord,
+  { files }: Manifest,
+): Promise<RunFacts['places']> {
+  if (report === ON_DEMAND) return {};
+  const directory: string[] = [];
+  const s3: string[] = [];
+  // The zip file is not delivered.
+  for (const { name, sha256 } of files.filter(({ format }) => format !== 'zip')) {
+    if (usesFolder(org.kind)) {
+      const bytes = await readFile(join(deployment.folder, 'out', org.id, id, name)).catch(() => undefined);
+      if (bytes === undefined || hex(bytes) !== sha256) directory.push(`${name} in its folder is missing or differs`);
+    }
+    if (usesS3(org.kind)) {
+      const object = deployment.s3.objects.get(`${org.id}/${id}/${name}`);
+      if (object === undefined || hex(object.bytes) !== sha256) s3.push(`${name} in its bucket is missing or differs`);
+    }
+  }
+  return {
+    ...(usesFolder(org.kind) ? { directory } : {}),
+    ...(usesS3(org.kind) ? { s3 } : {}),
+  };
+}
+
+/** Compares each published value with a second instance of the service that has the same data and no faults. */
+async function figuresOf(
+  deployment: Deployment,
+  archived: ReadonlyMap<string, Archived>,
+  known: ReadonlyMap<string, RunRecord>,
+): Promise<Facts['figures']> {
+  const reference = inProcessSandbox({ now: deployment.serviceNow });
+  const answers = new Map<string, readonly string[]>();
+  const wrong: string[] = [];
+  let compared = 0;
+  for (const [id, { org: orgId, manifest, runFiles }] of archived) {
+    const org = orgOf(deployment, orgId);
+    const { from, to, timezone } = manifest.period;
+    const name = `${org.id}/${manifest.report} ${manifest.slot}`;
+    const slot = known.get(id)?.trigger === 'schedule' ? manifest.slot : undefined;
+    if (slot !== undefined) {
+      const day = DateTime.fromISO(slot, { zone: org.timezone }).minus({ days: 1 }).toISODate();
+      if (from !== day || to !== day || timezone !== org.timezone)
+        wrong.push(`${name} is of ${from} to ${to} ${timezone}, not of ${day} ${org.timezone}`);
+    }
+    const question = JSON.stringify({ metrics: METRICS, time: { from, to, timezone } });
+    const asked = `${org.service} ${question}`;
+    const right = answers.get(asked) ?? (await answerOf(reference, org, question));
+    answers.set(asked, right);
+    const file = manifest.files.find((one) => one.name.endsWith(' figures.csv'))?.name;
+    const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);
+    // The last column shows whether the period was running.
+    const row = (parse(bytes ?? '', { bom: true })[1] ?? []).slice(0, METRICS.length);
+    compared += METRICS.length;
+    if (row.join() !== right.join()) wrong.push(`${name}: ${row.join(', ')} instead of ${right.join(', ')}`);
+  }
+  return { compared, wrong };
+}
+
+async function answerOf(
+  reference: ReturnType<typeof inProcessSandbox>,
+  org: SoakOrg,
+  question: string,
+): Promise<string[]> {
+  const { rows } = await reference.answered(JSON.parse(question), { org: org.service });
+  return METRICS.map((metric) => String(rows[0]?.[metric]));
+}

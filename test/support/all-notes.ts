@@ -1,0 +1,126 @@
+import type { TableNote } from '../../src/fetch/dataset.ts';
+import type { NoteMessage, NoteParams } from '../../src/i18n/note.ts';
+
+const AT = '2026-11-15T22:00:00Z';
+const timezone = 'Europe/Zurich';
+const METRIC = { label: 'Profiles created', id: 'profiles.created' };
+
+/** Every note there is, in a way or two. A new one is missing here until the compiler is content. */
+const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
+  cut_piece: [undefined],
+  cut: [{ rows: 1 }, { rows: 5000 }],
+  limited: [{ rows: 1 }, { rows: 10 }],
+  lacking: [
+    {
+      what: [
+        { of: 'column', label: 'Exposure' },
+        { of: 'previous', metrics: [] },
+        { of: 'previous_totals', metrics: [METRIC.id] },
+        { of: 'totals' },
+        { of: 'total', metric: METRIC.id },
+      ],
+    },
+  ],
+  lacking_cells: [{ cells: 1 }, { cells: 12 }],
+  other_count: [
+    { said: 1, sent: 2 },
+    { said: 12_345, sent: 1 },
+  ],
+  other_range: [
+    { from: '2026-11-09', to: '2026-11-15', got: null },
+    { from: '2026-11-09', to: '2026-11-15', got: { from: '2026-11-09', to: '2026-11-14' } },
+  ],
+  other_zone: [{ asked: timezone, got: 'UTC' }],
+  compared_days_unknown: [undefined],
+  granularity_mismatch: [
+    { asked: 'day', got: 'month' },
+    { asked: null, got: 'day' },
+    { asked: 'week', got: null },
+  ],
+  compare_range_mismatch: [
+    { expected: { from: '2026-11-02', to: '2026-11-08' }, got: { from: '2026-11-01', to: '2026-11-07' } },
+  ],
+  unit_mismatch: [{ columns: [{ label: METRIC.label, expected: 'count', got: 'seconds' }] }],
+  invalid_value: [
+    { figures: 1, label: METRIC.label, value: -1.25, bucket: '2026-11-09' },
+    { figures: 1200, label: METRIC.label, value: -1, bucket: null },
+  ],
+  null_count: [
+    { figures: 1, label: METRIC.label, bucket: '2026-11-09' },
+    { figures: 2, label: METRIC.label, bucket: null },
+  ],
+  missing_rows: [
+    { rows: 1, first: { bucket: null, group: [] } },
+    { rows: 1200, first: { bucket: '2026-11-09', group: ['Entity'] } },
+  ],
+  duplicate_rows: [
+    { rows: 1, first: { bucket: null, group: [] } },
+    { rows: 2, first: { bucket: '2026-11-09', group: ['Entity'] } },
+  ],
+  unexpected_buckets: [
+    { rows: 1, first: null },
+    { rows: 2, first: '2026-11-01' },
+  ],
+  filter_mismatch: [
+    { rows: 1, dimension: 'Risk', value: 'Low' },
+    { rows: 2, dimension: 'Risk', value: 'Low' },
+  ],
+  limit_exceeded: [{ limit: 1, rows: 2 }],
+  order_mismatch: [undefined],
+  total_mismatch: [
+    {
+      totals: [
+        { label: METRIC.label, total: 12, sum: 1234, previous: false },
+        { label: METRIC.label, total: 12, sum: 11, previous: true },
+      ],
+    },
+  ],
+  not_additive: [{ labels: [METRIC.label, 'Exposure'] }],
+  computed_in_future: [{ at: AT, timezone }],
+  computed_before_call: [{ at: AT, timezone }],
+  computed_unknown: [{ cached: true }, { cached: false }],
+  computed_early: [{ at: AT, to: '2026-11-15', timezone }],
+  computed_long_ago: [{ at: AT, timezone }],
+  period_running: [undefined],
+  buckets_running: [
+    { granularity: 'week', days: ['2026-11-09'] },
+    { granularity: null, days: ['2026-11-09', '2026-11-10'] },
+  ],
+  buckets_clipped: [
+    { granularity: 'week', first: true, last: false },
+    { granularity: 'month', first: true, last: true },
+  ],
+  undefined_cells: [{ labels: [METRIC.label] }],
+  counts_undefined: [
+    { why: 'backfill', due: AT, timezone },
+    { why: 'late', due: AT, timezone },
+  ],
+  undefined_totals: [
+    { labels: [METRIC.label], why: 'range' },
+    { labels: [METRIC.label], why: 'filter' },
+  ],
+  deprecated: [
+    { ...METRIC, since: '2026-01-01', successor: null },
+    { ...METRIC, since: '2026-01-01', successor: 'risk.exposure' },
+  ],
+  replaced: [{ from: METRIC, to: { label: 'Exposure', id: 'risk.exposure' } }],
+  no_data_before: [{ label: METRIC.label, first: '2027-01-01' }],
+  data_from: [{ label: METRIC.label, first: '2026-11-12' }],
+  not_compared_before: [{ label: METRIC.label, first: '2026-11-05' }],
+  unknown_unit: [{ label: 'Exposure', unit: 'chf' }],
+  list_changed: [{ counts: [3, 4], seen: 3 }],
+  list_count: [{ said: 1200, seen: 1 }],
+  list_order: [{ by: '-created_at' }],
+  list_fields: [{ fields: ['tags', 'owner'] }],
+};
+
+const says = <Id extends keyof NoteParams>(id: Id): { readonly id: Id; readonly of: NoteParams[Id] }[] =>
+  SAMPLES[id].map((of) => ({ id, of }));
+
+/** One table's worth of them, half of them such that the table is incomplete. */
+export const allNotes = (): TableNote[] =>
+  Object.keys(SAMPLES)
+    .flatMap((id): readonly NoteMessage[] => (isNote(id) ? says(id) : []) as readonly NoteMessage[])
+    .map((said, index) => ({ code: 'missing', message: said, incomplete: index % 2 === 0 }));
+
+const isNote = (id: string): id is keyof NoteParams => Object.hasOwn(SAMPLES, id);

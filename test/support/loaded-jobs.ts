@@ -1,0 +1,15 @@
+import { NO_LAST_KNOWN_GOOD } from '../../src/definitions/load/last-known-good.ts';
+import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
+import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
+import { reportName } from '../../src/queue/schedules/report-schedules.ts';
+
+/** What the loader makes of a folder that holds these reports. */
+export const loadedJobs = (...reports: FrozenDefinition[]): Definitions => ({
+  folder: 'jobs',
+  orgs: new Map(reports.map(({ settings }) => [settings.id, settings])),
+  reports: new Map(reports.map((report) => [reportName(report), report.definition])),
+  sources: new Map(),
+  diagnostics: [],
+  usingLastKnownGood: new Set(),
+  lastKnownGood: NO_LAST_KNOWN_GOOD,
+});

@@ -1,0 +1,33 @@
+import type { PageAuth } from '../../src/admin/auth/authenticate.ts';
+import { createLoginThrottle } from '../../src/admin/auth/login-throttle.ts';
+import { createRateLimit } from '../../src/admin/auth/rate-limit.ts';
+import type { Sessions } from '../../src/admin/auth/sessions.ts';
+import { createTokenVerifier, type TokenEntry } from '../../src/admin/auth/tokens.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import type { Log } from '../../src/base/log.ts';
+import { NO_ADDRESSES } from '../../src/base/net/address-list.ts';
+
+/** Nobody is signed in, and nobody can. */
+const NO_SESSIONS: Sessions = {
+  read: async () => undefined,
+  signIn: async () => ({ signedIn: false, why: 'unknown' }),
+  signOut: async () => {},
+};
+
+/** A door that lets these tokens in. */
+export const aDoor = (
+  entries: readonly TokenEntry[],
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  change: Partial<PageAuth> = {},
+): PageAuth => ({
+  tokens: createTokenVerifier(
+    async () => entries,
+    () => clock.now(),
+  ),
+  sessions: NO_SESSIONS,
+  loginThrottle: createLoginThrottle({ clock, log }),
+  limit: createRateLimit(100_000, clock),
+  proxies: NO_ADDRESSES,
+  names: [],
+  ...change,
+});

@@ -1,0 +1,55 @@
+import type { ReportRequest } from '../../src/contract/report.ts';
+import { type HostileServer, hostileServer } from './hostile-server.ts';
+
+/** A report's answer as JSON, to be changed in place. */
+export interface ReportBody {
+  meta: Record<string, unknown>;
+  columns: Record<string, unknown>[];
+  rows: (Record<string, unknown> & { compare?: Record<string, unknown> })[];
+  totals?: Record<string, unknown> & { compare?: Record<string, unknown> };
+}
+
+/** What the proxy does to answers; what is absent passes as it came. */
+export interface Tampering {
+  readonly report?: ((body: ReportBody, request: ReportRequest) => void) | undefined;
+  readonly catalog?: (body: { metrics: Record<string, unknown>[] }) => void;
+  /** @param url of the request, as the service's own */
+  readonly list?: (body: { next: string | null; results: Record<string, unknown>[] }, url: URL) => void;
+}
+
+export interface TamperingService extends Pick<HostileServer, 'url' | 'requests' | 'close'> {
+  tell(lies: Tampering): void;
+}
+
+/** A proxy before a service that answers 200, over real HTTP. It tells the truth until it is told to lie. */
+export async function tamperingService(service: string): Promise<TamperingService> {
+  const server = await hostileServer();
+  let lies: Tampering = {};
+  server.behave(async (request, response, text) => {
+    const asked = await fetch(`${service}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: {
+        authorization: request.headers.authorization ?? '',
+        ...(text === '' ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(text === '' ? {} : { body: text }),
+    });
+    // The service's own answer, which the sandbox's tests hold against the contract.
+    const body = JSON.parse(await asked.text());
+    const path = request.url ?? '';
+    if (asked.status === 200) {
+      if (path.includes('/analytics/report/')) lies.report?.(body, JSON.parse(text));
+      else if (path.includes('/analytics/metrics/')) lies.catalog?.(body);
+      else if (path.includes('/profiles/')) lies.list?.(body, new URL(path, service));
+    }
+    response.writeHead(asked.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  return {
+    url: server.url,
+    requests: server.requests,
+    close: () => server.close(),
+    tell: (next) => {
+      lies = next;
+    },
+  };
+}

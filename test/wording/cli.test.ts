@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { leavesOf } from '../../src/cli/reference.ts';
+import { createTestProgram, runCommand } from '../support/run-command.ts';
+
+// The wording of the command line, in snapshots. Other tests assert codes, structure and values.
+describe('the command line', () => {
+  test('help of all commands', async () => {
+    const names = ['docket', ...leavesOf(createTestProgram()).map(({ name }) => name)];
+    const helps: string[] = [];
+    for (const name of names) {
+      const { code, stdout, stderr } = await runCommand([...name.split(' ').slice(1), '--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      helps.push(`$ ${name} --help\n${stdout}`);
+    }
+    await expect(helps.join('\n')).toMatchFileSnapshot('./snapshots/cli-help.txt');
+  });
+
+  test('usage errors', async () => {
+    const errors: string[] = [];
+    for (const line of [
+      'chek',
+      'check --offlin',
+      'runs shw x',
+      'runs show',
+      'run',
+      'run acme/weekly --wait',
+      'run acme/weekly --queue --out x',
+      'runs --report weekly',
+      'runs --state lost',
+      'runs --since yesterday',
+      'runs --limit 0',
+      'runs watch x --timeout 5',
+      'runs retry x',
+      'deliveries resolve x --reason y',
+      'deliveries resolve x --sent --reason=',
+      'pause acme',
+      'pause acme --history',
+      'pause --reason x',
+      'tokens',
+      'tokens create --name x --expires soon',
+      'start --role cook',
+      'start --concurrency none',
+      'start --grace 5',
+      'sandbox --port http',
+      'init --key-env sbx_acme.x',
+      'init --yes',
+      'archive verify --public-key nowhere.pem',
+      'schedule acme/weekly',
+    ]) {
+      const env = { DOCKET_JOBS: 'nowhere', DOCKET_ADMIN_TOKENS: line === 'tokens' ? undefined : 'nowhere.yaml' };
+      const { code, stdout, stderr } = await runCommand(line.split(' '), { env });
+      expect({ line, code, stdout }).toEqual({ line, code: 2, stdout: '' });
+      errors.push(`$ docket ${line}\n${stderr}`);
+    }
+    await expect(errors.join('\n')).toMatchFileSnapshot('./snapshots/cli-usage-errors.txt');
+  });
+});

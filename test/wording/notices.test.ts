@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
+import { type NoticeContent, noticeSubject, noticeText } from '../../src/deliver/notice-text.ts';
+
+const CONTENT = {
+  order: {
+    id: '0123456789abcdef0123456789abcdef',
+    org: 'acme',
+    report: 'weekly-kpi',
+    slot: '2026-11-16T07:00:00.000Z',
+    period: { label: '2026-W46' },
+  },
+  definition: { title: 'Weekly KPIs' },
+};
+
+const receipt = (recipient: string, state: Receipt['state'], detail: string | null): Receipt => ({
+  delivery: '89abcdef0123456789abcdef01234567',
+  target: '0-email',
+  recipient,
+  state,
+  detail,
+  messageId: null,
+});
+
+const NOTICES: readonly (readonly [string, Pick<NoticeContent, 'error' | 'receipts'>])[] = [
+  [
+    'failed',
+    {
+      error: {
+        code: 'api.unauthorized',
+        message: 'The API key was refused.',
+        where: 'GET /reports',
+        expected: 'status 200',
+        got: 'status 401',
+        next: 'Renew the key in ACME_KEY.',
+        correlation_id: 'c-42',
+      },
+      receipts: [],
+    },
+  ],
+  ['held', { error: { code: 'run.held', message: 'The report is incomplete.' }, receipts: [] }],
+  [
+    'partially delivered',
+    {
+      error: null,
+      receipts: [
+        receipt('a@acme.example', 'sent', '250 Ok'),
+        receipt('b@acme.example', 'refused', '550 No such user'),
+        receipt('c@acme.example', 'unknown', 'No reply'),
+      ],
+    },
+  ],
+];
+
+test('notices to owners', async () => {
+  const texts = NOTICES.map(([name, variant]) => {
+    const content = { ...CONTENT, ...variant };
+    return `--- ${name}\nSubject: ${noticeSubject(content)}\n\n${noticeText(content).replaceAll('\r\n', '\n')}`;
+  });
+  await expect(texts.join('\n')).toMatchFileSnapshot('./snapshots/notices.txt');
+});

@@ -1,0 +1,122 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { Access } from '../../src/admin/access/access.ts';
+import { actionNotice } from '../../src/admin/page/routes/notices.ts';
+import { DocketError } from '../../src/base/error.ts';
+import type { DeliveryState } from '../../src/services/deliveries/decisions.ts';
+import { cookieClient, createToken } from '../support/authenticated-app.ts';
+import { openPage } from '../support/open-page.ts';
+import { failed, held, NOW, pause, running, runOf, unknown } from '../support/page-data.ts';
+import { randomPrefix } from '../support/queue-harness.ts';
+
+const anna = createToken('anna');
+const prefix = randomPrefix();
+let redis: Redis;
+beforeAll(() => {
+  redis = new Redis(inject('redisUrl'));
+});
+afterAll(() => redis.quit());
+
+const shown = new Set<string>();
+
+/** The texts of a page that no page before it has: its words, and what it says to those who do not see it. */
+function newTexts(html: string): string[] {
+  const texts = html
+    .replace(/<(?!time|code)[^>]* (?:aria-label|title|placeholder)="([^"]*)"[^>]*>/g, '\n$1\n')
+    .replace(/<\/?(?:strong|a|code|time|span|b|i|em|small)\b[^>]*>/g, '')
+    .replace(/<[^>]*>/g, '\n')
+    .split('\n')
+    .map((line) => line.replace(/\s+/g, ' ').trim())
+    .filter((line) => /\p{L}{2}/u.test(line) && !shown.has(line));
+  for (const line of texts) shown.add(line);
+  return [...new Set(texts)];
+}
+
+const NOTHING: Partial<Access> = {
+  organizations: async () => [],
+  reports: async () => ({ reports: [], next: null }),
+  runs: async () => ({ runs: [], next: null }),
+  slots: async () => [],
+  deliveries: async () => ({ deliveries: [], next: null }),
+  pauses: async () => [],
+  budgets: async () => ({ budgets: [], unknown: [] }),
+  files: async () => [],
+};
+const failing = (error: DocketError) => ({ run: () => Promise.reject(error), trigger: () => Promise.reject(error) });
+const runAs = (...args: Parameters<typeof runOf>): Partial<Access> => {
+  const record = runOf(...args);
+  return {
+    run: async () => record,
+    watch: async function* () {
+      yield { record, live: null };
+    },
+  };
+};
+const CANCELLED = { by: 'anna', reason: 'x', at: NOW };
+
+const VIEWS: readonly (readonly [path: string, change?: Partial<Access>])[] = [
+  ['/'],
+  ['/', { pauses: async () => [{ ...pause, key: 'k_1', report: null }] }],
+  ['/', NOTHING],
+  ['/reports'],
+  ['/reports', NOTHING],
+  ['/reports/acme/weekly-kpi'],
+  ['/reports/acme/weekly-kpi', NOTHING],
+  ['/reports/acme/rfi-ageing'],
+  ['/runs'],
+  ['/runs', NOTHING],
+  ['/runs?state=failed', NOTHING],
+  [`/runs/${running.id}`],
+  [`/runs/${failed.id}`],
+  [`/runs/${held.id}`],
+  [`/runs/${held.id}`, { heldRun: async () => ({ missing: null, recipients: null, error: null }) }],
+  ['/runs/a', runAs('a', 'queued', { cancel: CANCELLED as never, files: [], timings: {} })],
+  ['/runs/b', runAs('b', 'waiting', { until: NOW + 60_000, files: [], timings: {}, deliver: false })],
+  ['/runs/c', { ...NOTHING, ...runAs('c', 'failed', { files: [], timings: {}, starts: 3 }) }],
+  ['/runs/d', { ...NOTHING, ...runAs('d', 'partly_delivered') }],
+  ['/deliveries'],
+  ['/deliveries', NOTHING],
+  [`/deliveries/${unknown.id}`],
+  ['/slots'],
+  ['/slots', NOTHING],
+  ['/pauses'],
+  ['/pauses', NOTHING],
+  ['/audit'],
+  ['/runs/none', failing(new DocketError('request.not_found', 'No such run.'))],
+];
+
+const RUN = '/reports/acme/weekly-kpi/run';
+const RESOLVE = `/deliveries/${unknown.id}/resolve`;
+const FORMS: readonly (readonly [path: string, fields: Readonly<Record<string, string>>, change?: Partial<Access>])[] =
+  [
+    [RUN, { deliver: 'no', from: '2026-11-01' }],
+    [RUN, {}],
+    [RUN, { deliver: 'yes' }, failing(new DocketError('already_delivered', 'Delivered before.'))],
+    [RESOLVE, { reason: 'x' }],
+    [RESOLVE, { as: 'sent', reason: ' ' }],
+    ['/runs/none/retry', { reason: 'x' }],
+  ];
+
+test('the texts of the page', async () => {
+  const document: string[] = [];
+  const add = (name: string, html: string) => document.push(`== ${name}`, ...newTexts(html), '');
+  const open = (change: Partial<Access> = {}) => openPage({ redis, prefix }, [anna.entry], () => change);
+
+  const visitor = cookieClient(open());
+  add('/sign-in', await (await visitor.send('GET', '/sign-in')).text());
+  const refused = await visitor.send('POST', '/sign-in', { body: { token: 'docket_wrong' } });
+  add('/sign-in, refused', await refused.text());
+  for (const [path, change] of VIEWS) {
+    const { send } = await open(change).visit(anna.token);
+    add(path, await (await send('GET', path)).text());
+  }
+  for (const [path, fields, change] of FORMS) {
+    const { post } = await open(change).visit(anna.token);
+    add(`${path} ${JSON.stringify(fields)}`, await (await post(path, fields)).text());
+  }
+  const actions = ['opened', 'repeated', 'paused', 'resumed', 'cancel', 'retry', 'release', 'sent', 'resend'];
+  const states: readonly DeliveryState[] = ['pending', 'sending', 'sent', 'refused', 'unknown'];
+  document.push('== notices', ...actions.map((did) => actionNotice(did) ?? ''));
+  document.push(...states.map((state) => actionNotice('resend', { state }) ?? ''));
+  await expect(`${document.join('\n')}\n`).toMatchFileSnapshot('page.txt');
+});
