@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { SteadyClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import type { Log } from './log.ts';
@@ -19,4 +20,12 @@ export interface AppContext {
   readonly trace?: Trace;
   /** Base of the relative paths of directory deliveries; the working directory of the process when absent. */
   readonly workingDirectory?: string;
+}
+
+/** The version in package.json. */
+export function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : 'unknown';
 }

@@ -1,5 +1,4 @@
-import { errnoOf } from './errno.ts';
-import { findDiskFailure } from './files/disk-failure.ts';
+import { errnoOf, findDiskFailure } from './errno.ts';
 
 /**
  * Every error that is shown to people: its stable code, the exit code of the command, and whether a retry can help. Codes

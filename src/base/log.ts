@@ -1,44 +1,42 @@
 import { pino } from 'pino';
 import type { ErrorJson } from './error.ts';
-import { formatPretty } from './log-pretty.ts';
-import { sanitizeLogText } from './log-text.ts';
+import { formatPretty } from './text/log-pretty.ts';
+
+/** Names of the text fields of a log line. */
+const TEXT_FIELDS = [
+  'run',
+  'org',
+  'report',
+  'slot',
+  'stage',
+  'call',
+  'target',
+  'delivery',
+  'state',
+  'until',
+  'why',
+  /** Name of the event in the audit log. */
+  'event',
+  /** Name of the admin token, or of the person. */
+  'who',
+  /** Client address. */
+  'from',
+  'url',
+  /** Of the process: worker, scheduler, admin. */
+  'role',
+  'path',
+  'key',
+  'correlation_id',
+  /** Where traces are exported. */
+  'trace_id',
+] as const;
+/** Of the number fields. `of`: total, for `count` or `attempt`. `attempt`: from 1. */
+const NUMBER_FIELDS = ['status', 'ms', 'count', 'of', 'attempt'] as const;
 
 /** Fields of a log line. An allow-list: other fields are dropped. */
-export interface LogFields {
-  run?: string;
-  org?: string;
-  report?: string;
-  slot?: string;
-  stage?: string;
-  call?: string;
-  target?: string;
-  delivery?: string;
-  state?: string;
-  status?: number;
-  ms?: number;
-  count?: number;
-  /** Total, for `count` or `attempt`. */
-  of?: number;
-  /** Number of the attempt, from 1. */
-  attempt?: number;
-  until?: string;
-  why?: string;
-  /** Name of the event in the audit log. */
-  event?: string;
-  /** Name of the admin token, or of the person. */
-  who?: string;
-  /** Client address. */
-  from?: string;
-  url?: string;
-  /** Of the process: worker, scheduler, admin. */
-  role?: string;
-  path?: string;
-  key?: string;
-  correlation_id?: string;
-  /** Where traces are exported. */
-  trace_id?: string;
-  error?: ErrorJson;
-}
+export type LogFields = { [Name in (typeof TEXT_FIELDS)[number]]?: string } & {
+  [Name in (typeof NUMBER_FIELDS)[number]]?: number;
+} & { error?: ErrorJson };
 
 export interface Log {
   debug(message: string, fields?: LogFields): void;
@@ -47,36 +45,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-const ALLOWED_FIELDS: ReadonlySet<string> = new Set(
-  Object.keys({
-    run: true,
-    org: true,
-    report: true,
-    slot: true,
-    stage: true,
-    call: true,
-    target: true,
-    delivery: true,
-    state: true,
-    status: true,
-    ms: true,
-    count: true,
-    of: true,
-    attempt: true,
-    until: true,
-    why: true,
-    who: true,
-    event: true,
-    from: true,
-    url: true,
-    role: true,
-    path: true,
-    key: true,
-    correlation_id: true,
-    trace_id: true,
-    error: true,
-  } satisfies Record<keyof LogFields, true>),
-);
+const ALLOWED_FIELDS: ReadonlySet<string> = new Set([...TEXT_FIELDS, ...NUMBER_FIELDS, 'error']);
 
 const ERROR_FIELDS = Object.keys({
   code: true,
@@ -167,3 +136,34 @@ export function childLog(log: Log, extra: LogFields | (() => LogFields)): Log {
 }
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Per value: a server's response must not become a log line. */
+const MAX_CHARACTERS = 1_000;
+
+/** Terminal controls, line ends and direction controls. */
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+
+const URL_PATTERN = /\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s?#"<>]*@)?([^\s?#"<>]*)(\?[^\s#"<>]*)?(#[^\s"<>]*)?/gi;
+
+/**
+ * Makes any text safe for a log line: without known secrets; URLs without user, password, query and fragment; control
+ * characters escaped, which prevents forged lines; truncated to a thousand characters.
+ */
+export function sanitizeLogText(text: string, redact: (text: string) => string = (same) => same): string {
+  // Secrets first: one that is truncated or escaped would not be found.
+  const redacted = redact(text);
+  const short =
+    redacted.length > MAX_CHARACTERS
+      ? `${redacted.slice(0, MAX_CHARACTERS).replace(/\p{Surrogate}$/u, '')}…`
+      : redacted;
+  const stripped = short.includes('://') ? short.replace(URL_PATTERN, stripUrl) : short;
+  return stripped.replace(CONTROL_CHARACTERS, escapeCharacter);
+}
+
+const stripUrl = (_all: string, scheme: string, hostAndPath: string, query?: string): string =>
+  `${scheme}${hostAndPath}${query === undefined ? '' : '?…'}`;
+
+function escapeCharacter(character: string): string {
+  const quoted = JSON.stringify(character).slice(1, -1);
+  return quoted === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : quoted;
+}

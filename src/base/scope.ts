@@ -2,17 +2,21 @@
 export interface Scope {
   /** Registers how to close `part`, and returns it. */
   use<Part>(part: Part, close: (part: Part) => unknown): Part;
+  /** Registers `part.close()`, and returns it. */
+  add<Part extends { close(): unknown }>(part: Part): Part;
   /** Closes all parts, last opened first, also after a failure; then throws the first failure. Idempotent. */
   close(): Promise<void>;
 }
 
 export function createScope(): Scope {
   const closers: (() => unknown)[] = [];
+  const use: Scope['use'] = (part, close) => {
+    closers.push(() => close(part));
+    return part;
+  };
   return {
-    use: (part, close) => {
-      closers.push(() => close(part));
-      return part;
-    },
+    use,
+    add: (part) => use(part, (opened) => opened.close()),
     close: async () => {
       const failures: unknown[] = [];
       for (let closer = closers.pop(); closer !== undefined; closer = closers.pop()) {
@@ -25,4 +29,14 @@ export function createScope(): Scope {
       if (failures.length > 0) throw failures[0];
     },
   };
+}
+
+/** Runs `work` with a scope that is closed afterwards. */
+export async function withScope<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+  const scope = createScope();
+  try {
+    return await work(scope);
+  } finally {
+    await scope.close();
+  }
 }

@@ -70,6 +70,11 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
   let closed = false;
   let idle = new AbortController();
 
+  /** Calls `act` after `ms`, unless the signal is aborted before. */
+  const after = (ms: number, signal: AbortSignal, act: () => unknown): void => {
+    clock.sleep(ms, signal).then(act, () => {});
+  };
+
   const start = (): Thread => {
     const worker = new Worker(entry, {
       env: {},
@@ -80,9 +85,8 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
       worker.once('message', () => resolve());
       worker.once('error', reject);
       worker.once('exit', () => reject(new Error(`The thread ${entry.pathname} ended before it was ready.`)));
-      clock.sleep(READY_TIMEOUT_MS, settled.signal).then(
-        () => reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_TIMEOUT_MS / SECOND_MS} s.`)),
-        () => {},
+      after(READY_TIMEOUT_MS, settled.signal, () =>
+        reject(new Error(`The thread ${entry.pathname} was not ready within ${READY_TIMEOUT_MS / SECOND_MS} s.`)),
       );
     });
     // Callers that wait for it handle the rejection.
@@ -120,15 +124,14 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
           else reject(new Error(message.failed));
         });
       const onError = (error: Error) =>
-        settle(() => (isOutOfMemory(error) ? resolve({ kind: 'exceeded', limit: 'memory' }) : reject(error)));
+        settle(() =>
+          isErrno(error, 'ERR_WORKER_OUT_OF_MEMORY') ? resolve({ kind: 'exceeded', limit: 'memory' }) : reject(error),
+        );
       const onExit = () => settle(() => reject(new Error(`The thread ${entry.pathname} ended.`)));
       worker.on('message', onMessage);
       worker.on('error', onError);
       worker.on('exit', onExit);
-      clock.sleep(deadlineMs, settled.signal).then(
-        () => settle(() => resolve({ kind: 'exceeded', limit: 'time' })),
-        () => {},
-      );
+      after(deadlineMs, settled.signal, () => settle(() => resolve({ kind: 'exceeded', limit: 'time' })));
       worker.postMessage(task);
     });
 
@@ -175,10 +178,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     for (let job = next(); job !== undefined; job = next()) await runTask(job);
     busy = false;
     idle = new AbortController();
-    clock.sleep(IDLE_TIMEOUT_MS, idle.signal).then(
-      () => (busy ? undefined : terminate()),
-      () => {},
-    );
+    after(IDLE_TIMEOUT_MS, idle.signal, () => (busy ? undefined : terminate()));
   };
 
   return {
@@ -204,14 +204,11 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
         waiting.set(owner, [...own, job]);
         count += 1;
         if (responseTimeoutMs !== undefined) {
-          clock.sleep(responseTimeoutMs, answered.signal).then(
-            () => {
-              withdraw(owner, job);
-              // A running task continues until its deadline, so that the thread is not terminated.
-              job.resolve({ kind: 'timeout' });
-            },
-            () => {},
-          );
+          after(responseTimeoutMs, answered.signal, () => {
+            withdraw(owner, job);
+            // A running task continues until its deadline, so that the thread is not terminated.
+            job.resolve({ kind: 'timeout' });
+          });
         }
         void work();
       }),
@@ -225,8 +222,6 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     },
   };
 }
-
-const isOutOfMemory = (error: Error): boolean => isErrno(error, 'ERR_WORKER_OUT_OF_MEMORY');
 
 /** The thread's side of `taskThread`: processes one task after the other. */
 export function serveTasks<Task, Answer>(answer: (task: Task) => Answer): void {

@@ -2,8 +2,8 @@ import { systemClock } from '../base/clock.ts';
 import { type Config, readConfig } from '../base/config/config.ts';
 import type { AppContext } from '../base/context.ts';
 import { type LogOptions, stderrLog } from '../base/log.ts';
-import { supportsColor } from '../base/log-pretty.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
+import { supportsColor } from '../base/text/log-pretty.ts';
 import { type CommandIo, resolvePath } from './io.ts';
 
 /** What a command works with: the validated environment, the system clock, a log on stderr. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { FatalError } from './fatal-errors.ts';
+import type { DocketError } from '../base/error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,6 +22,14 @@ export interface Signals {
   beforeStop(listener: () => void): () => void;
   /** SIGHUP. Returns how to remove the listener. */
   onReload(listener: () => void): () => void;
+}
+
+/** An error that no code caught, and the event of Node that reported it. */
+export interface FatalError {
+  readonly error: DocketError;
+  readonly origin: 'unhandledRejection' | 'uncaughtException';
+  /** The first line is the message. */
+  readonly stack: string | undefined;
 }
 
 /** The process as commands see it. A test passes its own, so commands read no global state. */

@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
-import { DocketError } from '../base/error.ts';
-import { onFatalError } from './fatal-errors.ts';
-import type { CommandIo, Signals } from './io.ts';
+import { DocketError, toDocketError } from '../base/error.ts';
+import type { CommandIo, FatalError, Signals } from './io.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
@@ -62,5 +61,31 @@ function processSignals(setExitCode: (code: number) => void): Signals {
       process.on('SIGHUP', listener);
       return () => process.off('SIGHUP', listener);
     },
+  };
+}
+
+const FATAL_EXIT_CODE = 1;
+
+/**
+ * Reports an error that no code caught, and ends the process at once with 1: its state can no longer be trusted. Its runs
+ * continue in another process, as after a kill. The reporter added last wins. Returns how to remove this one.
+ */
+function onFatalError(report: (fatal: FatalError) => void): () => void {
+  const end =
+    (origin: FatalError['origin']) =>
+    (thrown: unknown): void => {
+      try {
+        report({ error: toDocketError(thrown), origin, stack: thrown instanceof Error ? thrown.stack : undefined });
+      } finally {
+        process.exit(FATAL_EXIT_CODE);
+      }
+    };
+  const rejected = end('unhandledRejection');
+  const uncaught = end('uncaughtException');
+  process.prependListener('unhandledRejection', rejected);
+  process.prependListener('uncaughtException', uncaught);
+  return () => {
+    process.off('unhandledRejection', rejected);
+    process.off('uncaughtException', uncaught);
   };
 }

@@ -1,28 +1,12 @@
 import { styleText } from 'node:util';
-import { Command } from 'commander';
-import { version } from '../base/version.ts';
-import { addArchiveCommand } from './commands/archive.ts';
-import { addBudgetCommand } from './commands/budget.ts';
-import { addCompletionCommand } from './commands/completion.ts';
-import { addDeliveriesCommand } from './commands/deliveries.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addDoctorCommand } from './commands/doctor.ts';
-import { addInitCommand } from './commands/init.ts';
-import { addPauseCommand } from './commands/pause.ts';
-import { addCheckCommand } from './commands/reports/check.ts';
-import { addDiffCommand } from './commands/reports/diff.ts';
-import { addExplainCommand } from './commands/reports/explain.ts';
-import { addPreviewCommand } from './commands/reports/preview.ts';
-import { addScheduleCommand } from './commands/reports/schedule.ts';
-import { addSchemaCommand } from './commands/reports/schema.ts';
-import { addResumeCommand } from './commands/resume.ts';
-import { addBackfillCommand } from './commands/runs/backfill.ts';
-import { addRunsCommand } from './commands/runs/list.ts';
-import { addRunCommand } from './commands/runs/run.ts';
-import { addSandboxCommand } from './commands/sandbox.ts';
-import { addStartCommand } from './commands/start.ts';
-import { addTokensCommand } from './commands/tokens.ts';
+import { version } from '../base/context.ts';
 import type { CommandIo } from './io.ts';
+import { DocketCommand } from './program/command.ts';
+import { addFirstSteps } from './program/first-steps.ts';
+import { addOperationCommands } from './program/operation.ts';
+import { addReportCommands } from './program/reports.ts';
+import { addResultCommands } from './program/results.ts';
+import { addRunCommands } from './program/runs.ts';
 import { hasColors } from './terminal/style.ts';
 
 const HELP_FOOTER = `
@@ -44,25 +28,13 @@ Examples:
   docket check
   docket run acme/weekly-kpi --no-deliver`;
 
-/** In the order of the help and of docs/cli.md. */
-const GROUPS: readonly (readonly [string, readonly ((program: Command, io: CommandIo) => void)[]])[] = [
-  ['First steps:', [addDemoCommand, addInitCommand, addDoctorCommand, addSandboxCommand]],
-  [
-    'Reports:',
-    [addSchemaCommand, addCheckCommand, addExplainCommand, addPreviewCommand, addDiffCommand, addScheduleCommand],
-  ],
-  ['Runs:', [addRunCommand, addStartCommand, addBackfillCommand, addPauseCommand, addResumeCommand]],
-  ['Results:', [addRunsCommand, addDeliveriesCommand, addArchiveCommand]],
-  ['Operation:', [addBudgetCommand, addTokensCommand, addCompletionCommand]],
-];
-
 /**
  * Names, options and help of all commands. A command imports its dependencies inside its action: `docket --help` must not
  * load BullMQ, exceljs or the sandbox.
  */
-export function createProgram(io: CommandIo): Command {
+export function createProgram(io: CommandIo): DocketCommand {
   const { stdout, stderr, env } = io;
-  const program = new Command('docket')
+  const program = new DocketCommand('docket')
     .description('Runs saved report definitions on schedules, inside the API budget, and delivers them once.')
     .version(version())
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
@@ -78,9 +50,8 @@ export function createProgram(io: CommandIo): Command {
     })
     .addHelpText('after', HELP_FOOTER)
     .exitOverride();
-  for (const [group, adders] of GROUPS) {
-    program.commandsGroup(group);
-    for (const add of adders) add(program, io);
-  }
+  // In the order of the help and of docs/cli.md.
+  for (const add of [addFirstSteps, addReportCommands, addRunCommands, addResultCommands, addOperationCommands])
+    add(program, io);
   return program;
 }

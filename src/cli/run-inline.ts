@@ -60,7 +60,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   await probeArchive(out, order);
   const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
   try {
-    const bars = scope.use(openProgressBars(io), (opened) => opened.close());
+    const bars = scope.add(openProgressBars(io));
     const ports = await portsOf(settings);
     const observe = showRunProgress(report, bars, context.clock.now);
     const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>

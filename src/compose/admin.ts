@@ -14,11 +14,11 @@ import type { AdminApp } from '../admin/hono-env.ts';
 import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
 import type { AppContext } from '../base/context.ts';
+import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Trace } from '../base/trace.ts';
-import { version } from '../base/version.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
@@ -70,9 +70,7 @@ export async function composeAdmin(
     const audit = redisAuditLog(redis, { prefix, clock, log });
     const ports = openAccessPorts(context, jobs, { store, identity }, audit, scope);
     const board =
-      config.DOCKET_ADMIN_BULL_BOARD === 'on'
-        ? scope.use(await openBullBoard(redis, { prefix }), (opened) => opened.close())
-        : undefined;
+      config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
     const streams = createStreamLimiter();
     const { tokens, loginThrottle } = auth;
     const app = createAdminApp({
@@ -84,9 +82,9 @@ export async function composeAdmin(
       version: version(),
     });
     const traced = tracedRequests(app, context.trace);
-    const server = scope.use(await listenAdmin(traced, listening), (opened) => opened.close());
+    const server = scope.add(await listenAdmin(traced, listening));
     // Close the streams before the server, which waits for them.
-    scope.use(streams, (opened) => opened.close());
+    scope.add(streams);
     return { ...server, close: () => scope.close() };
   } catch (error) {
     await scope.close();
@@ -126,9 +124,7 @@ function openAccessPorts(
     { redis, prefix, orgs: () => jobs.current().orgs, belongsTo: identity.known },
     scope,
   );
-  const validation = scope.use(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }), (opened) =>
-    opened.close(),
-  );
+  const validation = scope.add(startValidationThread({ clock, catalogOf: explainer.getCachedCatalog }));
   return {
     jobs: jobs.current,
     lastGood: async (name) => {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { AppContext } from '../base/context.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { createScope, type Scope } from '../base/scope.ts';
+import { type Scope, withScope } from '../base/scope.ts';
 import { secretSource } from '../base/secrets/secret.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import { type RunChain, runChain } from '../deliver/archive/chain/run-chain.ts';
@@ -52,7 +52,7 @@ export function openArchive(
   const location = config.DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolve('archive') };
   const secrets = secretSource(env, context);
   const unchecked = location.kind === 'directory' ? directoryStorage(location.folder) : s3Storage(location, secrets);
-  scope.use(unchecked, (opened) => opened.close());
+  scope.add(unchecked);
   const maxAgeMs = location.kind === 'directory' ? 0 : BUCKET_MARKER_TTL_MS;
   const storage =
     identity === undefined
@@ -104,17 +104,10 @@ export async function checkBucket(storage: ArchiveStorage, log: Log): Promise<vo
 }
 
 /** Opens the archive for a command, and closes it afterwards. */
-export async function withArchive<T>(
+export const withArchive = <T>(
   context: Omit<AppContext, 'log'>,
   work: (opened: OpenArchive) => Promise<T>,
-): Promise<T> {
-  const scope = createScope();
-  try {
-    return await work(openArchive(context, scope));
-  } finally {
-    await scope.close();
-  }
-}
+): Promise<T> => withScope((scope) => work(openArchive(context, scope)));
 
 /**
  * Searches Redis, then the archive, for an earlier delivery: an emptied Redis or an expired record must not cause a second

@@ -31,7 +31,7 @@ function openCatalogFinder(context: AppContext, { redis, prefix, orgs, belongsTo
   const keyPrefix = `${prefix}:`;
   const budgetOf = sharedBudgets(redis, prefix, clock, log, belongsTo);
   const connect = { timeout: 5 * SECOND_MS };
-  const dispatcher = baseUrl && scope.use(new Pool(new URL(baseUrl).origin, { connect }), (pool) => pool.close());
+  const dispatcher = baseUrl && scope.add(new Pool(new URL(baseUrl).origin, { connect }));
   const finder = createCatalogFinder({
     secrets,
     budgetOf,

@@ -1,16 +1,14 @@
 import type { AppContext } from '../base/context.ts';
-import { createScope, type Scope } from '../base/scope.ts';
+import { type Scope, withScope } from '../base/scope.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
-import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
-import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
-import { definitionStore } from '../queue/definitions/definition-store.ts';
+import type { Ledger } from '../deliver/ledger/ledger.ts';
+import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
 import { runQueue } from '../queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
-import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
+import type { RedisRunStore } from '../queue/runs/run-store.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
-import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
-import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
+import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import { createDecisionArchive, type DecisionArchivePorts } from '../services/deliveries/decision-archive.ts';
 import {
   createDecisionService,
@@ -18,6 +16,7 @@ import {
   type DecisionServicePorts,
 } from '../services/deliveries/decisions.ts';
 import { openArchive, openIdentity } from './archive.ts';
+import { openRunStores } from './store.ts';
 
 /** The decision service over parts that the process has opened. */
 export const composeDecisionService = (
@@ -28,42 +27,33 @@ export const composeDecisionService = (
 export interface DecisionContext {
   readonly decisions: DecisionService;
   readonly runs: RedisRunStore;
+  readonly definitions: DefinitionStore;
+  readonly ledger: Ledger;
   readonly archive: Archive;
   readonly redis: RedisClient;
-  readonly scope: Scope;
 }
 
 /**
- * Opens Redis and the archive for a command; closing `scope` closes them. Throws `redis.unreachable`.
+ * Opens runs and deliveries of `REDIS_URL` for as long as `use` takes. Throws `redis.unreachable`.
  *
  * @param decides whether the command changes deliveries: it then throws `deployment.conflict` before any change
  */
-export async function openDecisions(
+export const withDecisions = <T>(
   context: AppContext,
+  use: (decisions: DecisionContext) => Promise<T>,
   { decides = false }: { readonly decides?: boolean } = {},
-): Promise<DecisionContext> {
-  const scope = createScope();
-  try {
-    return await openContext(context, decides, scope);
-  } catch (error) {
-    await scope.close();
-    throw error;
-  }
-}
+): Promise<T> => withScope(async (scope) => use(await openDecisions(context, decides, scope)));
 
-async function openContext(context: AppContext, decides: boolean, scope: Scope): Promise<DecisionContext> {
+async function openDecisions(context: AppContext, decides: boolean, scope: Scope): Promise<DecisionContext> {
   const { config, clock, log } = context;
   const prefix = DEFAULT_KEY_PREFIX;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const ended = deleteResponses(redis, { prefix: `${prefix}:` });
-  const runs = redisRunStore(redis, { prefix, keepDays: RETENTION_DAYS, log, ended });
-  const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
+  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const queue = scope.add(runQueue(redis, { prefix }));
   const identity = openIdentity(context, { redis, prefix, runs, writes: true }, scope);
   if (decides) await identity.id();
   const { archive, storage } = openArchive(context, scope, identity);
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
-  const definitions = definitionStore(redis, { prefix, keepDays: RETENTION_DAYS, reportSchema: reportFileSchema });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
-  return { decisions: composeDecisionService(ports), runs, archive, redis, scope };
+  return { decisions: composeDecisionService(ports), runs, definitions, ledger, archive, redis };
 }

@@ -6,24 +6,21 @@ import type { Archive } from '../deliver/archive/archive.ts';
 import { mirroredArchive } from '../deliver/archive/inline-archive.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { fileLedger } from '../deliver/ledger/file-ledger.ts';
-import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
-import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
-import { definitionStore, type FrozenDefinition } from '../queue/definitions/definition-store.ts';
+import type { FrozenDefinition } from '../queue/definitions/definition-store.ts';
 import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { type InlineWork, recordInlineRun } from '../queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
-import { redisRunStore } from '../queue/runs/run-store.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
-import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
 import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
 import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
 import { composeInline, type DeliveryStores, type InlineContext } from './run-ports.ts';
+import { openRunStores } from './store.ts';
 
 /** The ports of an inline run that delivers. */
 export interface DeliveringRun extends InlineContext {
@@ -75,13 +72,12 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   const { clock, log } = app;
   const kept = { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS };
   const prefix = `${DEFAULT_KEY_PREFIX}:`;
-  const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix }) });
-  const ledger = redisLedger(redis, { prefix, ttlDays: RETENTION_DAYS });
+  const { runs, definitions, ledger } = openRunStores(redis, DEFAULT_KEY_PREFIX, log);
   const identity = openIdentity(app, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
   const archive = mirroredArchive(openArchive(app, scope, identity).archive, out);
   const ports = {
     runs,
-    definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
+    definitions,
     leases: redisInlineLeases(redis, kept),
     live: redisLiveProgress(redis, kept),
     clock,

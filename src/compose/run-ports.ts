@@ -157,11 +157,10 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const mailOf = stores.mailOf ?? createMailRoutes(context, scope);
   const secrets = secretSource(env, context);
   const baseUrl = requireVariable(config, 'COMPLIANCE_API_URL', 'it names the service that answers the reports');
-  const dispatcher = scope.use(
+  const dispatcher = scope.add(
     new Pool(new URL(baseUrl).origin, { connect: { timeout: 5_000 }, keepAliveTimeout: 30_000 }),
-    (pool) => pool.close(),
   );
-  const pool = scope.use(renderPool(), (opened) => opened.close());
+  const pool = scope.add(renderPool());
   const orgs = stores.orgs ?? (() => new Map());
   const reportScope = stores.reportScope ?? createReportScope(context, orgs);
   const limits = keyLimits({ orgs, secrets, log: context.log });

@@ -87,9 +87,8 @@ export async function openScheduler(
     clock,
     log,
   });
-  const registered = scope.use(
+  const registered = scope.add(
     jobSchedulers(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
-    (opened) => opened.close(),
   );
   // A change that cannot be activated during an outage of Redis is activated afterwards; one that arrives during the start,
   // by the first round.
@@ -111,7 +110,7 @@ export async function openScheduler(
     scannedAt = clock.now();
     await heartbeats.record({ at: scannedAt, stuck });
   };
-  const ticks = scope.use(startTickWorker(blockingClient, { prefix, log, onTick: scan }), (opened) => opened.close());
+  const ticks = scope.add(startTickWorker(blockingClient, { prefix, log, onTick: scan }));
   const activateChanges = async () => {
     if (!changed) return;
     changed = false;
@@ -122,7 +121,7 @@ export async function openScheduler(
       throw error;
     }
   };
-  const reconciler = scope.use(
+  const reconciler = scope.add(
     startPeriodicTasks({
       steps: [
         activateChanges,
@@ -136,7 +135,6 @@ export async function openScheduler(
       clock,
       log,
     }),
-    (opened) => opened.close(),
   );
   wake = reconciler.wake;
   await ticks.ready();

@@ -2,7 +2,7 @@ import { createMetrics } from '../admin/metrics/process-metrics.ts';
 import type { AppContext } from '../base/context.ts';
 import { toDocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
-import { createScope } from '../base/scope.ts';
+import { withScope } from '../base/scope.ts';
 import { formatDiagnostic } from '../definitions/diagnostics/diagnostic.ts';
 import { watchDefinitions } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
@@ -39,14 +39,13 @@ export interface StartEvents {
 
 /** Runs the roles until `stop` aborts, then closes everything. */
 export async function startDocket(plain: AppContext, options: StartOptions, events: StartEvents): Promise<void> {
-  const scope = createScope();
-  try {
+  await withScope(async (scope) => {
     const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
     const { context } = tracing ?? { context: plain };
     const { config, log, clock } = context;
     scope.use(events.logFatalErrors(log), (remove) => remove());
     const { roles } = options;
-    const { reader: parser } = scope.use(startReaderThread({ clock, positions: false }), (opened) => opened.close());
+    const { reader: parser } = scope.add(startReaderThread({ clock, positions: false }));
     const loaded = await loadDefinitions(config.DOCKET_JOBS, { parser });
     // An invalid file stops the reports of its own organization only.
     for (const diagnostic of loaded.diagnostics)
@@ -58,7 +57,7 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
     const metrics = createMetrics(expectedSeries(loaded), processInfo(context, { keeps: roles.has('worker') }));
     const { observe, observeRequest, observeSlots, observeRepairs, observeStorage, observeDefinitions } = metrics;
     observeDefinitions();
-    const jobs = scope.use(
+    const jobs = scope.add(
       watchDefinitions(loaded, {
         clock,
         log,
@@ -66,7 +65,6 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
         onCheck: observeDefinitions,
         ...(admissionCheck === undefined ? {} : { admissionCheck }),
       }),
-      (opened) => opened.close(),
     );
     scope.use(
       jobs.onChange((changed) => metrics.initializeSeries(expectedSeries(changed))),
@@ -77,16 +75,14 @@ export async function startDocket(plain: AppContext, options: StartOptions, even
       (remove) => remove(),
     );
     const settings = { jobs, observe, observeRequest, observeSlots, observeRepairs, observeStorage, ...options };
-    const running = scope.use(await composeDocket(context, settings), (opened) => opened.close());
+    const running = scope.add(await composeDocket(context, settings));
     const api = { api: roles.has('admin') };
-    const admin = scope.use(await composeAdmin(context, jobs, running, metrics, api), (opened) => opened.close());
+    const admin = scope.add(await composeAdmin(context, jobs, running, metrics, api));
     const { size: count } = loaded.reports;
     log.info('Docket runs', { url: admin.url, role: [...roles].join(', '), count, path: config.DOCKET_JOBS });
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     log.info('Stopping: running runs may finish');
-  } finally {
-    await scope.close();
-  }
+  });
 }
 
 const checkMail =

@@ -1,4 +1,5 @@
 import type { AppContext } from '../base/context.ts';
+import type { Log } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { noTrace, type Trace } from '../base/trace.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
@@ -40,6 +41,17 @@ export interface StoreSettings {
   readonly requireDurable?: boolean;
 }
 
+/** The records, the definitions and the ledger of runs. */
+export function openRunStores(redis: RedisClient, prefix: string, log: Log) {
+  const kept = { prefix, keepDays: RETENTION_DAYS };
+  const keyPrefix = { prefix: `${prefix}:` };
+  return {
+    runs: redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, keyPrefix) }),
+    definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
+    ledger: redisLedger(redis, { ...keyPrefix, ttlDays: RETENTION_DAYS }),
+  };
+}
+
 /** Opens the store until the scope closes. Throws `redis.unreachable`, `redis.unsuitable`. */
 export async function openStore(
   context: AppContext,
@@ -51,11 +63,8 @@ export async function openStore(
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
-  const kept = { prefix, keepDays: RETENTION_DAYS };
-  const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, { prefix: `${prefix}:` }) });
-  const definitions = definitionStore(redis, { ...kept, reportSchema: reportFileSchema });
-  const queue = scope.use(runQueue(redis, { prefix }), (opened) => opened.close());
-  const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
+  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const queue = scope.add(runQueue(redis, { prefix }));
   const findDelivered = composeFindDelivered(context, { runs, ledger }, scope);
   const ports = { runs, definitions, queue, findDelivered, clock, log, trace };
   return {

@@ -9,26 +9,21 @@ import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { applyRetention } from '../deliver/archive/retention.ts';
 import { type CircuitEvent, redisCircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
-import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { assertMailSecrets, createMailRoutes } from '../deliver/targets/email/mail-routes.ts';
 import { redisCatalogCache } from '../fetch/cache/catalog-cache.ts';
 import { redisResponseCache } from '../fetch/cache/redis-response-cache.ts';
-import { deleteResponses, redisResponseStore } from '../fetch/cache/redis-response-store.ts';
+import { redisResponseStore } from '../fetch/cache/redis-response-store.ts';
 import type { ApiRequestResult } from '../fetch/client/compliance-client.ts';
-import { definitionStore } from '../queue/definitions/definition-store.ts';
 import { activePauses } from '../queue/jobs/pause-enforcement.ts';
 import { startWorker } from '../queue/jobs/worker.ts';
 import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
-import { redisRunStore } from '../queue/runs/run-store.ts';
 import { redisPauses } from '../queue/schedules/pauses.ts';
-import { RETENTION_DAYS } from '../redis/keys.ts';
 import type { RunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
-import { reportFileSchema } from '../services/definitions/built-in-kinds.ts';
 import { currentSettings, loadFrozenDefinition } from '../services/definitions/frozen-definition.ts';
 import { createReportScope } from '../services/definitions/report-scope.ts';
 import { onReconnect, reconcileWithArchive, repairLedger } from '../services/deliveries/ledger-repair.ts';
@@ -45,7 +40,7 @@ import {
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { checkBucket, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';
-import type { Store } from './store.ts';
+import { openRunStores, type Store } from './store.ts';
 import type { TracedContext } from './tracing/tracing.ts';
 
 /** A run waits this long for a token in the worker; for a longer wait it is snoozed and frees the worker. */
@@ -84,15 +79,12 @@ export async function openWorker(
   const { prefix } = store;
   await assertMailSecrets(context);
   const keyPrefix = { prefix: `${prefix}:` };
-  const kept = { prefix, keepDays: RETENTION_DAYS };
   // Waits while Redis restarts: a running run must not fail for it.
   const redis = await store.blockingClient();
-  const runs = redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, keyPrefix) });
-  const definitions = definitionStore(redis, { ...kept, reportSchema: reportFileSchema });
+  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
   const { archive, storage, signing } = openArchive(context, scope, identity);
   await signing?.ready();
   await checkBucket(storage, log);
-  const ledger = redisLedger(redis, { ...keyPrefix, ttlDays: RETENTION_DAYS });
   const mailOf = createMailRoutes(context, scope);
   const reportScope = createReportScope(context, () => jobs.current().orgs);
   const logScope = (current: Definitions): void =>
@@ -153,7 +145,7 @@ export async function openWorker(
   );
   const leases = redisInlineLeases(redis, { prefix });
   const rowsAtEnd = (order: RunOrder) => reconcileWithArchive(order, { archive, ledger, clock });
-  scope.use(
+  scope.add(
     startPeriodicTasks({
       steps: [
         () => failAbandoned({ runs, leases, noticeOutbox, rowsAtEnd, clock, log }),
@@ -165,10 +157,9 @@ export async function openWorker(
       clock,
       log,
     }),
-    (opened) => opened.close(),
   );
   const retention = new AbortController();
-  scope.use(
+  scope.add(
     startPeriodicTasks({
       steps: [
         () => touchUndecided({ runs, definitions, ledger, log }),
@@ -190,7 +181,6 @@ export async function openWorker(
       // Retention runs once a day: it checks its marker in the archive.
       everyMs: HOUR_MS,
     }),
-    (opened) => opened.close(),
   );
   scope.use(retention, (controller) => controller.abort());
   await worker.ready();

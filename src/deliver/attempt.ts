@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, errorMessage, errorSentence } from '../base/error.ts';
-import type { AttemptRecord } from './archive/archive.ts';
+import type { AttemptRecord } from './archive/attempt-log.ts';
 import { attemptFence, type Fence, type FenceInput } from './fence.ts';
 import {
   type ArchivedState,

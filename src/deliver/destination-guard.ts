@@ -28,32 +28,25 @@ const UNRESTRICTED_POLICY: DestinationPolicy = {
 };
 
 /** The destinations of one organization. Each `assert…` throws `deliver.target_refused`. */
-export interface DestinationGuard {
-  /** @param displayName of the host in the error */
-  assertHost(host: string, displayName?: string): void;
-  assertBucket(spec: { readonly bucket: string; readonly endpoint?: string | undefined }): void;
-  assertFolder(folder: string, workingDirectory: string): Promise<void>;
-  /** For connections to this host. */
-  addressPolicy(host: string): AddressPolicy;
-}
-
 export function destinationGuard(
   settings: Pick<OrgSettings, 'id' | 'destinations' | 'allow_private'>,
   policy: DestinationPolicy = UNRESTRICTED_POLICY,
-): DestinationGuard {
+) {
+  /** @param displayName of the host in the error */
   const assertHost = (host: string, displayName = host): void => {
     const refusal = hostRefusal(host, settings, policy);
     if (refusal !== undefined) throwIfRefused({ ...refusal, got: displayName });
   };
   return {
     assertHost,
-    assertBucket: ({ bucket, endpoint }) => {
+    assertBucket: ({ bucket, endpoint }: { readonly bucket: string; readonly endpoint?: string | undefined }): void => {
       throwIfRefused(bucketRefusal(bucket, settings, policy));
       if (endpoint !== undefined) assertHost(new URL(endpoint).hostname);
     },
-    assertFolder: async (folder, workingDirectory) =>
+    assertFolder: async (folder: string, workingDirectory: string): Promise<void> =>
       throwIfRefused(await folderRefusal(folder, settings, policy, workingDirectory)),
-    addressPolicy: (host) => ({
+    /** For connections to this host. */
+    addressPolicy: (host: string): AddressPolicy => ({
       allowPrivate: settings.allow_private === true,
       // Other hosts are those from which the SDK gets the deployment's credentials.
       appliesTo: (other) => normalizeHost(other) === normalizeHost(host) || other.endsWith(`.${normalizeHost(host)}`),
@@ -68,6 +61,8 @@ export function destinationGuard(
     }),
   };
 }
+
+export type DestinationGuard = ReturnType<typeof destinationGuard>;
 
 function throwIfRefused(refusal: DestinationRefusal | undefined): void {
   if (refusal === undefined) return;

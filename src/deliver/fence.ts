@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { errorMessage } from '../base/error.ts';
+import { withTimeout } from '../base/timeout.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
 /** Validity of a confirmation, counted from its request. Shorter than any lock of a run. */
@@ -70,18 +71,14 @@ export function attemptFence(input: FenceInput): Fence {
 
 /** Bounds the wait: a client that waits for Redis must not hold a connection to a mail server for as long. */
 async function confirmWithTimeout<T>(confirmation: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NotConfirmedError(`Not sent: no confirmation within ${ms} ms.`)), ms);
-  });
   try {
-    return await Promise.race([confirmation, timeout]);
+    return await withTimeout(confirmation, ms, () => {
+      throw new NotConfirmedError(`Not sent: no confirmation within ${ms} ms.`);
+    });
   } catch (error) {
     if (error instanceof NotConfirmedError) throw error;
     throw new NotConfirmedError(`Not sent: the delivery could not be confirmed: ${errorMessage(error)}`, {
       cause: error,
     });
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { canonicalAddress } from '../definitions/allow-lists/recipients.ts';
-import type { Archive, AttemptRecord, PublishedManifest } from './archive/archive.ts';
+import type { Archive, PublishedManifest } from './archive/archive.ts';
+import type { AttemptRecord } from './archive/attempt-log.ts';
 import { attempt, reconcileRow, type SendFn } from './attempt.ts';
 import type { CircuitBreaker } from './circuit/circuit-breaker.ts';
 import type { DeliveredEvent } from './deliver.ts';

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config/config.ts';
+import { isErrno } from '../base/errno.ts';
 import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
@@ -33,28 +34,22 @@ export interface DemoOptions {
   readonly signal: AbortSignal;
 }
 
-export interface DemoResult {
-  /** Absolute path of the output. */
-  readonly folder: string;
-  readonly records: readonly RunRecord[];
-}
-
 /**
  * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. Returns
- * their results.
+ * their results and the absolute path of the output.
  */
-export async function runDemo({ out, env, printLine, observerOf, signal }: DemoOptions): Promise<DemoResult> {
+export async function runDemo({ out, ...options }: DemoOptions) {
   const target = resolve(out);
   const staging = `${target}.${process.pid}-${randomBytes(3).toString('hex')}`;
   const scope = createScope();
   try {
     await mkdir(staging, { recursive: true });
-    const records = await runReports(staging, { env, printLine, observerOf, signal }, scope);
+    const records = await runReports(staging, options, scope);
     // Closed before the folder is moved, because they write into it.
     await scope.close();
     await writeMailPages(staging, records);
     await replaceFolder(staging, target);
-    await printSummary(target, records, printLine);
+    await printSummary(target, records, options.printLine);
     return { folder: target, records };
   } finally {
     await scope.close();
@@ -179,8 +174,7 @@ async function replaceFolder(staging: string, target: string): Promise<void> {
     try {
       return await rename(staging, target);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+      if (!isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
     }
   }
 }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { access, constants, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -44,16 +44,9 @@ export async function localRedis(
 async function findServerProgram(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
   const folders = (env.PATH ?? '').split(delimiter).filter(Boolean);
   for (const name of ['redis-server', 'valkey-server']) {
-    for (const folder of folders) {
-      const path = join(folder, name);
-      if (
-        await access(path, 1).then(
-          () => true,
-          () => false,
-        )
-      ) {
-        return path;
-      }
+    for (const path of folders.map((folder) => join(folder, name))) {
+      const found = await access(path, constants.X_OK).catch((): false => false);
+      if (found !== false) return path;
     }
   }
   return undefined;
@@ -87,25 +80,9 @@ async function startPrivate(program: string, options: readonly string[]): Promis
   // Another process can take the free port before the server binds it: then the server exits and we retry.
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
-    const child = spawn(
-      program,
-      [
-        '--port',
-        String(port),
-        '--bind',
-        '127.0.0.1',
-        '--dir',
-        folder,
-        '--save',
-        '',
-        '--appendonly',
-        'yes',
-        '--maxmemory-policy',
-        'noeviction',
-        ...options,
-      ],
-      { stdio: 'ignore' },
-    );
+    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const storage = ['--save', '', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'];
+    const child = spawn(program, [...place, ...storage, ...options], { stdio: 'ignore' });
     const ended = new Promise<'ended'>((resolve) => {
       child.once('exit', () => resolve('ended'));
       child.once('error', () => resolve('ended'));

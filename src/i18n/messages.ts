@@ -1,16 +1,38 @@
-import { germanMessages } from './de/messages.ts';
-import { englishMessages, type Messages } from './en/messages.ts';
-import { localeFormatters } from './formatters.ts';
-
-export type { Messages as Words };
+import { chart as deChart } from './de/chart.ts';
+import { mail as deMail } from './de/mail.ts';
+import { notes as deNotes } from './de/notes.ts';
+import { table as deTable } from './de/table.ts';
+import { workbook as deWorkbook } from './de/workbook.ts';
+import { chart as enChart } from './en/chart.ts';
+import { mail as enMail } from './en/mail.ts';
+import { notes as enNotes } from './en/notes.ts';
+import { table as enTable } from './en/table.ts';
+import { workbook as enWorkbook } from './en/workbook.ts';
+import { type LocaleFormatters, localeFormatters } from './formatters.ts';
 
 export const DEFAULT_LOCALE = 'en-GB';
 
-/** The compiler checks that every language has every message. */
+/** Every message in English. Other languages must have the same type. */
+const englishMessages = (to: LocaleFormatters) => ({
+  notes: enNotes(to),
+  table: enTable(to),
+  chart: enChart(to),
+  mail: enMail(to),
+  workbook: enWorkbook(to),
+});
+export type Words = ReturnType<typeof englishMessages>;
+
+/** Every message in German, formal (Sie), spelled without the letter that Switzerland does not use. */
+const germanMessages = (to: LocaleFormatters): Words => ({
+  notes: deNotes(to),
+  table: deTable(to),
+  chart: deChart(to),
+  mail: deMail(to),
+  workbook: deWorkbook(to),
+});
+
 const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;
 type Language = keyof typeof BY_LANGUAGE;
-
-const isLanguage = (name: string): name is Language => Object.hasOwn(BY_LANGUAGE, name);
 
 /** The supported languages, ISO 639. */
 export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
@@ -18,12 +40,12 @@ export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
 /** The supported language of a locale; English for another one, which `localeSchema` rejects in definitions. */
 export function languageOf(locale: string): Language {
   const { language } = new Intl.Locale(locale);
-  return isLanguage(language) ? language : 'en';
+  return Object.hasOwn(BY_LANGUAGE, language) ? (language as Language) : 'en';
 }
 
 /**
  * Docket's messages in the language of a locale. Labels of the API are not translated.
  * @param locale BCP 47
  */
-export const messagesFor = (locale: string = DEFAULT_LOCALE): Messages =>
+export const messagesFor = (locale: string = DEFAULT_LOCALE): Words =>
   BY_LANGUAGE[languageOf(locale)](localeFormatters(locale));

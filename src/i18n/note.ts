@@ -8,6 +8,21 @@ export type MissingData =
   | { readonly of: 'totals' }
   | { readonly of: 'total'; readonly metric: string };
 
+interface MissingDataNames {
+  readonly previous: string;
+  readonly previous_totals: string;
+  readonly totals: string;
+  readonly total: (metric: string) => string;
+}
+
+/** Names missing data in a language. */
+export function missingDataText(what: MissingData, names: MissingDataNames): string {
+  if (what.of === 'column') return what.label;
+  if (what.of === 'totals') return names.totals;
+  if (what.of === 'total') return names.total(what.metric);
+  return what.metrics.length === 0 ? names[what.of] : `${names[what.of]} (${what.metrics.join(', ')})`;
+}
+
 /** Identifies a row: its bucket, null without granularity, and the labels of its group. */
 export interface RowKey {
   readonly bucket: string | null;

@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../base/time.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { withRedisErrors } from '../redis/errors.ts';
+import { mapRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
@@ -11,18 +11,8 @@ export const PROCESS_HEARTBEAT_INTERVAL_MS = 25 * SECOND_MS;
 
 const SCRIPT = loadLuaScript('./process-registry.lua', import.meta.url);
 
-/** The running processes, by role. */
-export interface ProcessRegistry {
-  /** Registers this process with these roles for 90 seconds. */
-  heartbeat(roles: readonly string[]): Promise<void>;
-  /** Removes this process. */
-  leave(): Promise<void>;
-  /** Number of processes per role; a role without one is absent. */
-  countByRole(): Promise<ReadonlyMap<string, number>>;
-}
-
 /**
- * In one sorted set. Unlike CLIENT LIST, it works on a Cluster and for users without admin permissions. Throws
+ * The running processes by role, in one sorted set. Unlike CLIENT LIST, it works on a Cluster and for users without admin permissions. Throws
  * `redis.unreachable`.
  *
  * @param self unique name of this process
@@ -30,32 +20,34 @@ export interface ProcessRegistry {
 export function redisProcessRegistry(
   redis: RedisClient,
   { prefix, self }: { readonly prefix: string; readonly self: string },
-): ProcessRegistry {
+) {
   const { present } = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
   let registered: readonly string[] = [];
   return {
-    heartbeat: (roles) =>
-      withRedisErrors(redis, async () => {
-        const members = roles.map((role) => `${role} ${self}`);
-        const dropped = registered.filter((member) => !members.includes(member));
-        registered = members;
-        if (dropped.length > 0) await redis.zrem(present, ...dropped);
-        if (members.length > 0) await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS, ...members]);
-      }),
-    leave: () =>
-      withRedisErrors(redis, async () => {
-        if (registered.length > 0) await redis.zrem(present, ...registered);
-        registered = [];
-      }),
-    countByRole: () =>
-      withRedisErrors(redis, async () => {
-        const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
-        const counts = new Map<string, number>();
-        for (const member of Array.isArray(members) ? members.map(String) : []) {
-          const role = member.split(' ', 1)[0] ?? '';
-          counts.set(role, (counts.get(role) ?? 0) + 1);
-        }
-        return counts;
-      }),
+    /** Registers this process with these roles for 90 seconds. */
+    heartbeat: mapped(async (roles: readonly string[]) => {
+      const members = roles.map((role) => `${role} ${self}`);
+      const dropped = registered.filter((member) => !members.includes(member));
+      registered = members;
+      if (dropped.length > 0) await redis.zrem(present, ...dropped);
+      if (members.length > 0) await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS, ...members]);
+    }),
+    /** Removes this process. */
+    leave: mapped(async () => {
+      if (registered.length > 0) await redis.zrem(present, ...registered);
+      registered = [];
+    }),
+    /** Number of processes per role; a role without one is absent. */
+    countByRole: mapped(async (): Promise<ReadonlyMap<string, number>> => {
+      const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
+      const counts = new Map<string, number>();
+      for (const member of Array.isArray(members) ? members.map(String) : []) {
+        const role = member.split(' ', 1)[0] ?? '';
+        counts.set(role, (counts.get(role) ?? 0) + 1);
+      }
+      return counts;
+    }),
   };
 }
+export type ProcessRegistry = ReturnType<typeof redisProcessRegistry>;

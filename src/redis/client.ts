@@ -1,4 +1,5 @@
 import type { ChainableCommander, Cluster, Redis } from 'ioredis';
+import { z } from 'zod';
 import type { Endpoint } from '../base/config/redis-url.ts';
 
 /** One server, the master of a Sentinel group, or a Cluster. */
@@ -31,4 +32,13 @@ export async function execPipeline(pipeline: ChainableCommander): Promise<unknow
     if (error) throw error;
     return reply;
   });
+}
+
+/** A value that is stored as JSON; undefined for an absent one, and for one that this version of Docket did not write. */
+export function parseStored<T>(schema: z.ZodType<T>, text: unknown): T | undefined {
+  try {
+    return Object.freeze(schema.parse(JSON.parse(z.string().parse(text))));
+  } catch {
+    return undefined;
+  }
 }

@@ -13,17 +13,6 @@ export interface ClockSteps {
 
 export const NO_STEPS: ClockSteps = { steps: 0, last: null };
 
-export interface RedisClock {
-  /** Reads how many steps are recorded already; called before the first measurement. */
-  loadBaseline(): void;
-  /**
-   * Records a step. True for the first process to measure it.
-   * @param at epoch ms by the clock of Redis after the step
-   */
-  record(ms: number, at: number): Promise<boolean>;
-  read(): Promise<ClockSteps>;
-}
-
 /** Two processes measure one step within this, ms. */
 const SAME_STEP_TOLERANCE_MS = 500;
 
@@ -36,7 +25,7 @@ const storedSchema = z.object({
 });
 
 /** Throws `redis.unreachable`. */
-export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: string }): RedisClock {
+export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const key = redisKeys(prefix).redisClock;
   const read = async (): Promise<ClockSteps> => {
     const stored = storedSchema.safeParse(await withRedisErrors(redis, () => redis.hgetall(key)));
@@ -54,8 +43,13 @@ export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: st
   };
   return {
     read,
+    /** Reads how many steps are recorded already; called before the first measurement. */
     loadBaseline: () => void baseline(),
-    record: async (ms, at) => {
+    /**
+     * Records a step. True for the first process to measure it.
+     * @param at epoch ms by the clock of Redis after the step
+     */
+    record: async (ms: number, at: number): Promise<boolean> => {
       const args = [ms, at, await baseline(), SAME_STEP_TOLERANCE_MS];
       const reply = await withRedisErrors(redis, () => runLuaScript(redis, RECORD, [key], args));
       const [first, steps] = recordReplySchema.parse(reply);

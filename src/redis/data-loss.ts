@@ -1,16 +1,10 @@
 import type { RedisClient } from './client.ts';
-import { BEFORE_CALL, withRedisErrors } from './errors.ts';
+import { BEFORE_CALL, mapRedisErrors } from './errors.ts';
 import { claimIdentity, readIdentity } from './identity.ts';
 
-/** Detects that Redis lost data: the deployment's identity is missing, or was written again. */
-export interface DataLossDetector {
-  /** Remembers the identity, for comparison. Reads Redis at most once. */
-  remember(): Promise<void>;
-  /** Whether data was lost within this time, ms. Restores a missing identity. */
-  lostWithin(ms: number): Promise<boolean>;
-}
-
 /**
+ * Detects that Redis lost data: the deployment's identity is missing, or was written again.
+ *
  * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
  * @param belongsTo the identity that the process verified at its start, against which the first read is compared
  */
@@ -18,38 +12,37 @@ export function dataLossDetector(
   redis: RedisClient,
   prefix: string,
   belongsTo: () => string | undefined = () => undefined,
-): DataLossDetector {
+) {
+  const mapped = mapRedisErrors(undefined, BEFORE_CALL);
   let known: string | undefined;
   let wasRead = false;
   return {
-    remember: async () => {
+    /** Remembers the identity, for comparison. Reads Redis at most once. */
+    remember: mapped(async () => {
       known ??= belongsTo();
       if (known !== undefined || wasRead) return;
-      known = (await withRedisErrors(undefined, () => readIdentity(redis, prefix), BEFORE_CALL))?.id;
+      known = (await readIdentity(redis, prefix))?.id;
       wasRead = true;
-    },
-    lostWithin: (ms) =>
-      withRedisErrors(
-        undefined,
-        async () => {
-          known ??= belongsTo();
-          const stored = await readIdentity(redis, prefix);
-          if (stored === undefined) {
-            // A deployment without an identity, such as a single run with its own archive, has nothing to compare.
-            if (known === undefined) return false;
-            await claimIdentity(redis, prefix, known, { restored: true });
-            return true;
-          }
-          const replaced = known !== undefined && known !== stored.id;
-          known = stored.id;
-          if (replaced) return true;
-          if (!stored.restored) return false;
-          const [seconds = 0, micros = 0] = await redis.time();
-          const ageMs = seconds * 1000 + micros / 1000 - stored.since;
-          // A negative age: the clock was set back since, and the real age is unknown.
-          return ageMs < ms;
-        },
-        BEFORE_CALL,
-      ),
+    }),
+    /** Whether data was lost within this time, ms. Restores a missing identity. */
+    lostWithin: mapped(async (ms: number) => {
+      known ??= belongsTo();
+      const stored = await readIdentity(redis, prefix);
+      if (stored === undefined) {
+        // A deployment without an identity, such as a single run with its own archive, has nothing to compare.
+        if (known === undefined) return false;
+        await claimIdentity(redis, prefix, known, { restored: true });
+        return true;
+      }
+      const replaced = known !== undefined && known !== stored.id;
+      known = stored.id;
+      if (replaced) return true;
+      if (!stored.restored) return false;
+      const [seconds = 0, micros = 0] = await redis.time();
+      const ageMs = seconds * 1000 + micros / 1000 - stored.since;
+      // A negative age: the clock was set back since, and the real age is unknown.
+      return ageMs < ms;
+    }),
   };
 }
+export type DataLossDetector = ReturnType<typeof dataLossDetector>;

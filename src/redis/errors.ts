@@ -4,7 +4,7 @@ import { SECOND_MS } from '../base/time.ts';
 import { withTimeout } from '../base/timeout.ts';
 import { type RedisClient, redisName } from './client.ts';
 
-/** The `DocketError` for one kind of reply. */
+/** The `DocketError` for one kind of error. */
 interface RedisErrorMapping {
   readonly code: ErrorCode;
   /** Follows the server's name. */
@@ -19,97 +19,77 @@ const RUNS_RESUME = 'runs resume where they stopped.';
  * Error replies; the first match applies. Redis 7 starts a reply with its code and names the script at its end. Before, an
  * error within a script started with `ERR Error running script`, and the code came later.
  */
-const REPLY_MAPPINGS: readonly (readonly [reply: RegExp, mapping: RedisErrorMapping])[] = [
-  [
-    /\bOOM\b/,
-    {
-      code: 'redis.out_of_memory',
-      summary: 'is out of memory and accepts no writes.',
-      expected: 'memory below its maxmemory',
-      next: `Raise maxmemory, or free memory: \`redis-cli --memkeys\` lists the largest keys. Keep maxmemory-policy noeviction; ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\bWRONGTYPE\b/,
-    {
-      code: 'redis.wrong_type',
-      summary: 'holds a value of the wrong type under a key of Docket.',
-      expected: 'a key that only Docket writes',
-      next: 'Find the other program that writes to this Redis under the same prefix (`redis-cli type <key>`), delete the key, then trigger the report again.',
-    },
-  ],
-  [
-    /\b(?:NOAUTH|WRONGPASS|invalid (?:username-)?password)\b/,
-    {
-      code: 'redis.unauthorized',
-      summary: 'rejected the credentials.',
-      expected: 'the user and the password of this Redis',
-      next: `Correct the user and the password in REDIS_URL and restart Docket; ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\bNOPERM\b/,
-    {
-      code: 'redis.unauthorized',
-      summary: 'denies the user a command that Docket needs.',
-      expected: 'a user with permission for all commands on the keys of Docket',
-      next: `Grant the user more permissions (\`ACL SETUSER\`), or name another one in REDIS_URL; ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\bMISCONF\b/,
-    {
-      code: 'redis.unwritable',
-      summary: 'accepts no writes because it cannot write to its disk.',
-      expected: 'a Redis that can save its data',
-      next: `Check the log of Redis and the free space on its disk; ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\bNOREPLICAS\b/,
-    {
-      code: 'redis.unwritable',
-      summary: 'accepts no writes because it has too few replicas.',
-      expected: 'at least min-replicas-to-write replicas',
-      next: `Start the replicas, or lower min-replicas-to-write; ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\bREADONLY\b/,
-    {
-      code: 'redis.unreachable',
-      summary: 'is a read-only replica.',
-      expected: 'the master',
-      next: 'Wait for the failover to end. If it does not, set REDIS_URL to the master, or to its Sentinels.',
-    },
-  ],
-  [
-    /\b(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/,
-    {
-      code: 'redis.unreachable',
-      summary: 'is not ready.',
-      expected: 'a server that has loaded its data and a Cluster or replica with its master',
-      next: `Wait until it has started or failed over (see \`redis-cli info\`); ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\b(?:BUSY|UNKILLABLE)\b/,
-    {
-      code: 'redis.unreachable',
-      summary: 'is blocked by a script that does not end.',
-      expected: 'a server that replies',
-      next: `Identify the script (\`redis-cli slowlog get\`) and stop it with \`redis-cli script kill\`; ${RUNS_RESUME}`,
-    },
-  ],
-  [
-    /\buser_script\b|\bscript: [0-9a-f]{40}\b|Error (?:running|compiling) script/,
-    {
-      code: 'redis.script_failed',
-      summary: 'stopped a script with an error.',
-      expected: 'values that only Docket writes, and a server with all commands of Redis 6.2',
-      next: 'Check whether another program writes to this Redis under the same prefix; if none does, report this as a defect of Docket.',
-    },
-  ],
+const REPLY_MAPPINGS: readonly (RedisErrorMapping & { readonly reply: RegExp })[] = [
+  {
+    reply: /\bOOM\b/,
+    code: 'redis.out_of_memory',
+    summary: 'is out of memory and accepts no writes.',
+    expected: 'memory below its maxmemory',
+    next: `Raise maxmemory, or free memory: \`redis-cli --memkeys\` lists the largest keys. Keep maxmemory-policy noeviction; ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\bWRONGTYPE\b/,
+    code: 'redis.wrong_type',
+    summary: 'holds a value of the wrong type under a key of Docket.',
+    expected: 'a key that only Docket writes',
+    next: 'Find the other program that writes to this Redis under the same prefix (`redis-cli type <key>`), delete the key, then trigger the report again.',
+  },
+  {
+    reply: /\b(?:NOAUTH|WRONGPASS|invalid (?:username-)?password)\b/,
+    code: 'redis.unauthorized',
+    summary: 'rejected the credentials.',
+    expected: 'the user and the password of this Redis',
+    next: `Correct the user and the password in REDIS_URL and restart Docket; ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\bNOPERM\b/,
+    code: 'redis.unauthorized',
+    summary: 'denies the user a command that Docket needs.',
+    expected: 'a user with permission for all commands on the keys of Docket',
+    next: `Grant the user more permissions (\`ACL SETUSER\`), or name another one in REDIS_URL; ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\bMISCONF\b/,
+    code: 'redis.unwritable',
+    summary: 'accepts no writes because it cannot write to its disk.',
+    expected: 'a Redis that can save its data',
+    next: `Check the log of Redis and the free space on its disk; ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\bNOREPLICAS\b/,
+    code: 'redis.unwritable',
+    summary: 'accepts no writes because it has too few replicas.',
+    expected: 'at least min-replicas-to-write replicas',
+    next: `Start the replicas, or lower min-replicas-to-write; ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\bREADONLY\b/,
+    code: 'redis.unreachable',
+    summary: 'is a read-only replica.',
+    expected: 'the master',
+    next: 'Wait for the failover to end. If it does not, set REDIS_URL to the master, or to its Sentinels.',
+  },
+  {
+    reply: /\b(?:LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b/,
+    code: 'redis.unreachable',
+    summary: 'is not ready.',
+    expected: 'a server that has loaded its data and a Cluster or replica with its master',
+    next: `Wait until it has started or failed over (see \`redis-cli info\`); ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\b(?:BUSY|UNKILLABLE)\b/,
+    code: 'redis.unreachable',
+    summary: 'is blocked by a script that does not end.',
+    expected: 'a server that replies',
+    next: `Identify the script (\`redis-cli slowlog get\`) and stop it with \`redis-cli script kill\`; ${RUNS_RESUME}`,
+  },
+  {
+    reply: /\buser_script\b|\bscript: [0-9a-f]{40}\b|Error (?:running|compiling) script/,
+    code: 'redis.script_failed',
+    summary: 'stopped a script with an error.',
+    expected: 'values that only Docket writes, and a server with all commands of Redis 6.2',
+    next: 'Check whether another program writes to this Redis under the same prefix; if none does, report this as a defect of Docket.',
+  },
 ];
 
 const UNREACHABLE: RedisErrorMapping = {
@@ -148,7 +128,7 @@ export const redisUnreachable = (cause: unknown, context: RedisErrorContext = {}
 
 function classifyError(thrown: Error): RedisErrorMapping | undefined {
   const reply = replyMessage(thrown);
-  const mapping = reply === undefined ? undefined : REPLY_MAPPINGS.find(([pattern]) => pattern.test(reply))?.[1];
+  const mapping = reply === undefined ? undefined : REPLY_MAPPINGS.find((one) => one.reply.test(reply));
   return mapping ?? (CONNECTION_ERROR.test(`${thrown.name} ${errorMessage(thrown)}`) ? UNREACHABLE : undefined);
 }
 
@@ -217,6 +197,13 @@ export async function withRedisErrors<Reply>(
     throw toRedisError(thrown, context);
   }
 }
+
+/** Wraps methods of a store in `withRedisErrors`. */
+export const mapRedisErrors =
+  (redis: RedisClient | undefined, options?: RedisCommandOptions) =>
+  <Args extends readonly unknown[], Reply>(method: (...args: Args) => Promise<Reply>) =>
+  (...args: Args): Promise<Reply> =>
+    withRedisErrors(redis, () => method(...args), options);
 
 /** For state that an API call depends on. The timeout outlasts a failover. */
 export const BEFORE_CALL: RedisCommandOptions = { operation: 'Nothing was called', timeoutMs: 5 * SECOND_MS };

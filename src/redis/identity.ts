@@ -3,32 +3,28 @@ import type { RedisClient } from './client.ts';
 import { type RedisCommandOptions, withRedisErrors } from './errors.ts';
 import { loadLuaScript, runLuaScript } from './script.ts';
 
-/** Which deployment a Redis belongs to. */
-export interface Identity {
-  /** Random; the marker of the deployment's archive holds it, too. */
-  readonly id: string;
-  /** Epoch ms by the clock of Redis: when the id was written. */
-  readonly since: number;
-  /**
-   * It was lost and written again, from the archive's marker or from the memory of a running process. Other data of this
-   * Redis may be lost as well.
-   */
-  readonly restored: boolean;
-}
-
-/** Hash: `id`, `since`, `restored` ("1", or absent). */
 const identityKey = (prefix: string): string => `${prefix}:identity`;
 
-const identitySchema = z
-  .object({
-    id: z.string().regex(/^[0-9a-f]{32}$/),
-    since: z
-      .string()
-      .regex(/^[1-9]\d*$/)
-      .transform(Number),
-    restored: z.string().optional(),
-  })
-  .transform(({ id, since, restored }) => ({ id, since, restored: restored === '1' }));
+const identitySchema = z.object({
+  /** Random; the marker of the deployment's archive holds it, too. */
+  id: z.string().regex(/^[0-9a-f]{32}$/),
+  /** Epoch ms by the clock of Redis: when the id was written. */
+  since: z
+    .string()
+    .regex(/^[1-9]\d*$/)
+    .transform(Number),
+  /**
+   * It was lost and written again, from the archive's marker or from the memory of a running process. Other data of this
+   * Redis may be lost as well. Stored as "1", or absent.
+   */
+  restored: z
+    .string()
+    .optional()
+    .transform((text) => text === '1'),
+});
+
+/** Which deployment a Redis belongs to. */
+export type Identity = Readonly<z.infer<typeof identitySchema>>;
 
 const CLAIM = loadLuaScript('./identity-claim.lua', import.meta.url);
 
@@ -45,28 +41,16 @@ export async function readIdentity(redis: RedisClient, prefix: string): Promise<
   ).data;
 }
 
-/** Writes the id where none is, and returns the stored one: of concurrent callers the first one wins. Atomic. */
-export const claimIdentity = (
+/**
+ * Writes the id where none is, and returns the stored one: of concurrent callers the first one wins. Atomic.
+ *
+ * @param replaces the id to replace, by another one or by itself with a new `since`
+ */
+export async function claimIdentity(
   redis: RedisClient,
   prefix: string,
   id: string,
-  { restored }: { readonly restored: boolean },
-): Promise<Identity> => writeIdentity(redis, prefix, id, { restored, replaces: '' });
-
-/** Replaces the id `replaces` (by another, or by itself with a new `since`), and returns the stored one. Atomic. */
-export const replaceIdentity = (
-  redis: RedisClient,
-  prefix: string,
-  id: string,
-  replaces: string,
-  { restored }: { readonly restored: boolean } = { restored: false },
-): Promise<Identity> => writeIdentity(redis, prefix, id, { restored, replaces });
-
-async function writeIdentity(
-  redis: RedisClient,
-  prefix: string,
-  id: string,
-  { restored, replaces }: { readonly restored: boolean; readonly replaces: string },
+  { restored, replaces = '' }: { readonly restored: boolean; readonly replaces?: string },
 ): Promise<Identity> {
   const reply = await withRedisErrors(
     undefined,

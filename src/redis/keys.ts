@@ -1,96 +1,75 @@
-/** Names of the keys of the queue and the admin route. They share one hash tag: a script may access several on a Cluster. */
-export interface RedisKeys {
-  /** BullMQ's prefix. */
-  readonly bull: string;
-  readonly record: (run: string) => string;
-  /** Live progress of a running run, as its worker last reported it. */
-  readonly live: (run: string) => string;
-  /** Sorted set of runs by creation time: all, of an organization, of a report. */
-  readonly index: (of?: { readonly org: string; readonly report?: string }) => string;
-  /** Sorted set: ids of all runs in lexical order, built by the first search for an id by its first digits. */
-  readonly ids: string;
-  /** Prefix of the indexes by state, which scripts complete: `<this><of>:<state>`; `of` as in `index`. */
-  readonly states: string;
-  /** Sorted set: organizations with runs, by creation time of the latest. */
-  readonly orgs: string;
-  /** Set: runs whose cancellation was requested and that have not ended. */
-  readonly cancels: string;
-  /** Hash: next round of fair queueing, by organization and priority. */
-  readonly turns: string;
-  /** Sorted set: runs that have not ended, by creation time. */
-  readonly unfinished: string;
-  /** Sorted set: runs executed by a command itself, by expiry of their lease (the server's clock). */
-  readonly inline: string;
-  readonly definition: (digest: string) => string;
-  /** Hash: cursor of a report's schedule → epoch ms up to which its slots were processed. */
-  readonly cursors: string;
-  /** Hash: report → its active version. */
-  readonly versions: string;
-  /** Counter: incremented when an active version changes. */
-  readonly revision: string;
-  /** Exists for a day after the active definitions' expiry was renewed. */
-  readonly versionsKept: string;
-  /** Hash: timetable → epoch ms at which it was registered with BullMQ. */
-  readonly schedules: string;
-  /** Hash: run → the pending failure notice to its owner. */
-  readonly notices: string;
-  /** Hash: report → number of skipped slots. */
-  readonly skipped: string;
-  /** Hash: organization or report → the pause of its scheduled runs. */
-  readonly pauses: string;
-  /** Sorted set: processes by their last heartbeat (the server's clock). */
-  readonly present: string;
-  /** Hash: the schedulers' last scan of due slots. */
-  readonly looks: string;
-  /** Hash: steps of Redis's wall clock. */
-  readonly redisClock: string;
-  /** List: the last pauses and resumptions. */
-  readonly pauseHistory: string;
-  /** Probe: written to check that Redis accepts writes. */
-  readonly writable: string;
-  /** A session of the admin page, by the hash of its id. */
-  readonly session: (hash: string) => string;
-  /** Stream: the audit log. */
-  readonly audit: string;
+/** The runs of an organization, or of one of its reports. */
+export interface RunScope {
+  readonly org: string;
+  readonly report?: string;
 }
 
-/** @param prefix of every key, with the hash tag in braces, e.g. `{docket}` */
-export function redisKeys(prefix: string): RedisKeys {
+const scopeName = ({ org, report }: RunScope): string => (report === undefined ? org : `${org}/${report}`);
+
+/**
+ * Names of the keys of the queue and the admin route. They share one hash tag: a script may access several on a Cluster.
+ *
+ * @param prefix of every key, with the hash tag in braces, e.g. `{docket}`
+ */
+export function redisKeys(prefix: string) {
   return {
+    /** BullMQ's prefix. */
     bull: `${prefix}:bull`,
-    record: (run) => `${prefix}:record:${run}`,
-    live: (run) => `${prefix}:live:${run}`,
-    index: (of) =>
-      of === undefined
-        ? `${prefix}:index`
-        : of.report === undefined
-          ? `${prefix}:index:${of.org}`
-          : `${prefix}:index:${of.org}/${of.report}`,
+    record: (run: string) => `${prefix}:record:${run}`,
+    /** Live progress of a running run, as its worker last reported it. */
+    live: (run: string) => `${prefix}:live:${run}`,
+    /** Sorted set of runs by creation time: all, of an organization, of a report. */
+    index: (of?: RunScope) => `${prefix}:index${of === undefined ? '' : `:${scopeName(of)}`}`,
+    /** Sorted set: ids of all runs in lexical order, built by the first search for an id by its first digits. */
     ids: `${prefix}:ids`,
+    /** Prefix of the indexes by state, which scripts complete: `<this><of>:<state>`; `of` as in `index`. */
     states: `${prefix}:states:`,
+    statesOf: (of: RunScope | undefined, state: string) =>
+      `${prefix}:states:${of === undefined ? '' : scopeName(of)}:${state}`,
+    /** Sorted set: organizations with runs, by creation time of the latest. */
     orgs: `${prefix}:orgs`,
+    /** Set: runs whose cancellation was requested and that have not ended. */
     cancels: `${prefix}:cancels`,
+    /** Hash: next round of fair queueing, by organization and priority. */
     turns: `${prefix}:turns`,
+    /** Sorted set: runs that have not ended, by creation time. */
     unfinished: `${prefix}:unfinished`,
+    /** Sorted set: runs executed by a command itself, by expiry of their lease (the server's clock). */
     inline: `${prefix}:inline`,
-    definition: (digest) => `${prefix}:definition:${digest}`,
+    definition: (digest: string) => `${prefix}:definition:${digest}`,
+    /** Hash: cursor of a report's schedule → epoch ms up to which its slots were processed. */
     cursors: `${prefix}:cursors`,
+    /** Hash: report → its active version. */
     versions: `${prefix}:versions`,
+    /** Counter: incremented when an active version changes. */
     revision: `${prefix}:versions:revision`,
+    /** Exists for a day after the active definitions' expiry was renewed. */
     versionsKept: `${prefix}:versions:kept`,
+    /** Hash: timetable → epoch ms at which it was registered with BullMQ. */
     schedules: `${prefix}:schedules`,
+    /** Hash: run → the pending failure notice to its owner. */
     notices: `${prefix}:notices`,
+    /** Hash: report → number of skipped slots. */
     skipped: `${prefix}:skipped`,
+    /** Sorted set: processes by their last heartbeat (the server's clock). */
     present: `${prefix}:present`,
+    /** Hash: the schedulers' last scan of due slots. */
     looks: `${prefix}:looks`,
+    /** Hash: steps of Redis's wall clock. */
     redisClock: `${prefix}:redis-clock`,
+    /** Hash: organization or report → the pause of its scheduled runs. */
     pauses: `${prefix}:pauses`,
+    /** List: the last pauses and resumptions. */
     pauseHistory: `${prefix}:pauses:history`,
+    /** Probe: written to check that Redis accepts writes. */
     writable: `${prefix}:writable`,
-    session: (hash) => `${prefix}:session:${hash}`,
+    /** A session of the admin page, by the hash of its id. */
+    session: (hash: string) => `${prefix}:session:${hash}`,
+    /** Stream: the audit log. */
     audit: `${prefix}:audit`,
   };
 }
+export type RedisKeys = ReturnType<typeof redisKeys>;
 
 /** Tests and shared servers use others. */
 export const DEFAULT_KEY_PREFIX = '{docket}';

@@ -137,15 +137,15 @@ export interface RunCursor {
 
 export interface RunFilter {
   /** Only of this organization; of all when absent. */
-  readonly org?: string;
-  readonly report?: string;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
   /** Only in one of these states. */
-  readonly states?: readonly RunState[];
+  readonly states?: readonly RunState[] | undefined;
   /** Created at this instant (epoch ms) or later. */
-  readonly since?: number;
+  readonly since?: number | undefined;
   /** Created before this instant. */
-  readonly until?: number;
-  readonly after?: RunCursor;
+  readonly until?: number | undefined;
+  readonly after?: RunCursor | undefined;
   readonly limit: number;
 }
 

@@ -23,60 +23,52 @@ export interface User {
   readonly roles: ReadonlyMap<number, number>;
 }
 export const USERS: readonly User[] = [
-  {
-    id: 1,
-    name: 'Ada Keller',
-    roles: new Map([
-      [101, 1],
-      [102, 1],
-      [103, 1],
-      [104, 1],
-    ]),
-  },
+  { id: 1, name: 'Ada Keller', roles: new Map([101, 102, 103, 104].map((org) => [org, 1])) },
   { id: 2, name: 'Ben Osei', roles: new Map([[101, 2]]) },
   { id: 3, name: 'Chiara Rossi', roles: new Map([[101, 3]]) },
   { id: 4, name: 'Dan Novak', roles: new Map([[102, 2]]) },
   { id: 5, name: 'Eve Laurent', roles: new Map() },
 ];
 
-/** A stored key: its prefix and the hash of its secret, never the secret (specification §5). */
-export interface StoredKey {
-  readonly id: number;
+interface KeySpec {
   readonly label: string;
   readonly what: string;
-  readonly prefix: string;
-  readonly secretHash: Buffer;
-  readonly owner: User;
-  readonly access: 'read' | 'full';
-  /** Permissions it is scoped to; null: all permissions of its owner. */
-  readonly scope: readonly string[] | null;
   /** The organization it was issued in, which `current` means. */
   readonly home: number;
   /** It is valid in its home organization only. */
   readonly scoped: boolean;
+  readonly access: 'read' | 'full';
+  /** Permissions it is scoped to; null: all permissions of its owner. */
+  readonly scope: readonly string[] | null;
+}
+
+/** A stored key: its prefix and the hash of its secret, never the secret (specification §5). */
+export interface StoredKey extends KeySpec {
+  readonly id: number;
+  readonly prefix: string;
+  readonly secretHash: Buffer;
+  readonly owner: User;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt: number | null;
 }
 
-interface KeySpec {
-  readonly label: string;
-  readonly what: string;
-  readonly owner: number;
-  readonly home: number;
-  readonly scoped?: true;
-  readonly access?: 'read';
-  readonly scope?: readonly string[];
-  readonly ended?: 'expired' | 'revoked';
-}
+const DEFAULTS = { home: 101, scoped: false, access: 'full', scope: null } as const;
 
 /** The ready-made keys: one for each way in which a key can be accepted or rejected. */
-const KEY_SPECS: readonly KeySpec[] = [
-  { label: 'all', what: 'full access in every organization', owner: 1, home: 101 },
-  { label: 'acme', what: 'full access in Acme Payments only', owner: 1, home: 101, scoped: true },
-  { label: 'northwind', what: 'full access in Northwind Exchange only', owner: 1, home: 102, scoped: true },
-  { label: 'lakeside', what: 'full access in Lakeside Trust only', owner: 1, home: 103, scoped: true },
-  { label: 'blank', what: 'full access in Blank Slate Bank only', owner: 1, home: 104, scoped: true },
+const KEY_SPECS: readonly (KeySpec & { readonly owner: number; readonly ended?: 'expired' | 'revoked' })[] = [
+  { ...DEFAULTS, label: 'all', what: 'full access in every organization', owner: 1 },
+  { ...DEFAULTS, label: 'acme', what: 'full access in Acme Payments only', owner: 1, scoped: true },
+  {
+    ...DEFAULTS,
+    label: 'northwind',
+    what: 'full access in Northwind Exchange only',
+    owner: 1,
+    home: 102,
+    scoped: true,
+  },
+  { ...DEFAULTS, label: 'lakeside', what: 'full access in Lakeside Trust only', owner: 1, home: 103, scoped: true },
+  { ...DEFAULTS, label: 'blank', what: 'full access in Blank Slate Bank only', owner: 1, home: 104, scoped: true },
   {
     label: 'metrics',
     what: 'scoped to analytics.read in Acme Payments: metrics and nothing else',
@@ -86,12 +78,12 @@ const KEY_SPECS: readonly KeySpec[] = [
     access: 'read',
     scope: ['analytics.read'],
   },
-  { label: 'readonly', what: 'read-only: GET endpoints only', owner: 1, home: 101, access: 'read' },
-  { label: 'agent', what: "its owner's role lacks analytics.read", owner: 3, home: 101 },
-  { label: 'elsewhere', what: 'its owner is a member of Northwind Exchange only', owner: 4, home: 102 },
-  { label: 'left', what: 'its owner is no longer a member of any organization', owner: 5, home: 101, scoped: true },
-  { label: 'expired', what: 'expired: 401 auth.token_expired', owner: 1, home: 101, ended: 'expired' },
-  { label: 'revoked', what: 'revoked: 401 auth.invalid_credentials', owner: 1, home: 101, ended: 'revoked' },
+  { ...DEFAULTS, label: 'readonly', what: 'read-only: GET endpoints only', owner: 1, access: 'read' },
+  { ...DEFAULTS, label: 'agent', what: "its owner's role lacks analytics.read", owner: 3 },
+  { ...DEFAULTS, label: 'elsewhere', what: 'its owner is a member of Northwind Exchange only', owner: 4, home: 102 },
+  { ...DEFAULTS, label: 'left', what: 'its owner is no longer a member of any organization', owner: 5, scoped: true },
+  { ...DEFAULTS, label: 'expired', what: 'expired: 401 auth.token_expired', owner: 1, ended: 'expired' },
+  { ...DEFAULTS, label: 'revoked', what: 'revoked: 401 auth.invalid_credentials', owner: 1, ended: 'revoked' },
 ];
 
 export interface IssuedKey {
@@ -104,26 +96,17 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
 /** The ready-made keys, the same for a seed at each start. Valid in sandboxes only. */
 export function issueKeys(seed: number, now: number): IssuedKey[] {
-  return KEY_SPECS.map((spec, index) => {
+  return KEY_SPECS.map(({ owner: ownerId, ended, ...spec }, index) => {
     const prefix = `sbx_${spec.label}`;
-    const secret = createHash('sha256').update(`docket sandbox ${seed} ${spec.label}`).digest('base64url').slice(0, 32);
-    const owner = USERS.find(({ id }) => id === spec.owner);
-    if (owner === undefined) throw new RangeError(`no user ${spec.owner}`);
-    const createdAt = spec.ended === undefined ? now - 30 * DAY_MS : now - YEAR_MS - DAY_MS;
+    const secret = sha256(`docket sandbox ${seed} ${spec.label}`).toString('base64url').slice(0, 32);
+    const owner = USERS.find(({ id }) => id === ownerId);
+    if (owner === undefined) throw new RangeError(`no user ${ownerId}`);
+    const createdAt = ended === undefined ? now - 30 * DAY_MS : now - YEAR_MS - DAY_MS;
     const stored: StoredKey = {
-      id: index + 1,
-      label: spec.label,
-      what: spec.what,
-      prefix,
-      secretHash: sha256(secret),
-      owner,
-      access: spec.access ?? 'full',
-      scope: spec.scope ?? null,
-      home: spec.home,
-      scoped: spec.scoped ?? false,
-      createdAt,
-      expiresAt: spec.ended === 'revoked' ? now + YEAR_MS : createdAt + YEAR_MS,
-      revokedAt: spec.ended === 'revoked' ? now - DAY_MS : null,
+      ...spec,
+      ...{ id: index + 1, prefix, secretHash: sha256(secret), owner, createdAt },
+      expiresAt: ended === 'revoked' ? now + YEAR_MS : createdAt + YEAR_MS,
+      revokedAt: ended === 'revoked' ? now - DAY_MS : null,
     };
     return { stored, text: `${prefix}.${secret}` };
   });

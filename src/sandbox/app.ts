@@ -41,12 +41,9 @@ type Variables = { Variables: { correlationId: string; key: StoredKey } };
 export function createApp(options: AppOptions): Hono<Variables> {
   const { state, cache, clock, log } = options;
   const stored = options.keys.map((key) => key.stored);
-  const rate = (calls: number): Limiter => createLimiter(options.limiter, calls, options.windowMs);
-  const rates = {
-    metrics: rate(RATE_LIMITS.metrics.calls),
-    reads: rate(RATE_LIMITS.reads.calls),
-    writes: rate(RATE_LIMITS.writes.calls),
-  };
+  const rate = (kind: keyof typeof RATE_LIMITS): Limiter =>
+    createLimiter(options.limiter, RATE_LIMITS[kind].calls, options.windowMs);
+  const rates = { metrics: rate('metrics'), reads: rate('reads'), writes: rate('writes') };
   const app = new Hono<Variables>();
 
   app.use(async (c, next) => {
@@ -129,8 +126,7 @@ export function createApp(options: AppOptions): Hono<Variables> {
 
   app.get(`${LIST}:id/`, (c) => {
     const tenant = authorizeTenant(c.req.param('org'), c.get('key'), state, 'records');
-    const found = listOf(c.req.param('list'), tenant, stored);
-    const record = findRecord(found, c.req.param('id'));
+    const record = findRecord(listOf(c.req.param('list'), tenant, stored), c.req.param('id'));
     if (record === undefined) throw notFound('There is no such record in this organization.');
     return jsonResponse(c, JSON.stringify(record));
   });
@@ -221,13 +217,6 @@ function organizationBody(spec: OrganizationSpec, world: SandboxState, c: Contex
   const base = `${new URL(c.req.url).origin}/api/orgs/${spec.id}/`;
   const created = new Date(world.tenants.get(spec.id)?.snapshot().history.start ?? 0).toISOString();
   const links = LISTS.map((name) => [`${name.replace('-', '_')}_url`, `${base}${name}/`]);
-  return {
-    id: spec.id,
-    url: base,
-    name: spec.name,
-    image: null,
-    ...Object.fromEntries(links),
-    created_at: created,
-    updated_at: created,
-  };
+  const { id, name } = spec;
+  return { id, url: base, name, image: null, ...Object.fromEntries(links), created_at: created, updated_at: created };
 }

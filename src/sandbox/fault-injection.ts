@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { catalogSchema } from '../contract/catalog.ts';
-import { FAULT_KINDS, type Fault } from './faults.ts';
+import { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts';
 
 /** Internal header that marks an incomplete response. Not sent. */
 export const ABORTED_HEADER = 'x-sandbox-unanswered';
@@ -33,10 +33,9 @@ export async function respondWithFaults(
   const old = faults.find(({ kind }) => kind === 'old-catalog');
   const fault = faults.find(({ kind }) => kind !== 'latency' && kind !== 'old-catalog');
   const served = old === undefined ? serve : async () => outdatedCatalog(await serve(), amount(old));
-  const response =
-    fault === undefined
-      ? await served()
-      : await faultResponse(headers, fault, amount(fault), served, outgoing, stopping);
+  const response = await (fault === undefined
+    ? served()
+    : faultResponse(headers, fault.kind, amount(fault), served, outgoing, stopping));
   if (skewMs !== 0) response.headers.set('Date', new Date(Date.now() + skewMs).toUTCString());
   return response;
 }
@@ -59,33 +58,25 @@ async function outdatedCatalog(response: Response, groups: number): Promise<Resp
 
 async function faultResponse(
   headers: Readonly<Record<string, unknown>>,
-  fault: Fault,
+  kind: FaultKind,
   value: number,
   serve: () => Promise<Response>,
   outgoing: ServerResponse,
   stopping: AbortSignal,
 ): Promise<Response> {
   const html = { 'Content-Type': 'text/html' };
-  switch (fault.kind) {
+  const problem = (status: number, code: string, detail: string, more?: Record<string, string>) =>
+    Response.json({ detail, code, correlation_id: crypto.randomUUID() }, { status, headers: more ?? {} });
+  switch (kind) {
     case 'throttle':
-      return Response.json(
-        { detail: `Too many requests: wait ${value} s.`, code: 'rate.throttled', correlation_id: crypto.randomUUID() },
-        { status: 429, headers: { 'Retry-After': String(value) } },
-      );
+      return problem(429, 'rate.throttled', `Too many requests: wait ${value} s.`, { 'Retry-After': String(value) });
     case 'status':
       return new Response(htmlPage(`${value} ${value === 502 ? 'Bad Gateway' : 'Server Error'}`), {
         status: value,
         headers: html,
       });
     case 'echo':
-      return Response.json(
-        {
-          detail: `Not now: ${JSON.stringify(headers)}`,
-          code: 'service.unavailable',
-          correlation_id: crypto.randomUUID(),
-        },
-        { status: 503 },
-      );
+      return problem(503, 'service.unavailable', `Not now: ${JSON.stringify(headers)}`);
     case 'content-type':
       return new Response(htmlPage('Maintenance'), { headers: html });
     case 'reset':

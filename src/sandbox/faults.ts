@@ -62,20 +62,15 @@ export function parseFault(text: string): Fault {
   };
 }
 
-/** Selects the faults for a request; decrements their counts. */
-export interface FaultInjector {
-  faultsFor(path: string): readonly Fault[];
-  set(faults: readonly Fault[]): void;
-  /** Error of the clock, ms. */
-  skew(): number;
-}
-
 /** Which requests a kind of fault applies to. */
 const appliesTo = (kind: FaultKind, path: string): boolean =>
   kind !== 'old-catalog' || path.endsWith('/analytics/metrics/');
 
-/** @param share uniform in [0, 1), seeded, so that equal requests get equal faults */
-export function createFaultInjector(initial: readonly Fault[], share: () => number): FaultInjector {
+/**
+ * Selects the faults for a request, and decrements their counts.
+ * @param share uniform in [0, 1), seeded, so that equal requests get equal faults
+ */
+export function createFaultInjector(initial: readonly Fault[], share: () => number) {
   let line: { readonly fault: Fault; left: number }[] = [];
   const set = (faults: readonly Fault[]) => {
     line = faults.map((fault) => ({ fault, left: fault.count ?? Number.POSITIVE_INFINITY }));
@@ -83,12 +78,13 @@ export function createFaultInjector(initial: readonly Fault[], share: () => numb
   set(initial);
   return {
     set,
+    /** Error of the clock, ms. */
     skew: () =>
       line.reduce(
         (sum, { fault }) => sum + (fault.kind === 'clock' ? (fault.value ?? FAULT_KINDS.clock.default) : 0),
         0,
       ) * 1000,
-    faultsFor: (path) =>
+    faultsFor: (path: string): readonly Fault[] =>
       line
         .filter((entry) => {
           const { kind, path: only, probability } = entry.fault;

@@ -1,5 +1,5 @@
 import { ROLES, type StoredKey, USERS } from './api-keys.ts';
-import { CODES, type FactTables, NEVER } from './generator/fact-tables.ts';
+import { codeName, type FactTables, firstIndex, NEVER } from './generator/fact-tables.ts';
 import type { OrganizationSpec } from './generator/organizations.ts';
 import type { Snapshot } from './reports/snapshot.ts';
 
@@ -37,16 +37,8 @@ const isoIfPast = (instant: number | undefined, now: number): string | null =>
   instant === undefined || instant === NEVER || instant > now ? null : iso(instant);
 
 /** Rows that exist by now: the tables are sorted by their first column, so they are a prefix. */
-function countExisting(column: Float64Array, now: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((column[middle] ?? NEVER) <= now) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const countExisting = (column: Float64Array, now: number): number =>
+  firstIndex(column.length, (row) => (column[row] ?? NEVER) > now);
 
 const TAGS = ['VIP', 'Politically exposed', 'High volume', 'Dormant', 'Migrated'];
 
@@ -99,13 +91,8 @@ export function recordList(
       return items(
         keys
           .filter((key) => key.home === spec.id)
-          .map((key) => ({
-            id: key.id,
-            name: key.label,
-            prefix: key.prefix,
-            access: key.access,
-            scope: key.scope,
-            owner: key.owner.id,
+          .map(({ id, label: name, prefix, access, scope, owner, ...key }) => ({
+            ...{ id, name, prefix, access, scope, owner: owner.id },
             created_at: iso(key.createdAt),
             expires_at: iso(key.expiresAt),
             revoked_at: key.revokedAt === null ? null : iso(key.revokedAt),
@@ -114,11 +101,7 @@ export function recordList(
       );
     case 'roles':
       return items(
-        ROLES.map((role) => ({
-          id: role.id,
-          name: role.name,
-          permissions: role.analytics ? ['analytics.read'] : [],
-        })),
+        ROLES.map(({ id, name, analytics }) => ({ id, name, permissions: analytics ? ['analytics.read'] : [] })),
         ['id', 'name'],
       );
     case 'invitations':
@@ -145,8 +128,6 @@ const items = (records: readonly ListItem[], orderable: readonly string[]): Reco
 });
 
 type IdOf = (row: number) => number;
-const codeName = <List extends keyof typeof CODES>(list: List, code: number | undefined): string =>
-  CODES[list][code ?? 0] ?? '';
 
 function profile(spec: OrganizationSpec, view: Snapshot, row: number, id: IdOf): ListItem {
   const { profiles } = view.history.facts;

@@ -1,16 +1,9 @@
+import { firstIndex } from './generator/fact-tables.ts';
 import type { ListItem, RecordList } from './lists.ts';
 import { notFound, ProblemError } from './problem.ts';
 
 /** Records per page; the specification does not define it (§8). */
 export const PAGE_SIZE = 50;
-
-/** The envelope of specification §2.3. */
-export interface PageBody {
-  readonly count: number;
-  readonly next: string | null;
-  readonly previous: string | null;
-  readonly results: readonly ListItem[];
-}
 
 const pageLink = (url: URL, page: number): string => {
   const link = new URL(url);
@@ -19,10 +12,10 @@ const pageLink = (url: URL, page: number): string => {
 };
 
 /**
- * The page of a list by `page`, `ordering` and `search` of the URL; links keep all parameters.
+ * The envelope of specification §2.3: the page of a list by `page`, `ordering` and `search` of the URL; links keep all parameters.
  * Throws a 404 `ProblemError` for a missing page and a 422 for an unknown ordering.
  */
-export function paginate(list: RecordList, url: URL): PageBody {
+export function paginate(list: RecordList, url: URL) {
   const asked = url.searchParams.get('page') ?? '1';
   const page = /^[1-9]\d{0,8}$/.test(asked) ? Number(asked) : Number.NaN;
   const places = orderRecords(
@@ -57,15 +50,9 @@ function orderRecords(list: RecordList, places: number[], ordering: string | nul
   const reversed = ordering.startsWith('-');
   const field = reversed ? ordering.slice(1) : ordering;
   if (!list.orderable.includes(field)) {
-    throw new ProblemError(422, 'validation.failed', `This list cannot be ordered by "${field}".`, {
-      errors: [
-        {
-          pointer: '?ordering',
-          code: 'invalid',
-          detail: `This list cannot be ordered by "${field}".`,
-          metadata: { allowed: list.orderable },
-        },
-      ],
+    const detail = `This list cannot be ordered by "${field}".`;
+    throw new ProblemError(422, 'validation.failed', detail, {
+      errors: [{ pointer: '?ordering', code: 'invalid', detail, metadata: { allowed: list.orderable } }],
     });
   }
   if (field === 'id') return places.reverse();
@@ -81,13 +68,7 @@ function orderRecords(list: RecordList, places: number[], ordering: string | nul
 
 /** The record with an id; the list is ordered by id. */
 export function findRecord(list: RecordList, id: string): ListItem | undefined {
-  let low = 0;
-  let high = list.count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (list.at(middle).id < Number(id)) low = middle + 1;
-    else high = middle;
-  }
-  const record = low < list.count ? list.at(low) : undefined;
+  const place = firstIndex(list.count, (index) => list.at(index).id >= Number(id));
+  const record = place < list.count ? list.at(place) : undefined;
   return String(record?.id) === id ? record : undefined;
 }

@@ -1,3 +1,4 @@
+import { memoize } from '../base/memoize.ts';
 import { DAY_MS } from '../base/time.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
@@ -16,6 +17,9 @@ export const REGISTRY_VERSION = 7;
 
 /** How far ahead events are generated, so that a sandbox can run for weeks without generating more. */
 const LOOKAHEAD_MS = 30 * DAY_MS;
+
+/** All zones of the IANA database. */
+const MAX_CACHED_ZONES = 1_000;
 
 /** One organization as the endpoints see it. */
 export interface Tenant {
@@ -42,17 +46,12 @@ export interface SandboxState {
  */
 export function createSandboxState(seed: number, now: () => number, ungrouped = 0): SandboxState {
   const startedAt = now();
-  const zones = new Map<string, ZoneDays>();
   return {
     tenants: new Map(
       ORGANIZATIONS.map((spec) => [spec.id, createTenant({ ...spec, ungrouped }, seed, startedAt, now)]),
     ),
     now,
-    zone(name) {
-      const held = zones.get(name) ?? zoneDays(name);
-      zones.set(name, held);
-      return held;
-    },
+    zone: memoize(zoneDays, MAX_CACHED_ZONES),
   };
 }
 
@@ -78,15 +77,12 @@ function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, n
     dimensions,
     catalog() {
       const { start } = historyUntil(now());
+      const { max_range_days, max_dimensions, max_rows } = LIMITS;
       return {
         registry_version: REGISTRY_VERSION,
         metrics: metrics.map((metric) => toCatalogMetric(metric, start)),
         dimensions: [...dimensions.values()].map(({ descriptor }) => descriptor),
-        limits: {
-          max_range_days: LIMITS.max_range_days,
-          max_dimensions: LIMITS.max_dimensions,
-          max_rows: LIMITS.max_rows,
-        },
+        limits: { max_range_days, max_dimensions, max_rows },
       };
     },
     snapshot() {

@@ -139,10 +139,7 @@ export function redisAuditLog(
         const kept = JSON.stringify({ ...fields, at: clock.now() });
         await withRedisErrors(redis, () => redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'entry', kept));
       } catch (thrown) {
-        log.error('Audit entry could not be stored in Redis', {
-          ...fields,
-          error: toDocketError(thrown).toJSON(),
-        });
+        log.error('Audit entry could not be stored in Redis', { ...fields, error: toDocketError(thrown).toJSON() });
       }
     },
     list: async ({ orgs, includeGlobal, event, who, after, limit }) => {

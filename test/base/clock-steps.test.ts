@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clockStepDetector } from '../../src/base/clock-steps.ts';
+import { clockStepDetector } from '../../src/base/clock.ts';
 
 const delay = fc.tuple(fc.nat(20_000), fc.nat(20_000));
 

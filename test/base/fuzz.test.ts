@@ -6,7 +6,7 @@ import { parseArchiveUrl } from '../../src/base/config/archive-url.ts';
 import { type Config, readConfig } from '../../src/base/config/config.ts';
 import { parseRedisUrl } from '../../src/base/config/redis-url.ts';
 import { findPathError, renderPath, safeFileName } from '../../src/base/files/safe-path.ts';
-import { sanitizeLogText } from '../../src/base/log-text.ts';
+import { sanitizeLogText } from '../../src/base/log.ts';
 import { parseAddressList } from '../../src/base/net/address-list.ts';
 import { isPrivateAddress } from '../../src/base/net/private-address.ts';
 import { parseRetryAfter } from '../../src/base/net/retry-after.ts';

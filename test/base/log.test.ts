@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DocketError } from '../../src/base/error.ts';
 import { childLog, type Log, type LogFields, stderrLog } from '../../src/base/log.ts';
-import { formatPretty, supportsColor } from '../../src/base/log-pretty.ts';
 import { createRedactor, passwordsIn } from '../../src/base/secrets/redactor.ts';
+import { formatPretty, supportsColor } from '../../src/base/text/log-pretty.ts';
 
 /** The log as a process has it, its lines kept. */
 function aLog(options: { readonly level?: string; readonly redact?: (text: string) => string } = {}) {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { openDecisions } from '../../src/compose/decisions.ts';
+import { withDecisions } from '../../src/compose/decisions.ts';
 import { composeDocket, type RunningDocket } from '../../src/compose/docket.ts';
 import { staticDefinitions } from '../../src/definitions/load/definition-source.ts';
 import { type LocalRedis, localRedis } from '../../src/demo/local-redis.ts';
@@ -90,9 +90,7 @@ test('a run that is cancelled while it waits leaves none, whether over the admin
   await cancelRun(one.record.id, WHO, { ...one.store, clock: systemClock, log: silentLog });
   expect(await keysOfAnswers()).toEqual([]);
   const two = await aRunWithAnswers(one.root);
-  const { decisions, scope } = await openDecisions(two.around);
-  await decisions.cancel(two.record.id, WHO);
-  await scope.close();
+  await withDecisions(two.around, ({ decisions }) => decisions.cancel(two.record.id, WHO));
   expect(await keysOfAnswers()).toEqual([]);
 });
 

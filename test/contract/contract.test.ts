@@ -5,12 +5,12 @@ import {
   isAdditive,
   isCurrentCount,
   isWronglyAdditive,
-  METRIC_IDS,
 } from '../../src/contract/catalog.ts';
 import { LIMITS, RATE_LIMITS } from '../../src/contract/limits.ts';
 import { listBodySchema, organizationSchema, PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
 import { reportRequestSchema, reportResponseSchema } from '../../src/contract/report.ts';
+import { METRIC_IDS } from '../support/metric-ids.ts';
 
 const metric = {
   id: 'profiles.created',

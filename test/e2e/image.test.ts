@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { version } from '../../src/base/version.ts';
+import { version } from '../../src/base/context.ts';
 import { program } from '../support/debian.ts';
 import { type ImageEngine, imageEngine } from '../support/image.ts';
 

@@ -17,12 +17,14 @@ const PARTS = {
     lua: ['open-2', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
       (step) => `src/deliver/ledger/ledger-${step}.lua`,
     ),
-    tests: ['deliver/ledger/redis-ledger', 'deliver/ledger/ledger'],
+    tests: ['redis-ledger', 'ledger', 'file-ledger'].map((name) => `deliver/ledger/${name}`),
   },
   budget: {
     mutate: ['src/fetch/rate-limit/*budget.ts'],
     lua: ['src/fetch/rate-limit/budget-8.lua'],
-    tests: ['budget', 'budget-equivalence', 'redis-budget'].map((name) => `fetch/rate-limit/${name}`),
+    tests: ['budget', 'budget-equivalence', 'redis-budget', 'redis-budget-clock'].map(
+      (name) => `fetch/rate-limit/${name}`,
+    ),
   },
   plan: {
     mutate: ['src/plan/**/*.ts'],

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { dataLossDetector } from '../../src/redis/data-loss.ts';
-import { claimIdentity, readIdentity, replaceIdentity } from '../../src/redis/identity.ts';
+import { claimIdentity, readIdentity } from '../../src/redis/identity.ts';
 import { randomPrefix } from '../support/queue-harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -48,6 +48,6 @@ test('another identity in its place is a loss as well', async () => {
   const id = anId();
   await claimIdentity(redis, prefix, id, { restored: false });
   await lost.remember();
-  await replaceIdentity(redis, prefix, anId(), id);
+  await claimIdentity(redis, prefix, anId(), { restored: false, replaces: id });
   expect([await lost.lostWithin(HOUR_MS), await lost.lostWithin(HOUR_MS)]).toEqual([true, false]);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { claimIdentity, readIdentity, replaceIdentity } from '../../src/redis/identity.ts';
+import { claimIdentity, readIdentity } from '../../src/redis/identity.ts';
 
 let redis: Redis;
 let prefix: string;
@@ -38,10 +38,13 @@ test('a Redis that knows no identity says so, and learns the first one only', as
 test('an identity that is put back says so, until it is replaced on purpose', async () => {
   expect(await claimIdentity(redis, prefix, ONE, { restored: true })).toMatchObject({ id: ONE, restored: true });
   expect(await claimIdentity(redis, prefix, ONE, { restored: false })).toMatchObject({ id: ONE, restored: true });
-  expect(await replaceIdentity(redis, prefix, OTHER, ONE)).toMatchObject({ id: OTHER, restored: false });
+  expect(await claimIdentity(redis, prefix, OTHER, { restored: false, replaces: ONE })).toMatchObject({
+    id: OTHER,
+    restored: false,
+  });
   expect(await readIdentity(redis, prefix)).toMatchObject({ id: OTHER, restored: false });
   // Somebody else was faster: what is there stays.
-  expect(await replaceIdentity(redis, prefix, ONE, ONE)).toMatchObject({ id: OTHER });
+  expect(await claimIdentity(redis, prefix, ONE, { restored: false, replaces: ONE })).toMatchObject({ id: OTHER });
 });
 
 test.each([{ id: 'mine' }, { since: '1' }, { id: ONE, since: 'yesterday' }, { id: ONE, since: '1.5' }, { id: ONE }])(

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DIMENSION_IDS, METRIC_IDS } from '../../src/contract/catalog.ts';
+import { DIMENSION_IDS } from '../../src/contract/catalog.ts';
 import { pageSchema } from '../../src/contract/organization.ts';
 import { PROBLEM_CODES, problemSchema } from '../../src/contract/problem.ts';
 import { type ReportRequest, reportRequestSchema, reportResponseSchema } from '../../src/contract/report.ts';
 import { toDay } from '../../src/sandbox/reports/calendar.ts';
 import { cases, least } from '../support/fuzz.ts';
 import { inProcessSandbox, type SandboxReply } from '../support/in-process-sandbox.ts';
+import { METRIC_IDS } from '../support/metric-ids.ts';
 
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });
 const catalog = sandbox.world.tenants.get(103)!.catalog();

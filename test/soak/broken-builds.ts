@@ -46,24 +46,8 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     ],
   },
   {
-    only: ['second deployment', 'replies lost', 'echo', 'unmounted'],
+    only: ['replies lost', 'echo', 'unmounted'],
     defects: [
-      {
-        name: 'a second deployment starts on the Redis of the first',
-        edits: [
-          [
-            'services/deployment/deployment-identity.js',
-            'throw conflictError(ports, known, marker);',
-            'return known.id;',
-          ],
-          [
-            'queue/definitions/mass-removal.js',
-            "throw new DocketError('deployment.mass_removal'",
-            "return void new DocketError('deployment.mass_removal'",
-          ],
-        ],
-        breaks: 'second deployments that started',
-      },
       {
         name: 'a message whose reply was lost is sent again',
         edits: [
@@ -77,7 +61,9 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       },
       {
         name: 'what a peer repeats is kept as it is',
-        edits: [['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;']],
+        edits: [
+          ['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;'],
+        ],
         breaks: 'secrets in logs, Redis, the archive or deliveries',
       },
       {
@@ -150,6 +136,28 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'a disk that is full for a moment fails the run',
         edits: [UNWRITABLE_IS_FINAL],
         breaks: 'runs failed by a transient error',
+      },
+    ],
+  },
+  {
+    // Its definitions replace those of the first: nothing else would be found beside it.
+    only: ['second deployment'],
+    defects: [
+      {
+        name: 'a second deployment starts on the Redis of the first',
+        edits: [
+          [
+            'services/deployment/deployment-identity.js',
+            'throw conflictError(ports, known, marker);',
+            'return known.id;',
+          ],
+          [
+            'queue/definitions/mass-removal.js',
+            "throw new DocketError('deployment.mass_removal'",
+            "return void new DocketError('deployment.mass_removal'",
+          ],
+        ],
+        breaks: 'second deployments that started',
       },
     ],
   },

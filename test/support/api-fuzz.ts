@@ -59,7 +59,9 @@ let app: AdminApp;
 let contract: ApiContract;
 const ids: { run: string[]; delivery: string[] } = { run: [], delivery: [] };
 
-beforeAll(async () => {
+async function setUp(): Promise<void> {
+  ids.run.length = 0;
+  ids.delivery.length = 0;
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
   bench = await openQueueHarness(clock);
   desk = decisionHarness(bench);
@@ -122,11 +124,12 @@ beforeAll(async () => {
     { log, clock },
   );
   contract = await contractOf(app);
-});
-afterAll(async () => {
+}
+
+async function tearDown(): Promise<void> {
   await bench.close();
   await rm(root, { recursive: true, force: true });
-});
+}
 
 const junk = fc.oneof(
   fc.string({ maxLength: 40 }),
@@ -288,6 +291,9 @@ export function fuzzApi(
     statuses,
   }: { readonly chosen: (operation: DeclaredOperation) => boolean; readonly statuses: readonly number[] },
 ): void {
+  // Not at the top of this module: files that share a thread load it once.
+  beforeAll(setUp);
+  afterAll(tearDown);
   it(
     `answers generated requests that ${what} as declared: no failure of its own, no trace of its inside, nothing of another organization`,
     async () => {
@@ -299,7 +305,7 @@ export function fuzzApi(
           const response = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
           const text = await textOf(response);
           seen.add(response.status);
-          expect(response.status, text).toBeLessThan(500);
+          expect(response.status, `${text} ${JSON.stringify(log.lines.at(-1))}`).toBeLessThan(500);
           const told = `${text}\n${JSON.stringify(Object.fromEntries(response.headers))}`;
           expect(told).not.toMatch(/\n\s+at |node_modules|\.ts:\d|TypeError|ZodError|ReplyError/);
           for (const org of HIDDEN[as]) expect(told).not.toContain(canary(org));

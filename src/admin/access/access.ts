@@ -1,4 +1,4 @@
-import type { ErrorJson } from '../../base/error.ts';
+import { DocketError, type ErrorJson } from '../../base/error.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { SlotView } from '../../definitions/schedules/slot-view.ts';
@@ -8,12 +8,12 @@ import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
-import type { AuditEvent, AuditPage } from '../../services/audit-log.ts';
+import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
-import type { Principal } from '../auth/tokens.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
 
 /**
  * What a principal may see and do. All requests of the API and the page go through it.
@@ -99,9 +99,9 @@ export interface OrganizationEntry {
 }
 
 export interface ReportsFilter {
-  readonly org?: string;
+  readonly org?: string | undefined;
   /** `next` of the page before: the name of its last report, `org/report`. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
@@ -139,10 +139,10 @@ export interface ReportDetail extends ReportEntry {
 }
 
 export interface SlotFilter {
-  readonly org?: string;
-  readonly report?: string;
-  readonly from?: number;
-  readonly until?: number;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly from?: number | undefined;
+  readonly until?: number | undefined;
   readonly limit: number;
 }
 
@@ -167,24 +167,24 @@ export interface Validation {
 }
 
 export interface RunRequest {
-  readonly period?: PeriodSpec;
+  readonly period?: PeriodSpec | undefined;
   readonly deliver: boolean;
   readonly priority: Priority;
   /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
   readonly again: boolean;
   /** The same key and request return the same run; a different request throws `run.conflict`. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface RunsFilter {
-  readonly org?: string;
-  readonly report?: string;
-  readonly states?: readonly RunState[];
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly states?: readonly RunState[] | undefined;
   /** Epoch ms. */
-  readonly since?: number;
-  readonly until?: number;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   /** `next` of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly limit: number;
 }
 
@@ -195,12 +195,32 @@ export interface HeldRun extends ReleasePreview {
 }
 
 export interface DeliveriesFilter {
-  readonly org?: string;
-  readonly report?: string;
-  readonly run?: string;
-  readonly state?: DeliveryState;
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly state?: DeliveryState | undefined;
   /** `next` of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
   readonly limit: number;
 }
+
+/** The same error for what belongs to another organization and for what does not exist: existence is not revealed. */
+export const notFoundError = (): DocketError => new DocketError('request.not_found', 'Not found.');
+
+/** Throws `request.not_found` for an organization that does not exist for the principal. */
+export function assertVisible(principal: Principal, org: string): void {
+  if (!canSee(principal, org)) throw notFoundError();
+}
+
+/** Throws `auth.forbidden` for a viewer. Call `assertVisible` first. */
+export function assertOperator({ role }: Principal): void {
+  if (role === 'operator') return;
+  throw new DocketError('auth.forbidden', 'This token is read-only.', {
+    expected: 'a token with the role operator',
+    got: `the role ${role}`,
+  });
+}
+
+/** The principal as the audit log records it. */
+export const auditActor = ({ name, from }: Principal, reason: string): AuditActor => ({ by: name, from, reason });

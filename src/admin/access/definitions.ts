@@ -3,8 +3,7 @@ import { type CurrentReportPorts, currentReport, isOrganization } from '../../se
 import type { ValidateText } from '../../services/definitions/definition-threads.ts';
 import type { PlanExplainer } from '../../services/definitions/explain-report.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access, Validation } from './access.ts';
-import { assertVisible, notFoundError } from './permissions.ts';
+import { type Access, assertVisible, notFoundError, type Validation } from './access.ts';
 
 export interface DefinitionsPorts extends CurrentReportPorts {
   readonly explainer: PlanExplainer;

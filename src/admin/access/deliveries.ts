@@ -4,8 +4,7 @@ import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts'
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
 import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access } from './access.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
 export interface DeliveriesPorts {
   readonly decisions: Pick<DecisionService, 'page' | 'find' | 'recover' | 'resolve'>;

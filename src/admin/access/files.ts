@@ -3,8 +3,7 @@ import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access, HeldRun } from './access.ts';
-import { notFoundError } from './permissions.ts';
+import { type Access, type HeldRun, notFoundError } from './access.ts';
 import { getVisibleRun } from './runs.ts';
 
 export interface FilesPorts {

@@ -2,8 +2,7 @@ import type { Pauses } from '../../queue/schedules/pauses.ts';
 import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { type PauseSchedulesPorts, pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import type { Access } from './access.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
 export interface PausesPorts extends CurrentReportPorts, PauseSchedulesPorts {
   readonly pauses: Pick<Pauses, 'list' | 'put' | 'lift'>;

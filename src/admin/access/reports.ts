@@ -8,8 +8,7 @@ import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
 import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import type { Access, OrganizationEntry, ReportEntry } from './access.ts';
-import { assertVisible, notFoundError } from './permissions.ts';
+import { type Access, assertVisible, notFoundError, type OrganizationEntry, type ReportEntry } from './access.ts';
 
 export interface ReportsPorts extends CurrentReportPorts {
   readonly runs: Pick<RunStore, 'list'>;

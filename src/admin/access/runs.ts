@@ -14,8 +14,7 @@ import { resolveRunId } from '../../services/runs/resolve-id.ts';
 import { requestRun, type TriggerRun } from '../../services/runs/trigger-run.ts';
 import { watchRun } from '../../services/runs/watch-run.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { Access } from './access.ts';
-import { assertOperator, assertVisible, auditActor, notFoundError } from './permissions.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
 export interface RunsPorts extends CurrentReportPorts {
   readonly trigger: TriggerRun;
@@ -40,9 +39,7 @@ export function runsAccess(
         throw new DocketError(
           'definition.invalid',
           `The file of ${org}/${report} is invalid, and no version of it is active.`,
-          {
-            next: 'Correct its file; the page of the report lists the errors.',
-          },
+          { next: 'Correct its file; the page of the report lists the errors.' },
         );
       }
       const request = {
@@ -58,16 +55,10 @@ export function runsAccess(
       return requestRun(request, ports, { from: principal.from });
     },
 
-    runs: async ({ org, report, states, since, until, after, limit }) => {
+    runs: async ({ org, after, ...filter }) => {
       if (org !== undefined) assertVisible(principal, org);
-      return listRunPage(restrictToOrgs(ports.runs, org === undefined ? principal.orgs : [org]), {
-        ...(report === undefined ? {} : { report }),
-        ...(states === undefined ? {} : { states }),
-        ...(since === undefined ? {} : { since }),
-        ...(until === undefined ? {} : { until }),
-        ...(after === undefined ? {} : { after: parseRunCursor(after) }),
-        limit,
-      });
+      const runs = restrictToOrgs(ports.runs, org === undefined ? principal.orgs : [org]);
+      return listRunPage(runs, { ...filter, after: after === undefined ? undefined : parseRunCursor(after) });
     },
 
     run,

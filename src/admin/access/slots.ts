@@ -5,8 +5,7 @@ import { groupByTimetable, slotFinder, type TimetableGroup } from '../../definit
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
-import type { Access } from './access.ts';
-import { assertVisible, notFoundError } from './permissions.ts';
+import { type Access, assertVisible, notFoundError } from './access.ts';
 import type { ReportsPorts } from './reports.ts';
 
 /** A report and its settings. */

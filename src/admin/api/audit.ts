@@ -2,17 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { AUDIT_CURSOR_PATTERN, AUDIT_EVENTS, type StoredAuditEntry } from '../../services/audit-log.ts';
 import type { AdminApp } from '../hono-env.ts';
-import {
-  jsonResponse,
-  limitSchema,
-  nextLink,
-  nextSchema,
-  orgSchema,
-  PROBLEM_RESPONSES,
-  pageHeaders,
-  queryProblems,
-  security,
-} from './openapi-helpers.ts';
+import { filterProblems, limitSchema, nextLink, orgSchema, pageResponse, security } from './openapi-helpers.ts';
 
 const text = z.string().nullable();
 const entrySchema = z
@@ -47,22 +37,13 @@ const listRoute = createRoute({
       limit: limitSchema(500, 50),
     }),
   },
-  responses: {
-    200: {
-      ...jsonResponse(z.object({ entries: z.array(entrySchema), next: nextSchema }), 'A page of them.'),
-      headers: pageHeaders,
-    },
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
-  },
+  responses: { 200: pageResponse({ entries: z.array(entrySchema) }), ...filterProblems },
 });
 
 /** The audit log. */
 export function addAuditRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { org, event, who, after, limit } = context.req.valid('query');
-    const { entries, next } = await context.get('access').audit({ org, event, who, after, limit });
+    const { entries, next } = await context.get('access').audit(context.req.valid('query'));
     return context.json({ entries: entries.map(entryView), next }, 200, nextLink(context.req.url, next));
   });
 }

@@ -1,14 +1,11 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { toDocketError } from '../../base/error.ts';
-import { parsePeriod } from '../../definitions/periods/period.ts';
-import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   jsonResponse,
+  lookupProblems,
   mutationProblems,
-  PROBLEM_RESPONSES,
-  queryProblems,
+  parsePeriodParameter,
   reportParams,
   security,
 } from './openapi-helpers.ts';
@@ -57,18 +54,7 @@ const validateRoute = createRoute({
   },
 });
 
-/** A period as a query can say it. */
-const periodSchema = z
-  .string()
-  .max(100)
-  .transform((text, context): PeriodSpec => {
-    try {
-      return parsePeriod(text);
-    } catch (thrown) {
-      context.addIssue({ code: 'custom', message: `expected ${toDocketError(thrown).expected ?? 'a period'}` });
-      return z.NEVER;
-    }
-  });
+const planSchema = z.record(z.string(), z.unknown()).meta({ id: 'Plan' });
 
 const explainRoute = createRoute({
   method: 'get',
@@ -81,21 +67,19 @@ const explainRoute = createRoute({
   request: {
     params: reportParams,
     query: z.strictObject({
-      period: periodSchema
+      period: z
+        .string()
+        .max(100)
+        .transform(parsePeriodParameter)
         .optional()
         .meta({ description: 'Another period than the definition’s.', type: 'string', example: '2026-10' }),
     }),
   },
   responses: {
-    200: jsonResponse(z.record(z.string(), z.unknown()).meta({ id: 'Plan' }), 'The plan.'),
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    409: PROBLEM_RESPONSES[409],
-    422: PROBLEM_RESPONSES[422],
+    200: jsonResponse(planSchema, 'The plan.'),
+    ...lookupProblems,
   },
 });
-
-const planSchema = z.record(z.string(), z.unknown());
 
 /** Definitions: looking for faults in a text, and what a report would ask. */
 export function addDefinitionRoutes(app: AdminApp): void {

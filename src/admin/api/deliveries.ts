@@ -11,11 +11,9 @@ import {
   lookupProblems,
   mutationProblems,
   nextLink,
-  nextSchema,
   orgSchema,
   PROBLEM_RESPONSES,
-  pageHeaders,
-  queryProblems,
+  pageResponse,
   reasonSchema,
   reportSchema,
   security,
@@ -41,14 +39,7 @@ const listRoute = createRoute({
     }),
   },
   responses: {
-    200: {
-      ...jsonResponse(
-        z.object({ deliveries: z.array(deliverySchema).readonly(), next: nextSchema }),
-        'A page of them.',
-      ),
-      headers: pageHeaders,
-    },
-    ...queryProblems,
+    200: pageResponse({ deliveries: z.array(deliverySchema).readonly() }),
     ...lookupProblems,
   },
 });
@@ -60,7 +51,7 @@ const oneRoute = createRoute({
   summary: 'One delivery',
   security,
   request: { params: idParams },
-  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...queryProblems, ...lookupProblems },
+  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...lookupProblems },
 });
 
 const resolveRoute = createRoute({
@@ -83,20 +74,8 @@ const resolveRoute = createRoute({
 /** Deliveries: the listing, one of them, and what may be decided of it. */
 export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { org, report, run, state, after, limit } = context.req.valid('query');
-    const page = await context.get('access').deliveries({
-      ...(org === undefined ? {} : { org }),
-      ...(report === undefined ? {} : { report }),
-      ...(run === undefined ? {} : { run }),
-      ...(state === undefined ? {} : { state }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    });
-    return context.json(
-      { deliveries: page.deliveries.map(deliveryView), next: page.next },
-      200,
-      nextLink(context.req.url, page.next),
-    );
+    const { deliveries, next } = await context.get('access').deliveries(context.req.valid('query'));
+    return context.json({ deliveries: deliveries.map(deliveryView), next }, 200, nextLink(context.req.url, next));
   });
 
   app.openapi(oneRoute, async (context) => {

@@ -7,14 +7,7 @@ import type { Log } from '../../base/log.ts';
 import type { FileEntry } from '../../services/runs/run-file-reader.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { AdminApp } from '../hono-env.ts';
-import {
-  idParams,
-  jsonResponse,
-  lookupProblems,
-  PROBLEM_RESPONSES,
-  queryProblems,
-  security,
-} from './openapi-helpers.ts';
+import { idParams, jsonResponse, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
 import { idOrPrefixSchema } from './schemas.ts';
 
 const fileSchema = z
@@ -49,7 +42,6 @@ const listRoute = createRoute({
   request: { params: idParams },
   responses: {
     200: jsonResponse(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
-    ...queryProblems,
     ...lookupProblems,
   },
 });
@@ -78,7 +70,6 @@ const oneRoute = createRoute({
       content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
     },
     304: { description: 'The file that `If-None-Match` names.' },
-    ...queryProblems,
     400: PROBLEM_RESPONSES[400],
     ...lookupProblems,
   },
@@ -94,7 +85,6 @@ const previewRoute = createRoute({
   request: { params: idParams },
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
-    ...queryProblems,
     ...lookupProblems,
   },
 });

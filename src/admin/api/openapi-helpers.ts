@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { toDocketError } from '../../base/error.ts';
+import { parsePeriod } from '../../definitions/periods/period.ts';
 import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { problemSchema } from '../problem.ts';
 import { idOrPrefixSchema } from './schemas.ts';
 
@@ -35,22 +38,27 @@ export const queryProblems = {
   503: PROBLEM_RESPONSES[503],
 } as const;
 
+/** Problems of a route with filters. */
+export const filterProblems = {
+  ...queryProblems,
+  404: PROBLEM_RESPONSES[404],
+  422: PROBLEM_RESPONSES[422],
+} as const;
+
 /** Problems of a route that is asked for one thing by its id. */
 export const lookupProblems = {
+  ...filterProblems,
   404: PROBLEM_RESPONSES[404],
   409: PROBLEM_RESPONSES[409],
-  422: PROBLEM_RESPONSES[422],
 } as const;
 
 /** Problems of a route that acts. */
 export const mutationProblems = {
-  ...queryProblems,
+  ...filterProblems,
   400: PROBLEM_RESPONSES[400],
   403: PROBLEM_RESPONSES[403],
-  404: PROBLEM_RESPONSES[404],
   413: PROBLEM_RESPONSES[413],
   415: PROBLEM_RESPONSES[415],
-  422: PROBLEM_RESPONSES[422],
 } as const;
 
 /** The schema, or null: as a union, so that the document refers to a named schema rather than changing it. */
@@ -84,6 +92,16 @@ export const reportParams = z.object({ org: orgSchema, report: reportSchema });
 export const orgParams = z.object({ org: orgSchema });
 export const idParams = z.object({ id: idOrPrefixSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
 
+/** Reads a period that is written as text. */
+export function parsePeriodParameter(text: string, context: z.core.$RefinementCtx): PeriodSpec {
+  try {
+    return parsePeriod(text);
+  } catch (thrown) {
+    context.addIssue({ code: 'custom', message: `expected ${toDocketError(thrown).expected ?? 'a period'}` });
+    return z.NEVER;
+  }
+}
+
 /** Rows of a page. */
 export const limitSchema = (most: number, normal: number) =>
   z.coerce
@@ -100,13 +118,19 @@ export const cursorSchema = z
   .meta({ description: '`next` of the page before.' });
 
 /** Of an answer in pages. */
-export const nextSchema = z
+const nextSchema = z
   .string()
   .nullable()
   .describe('Given back as `after`, it continues the listing; null: these are the last.');
 
-export const pageHeaders = z.object({
+const pageHeaders = z.object({
   Link: z.string().optional().describe('`rel="next"`: the next page, if there is one.'),
+});
+
+/** A page of rows as JSON, with its `next`. */
+export const pageResponse = <Rows extends z.ZodRawShape>(rows: Rows, description = 'A page of them.') => ({
+  ...jsonResponse(z.object({ ...rows, next: nextSchema }), description),
+  headers: pageHeaders,
 });
 
 /** The `Link` of a page that another one follows (RFC 8288), as headers. @param url of the request */

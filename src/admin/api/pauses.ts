@@ -25,12 +25,16 @@ const listRoute = createRoute({
   },
 });
 
+const shared = { method: 'post' as const, tags: ['Pauses'], security };
+const body = jsonRequestBody(reasonBody);
 const pausing = {
+  ...shared,
   description:
     'Scheduled runs wait; runs on demand are made. What is paused already stays so, with the reason that was given first.',
   responses: { 200: jsonResponse(pauseSchema, 'The pause that stands.'), ...mutationProblems },
 };
 const resuming = {
+  ...shared,
   description:
     'Lifts the pause of exactly this, Docket’s own for a refused API key included; slots are made up for as their schedules say.',
   responses: {
@@ -41,32 +45,25 @@ const resuming = {
     ...mutationProblems,
   },
 };
-const shared = { method: 'post' as const, tags: ['Pauses'], security };
-const body = jsonRequestBody(reasonBody);
-
 const pauseOrg = createRoute({
-  ...shared,
   ...pausing,
   path: '/api/organizations/{org}/pause',
   summary: 'Pause all reports of an organization',
   request: { params: orgParams, body },
 });
 const pauseReport = createRoute({
-  ...shared,
   ...pausing,
   path: '/api/reports/{org}/{report}/pause',
   summary: 'Pause a report',
   request: { params: reportParams, body },
 });
 const resumeOrg = createRoute({
-  ...shared,
   ...resuming,
   path: '/api/organizations/{org}/resume',
   summary: 'Resume an organization',
   request: { params: orgParams, body },
 });
 const resumeReport = createRoute({
-  ...shared,
   ...resuming,
   path: '/api/reports/{org}/{report}/resume',
   summary: 'Resume a report',

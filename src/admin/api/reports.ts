@@ -4,14 +4,14 @@ import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
+  filterProblems,
   jsonResponse,
   limitSchema,
   nextLink,
-  nextSchema,
   orgSchema,
   orNull,
   PROBLEM_RESPONSES,
-  pageHeaders,
+  pageResponse,
   queryProblems,
   reportParams,
   security,
@@ -70,27 +70,12 @@ const organizationView = ({ pause, ...entry }: OrganizationEntry): z.infer<typeo
   ...entry,
   pause: pause === null ? null : pauseView(pause),
 });
-const reportView = ({
-  org,
-  report,
-  title,
-  schedules,
-  pause,
-  faults,
-  last,
-}: ReportEntry): z.infer<typeof reportSchema> => ({
-  org,
-  report,
-  title,
-  schedules,
-  pause: pause === null ? null : pauseView(pause),
-  faults,
-  last: last === null ? null : runView(last),
+const reportView = (entry: ReportEntry): z.infer<typeof reportSchema> => ({
+  ...entry,
+  pause: entry.pause === null ? null : pauseView(entry.pause),
+  last: entry.last === null ? null : runView(entry.last),
 });
-const detailView = (detail: ReportDetail): z.infer<typeof detailSchema> => {
-  const { owner, timezone, text, digest, slots } = detail;
-  return { ...reportView(detail), owner, timezone, text, digest, slots };
-};
+const detailView = (detail: ReportDetail): z.infer<typeof detailSchema> => ({ ...detail, ...reportView(detail) });
 
 const organizationsRoute = createRoute({
   method: 'get',
@@ -122,16 +107,8 @@ const listRoute = createRoute({
     query: z.strictObject({ org: orgSchema.optional(), after: nameSchema.optional(), limit: limitSchema(500, 100) }),
   },
   responses: {
-    200: {
-      ...jsonResponse(
-        z.object({ reports: z.array(reportSchema).readonly(), next: nextSchema }),
-        'A page of them, in the order of their names.',
-      ),
-      headers: pageHeaders,
-    },
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
+    200: pageResponse({ reports: z.array(reportSchema).readonly() }, 'A page of them, in the order of their names.'),
+    ...filterProblems,
   },
 });
 
@@ -157,12 +134,7 @@ export function addReportRoutes(app: AdminApp): void {
   });
 
   app.openapi(listRoute, async (context) => {
-    const { org, after, limit } = context.req.valid('query');
-    const { reports, next } = await context.get('access').reports({
-      ...(org === undefined ? {} : { org }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    });
+    const { reports, next } = await context.get('access').reports(context.req.valid('query'));
     return context.json({ reports: reports.map(reportView), next }, 200, nextLink(context.req.url, next));
   });
 

@@ -6,7 +6,7 @@ import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/
 import { TERMINAL_STATES } from '../../run/run-record.ts';
 import type { AdminApp } from '../hono-env.ts';
 import { problem } from '../problem.ts';
-import { idParams, lookupProblems, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
+import { idParams, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
 import { runView } from './schemas.ts';
 import type { StreamLimiter } from './stream-limiter.ts';
 
@@ -74,7 +74,6 @@ const route = createRoute({
       },
     },
     204: { description: 'The run has ended, and `Last-Event-ID` says that this is known.' },
-    ...queryProblems,
     400: PROBLEM_RESPONSES[400],
     ...lookupProblems,
   },

@@ -1,12 +1,11 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { toDocketError } from '../../base/error.ts';
-import { parsePeriod } from '../../definitions/periods/period.ts';
 import { type PeriodSpec, periodSpecSchema } from '../../definitions/schema/report-definition.ts';
 import { RUN_STATES } from '../../run/run-record.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   cursorSchema,
+  filterProblems,
   idParams,
   jsonRequestBody,
   jsonResponse,
@@ -14,11 +13,10 @@ import {
   lookupProblems,
   mutationProblems,
   nextLink,
-  nextSchema,
   orgSchema,
   PROBLEM_RESPONSES,
-  pageHeaders,
-  queryProblems,
+  pageResponse,
+  parsePeriodParameter,
   reasonBody,
   reportParams,
   reportSchema,
@@ -50,15 +48,7 @@ const listRoute = createRoute({
       limit: limitSchema(500, 50),
     }),
   },
-  responses: {
-    200: {
-      ...jsonResponse(z.object({ runs: z.array(runSchema).readonly(), next: nextSchema }), 'A page of them.'),
-      headers: pageHeaders,
-    },
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
-  },
+  responses: { 200: pageResponse({ runs: z.array(runSchema).readonly() }), ...filterProblems },
 });
 
 const oneRoute = createRoute({
@@ -68,7 +58,7 @@ const oneRoute = createRoute({
   summary: 'One run',
   security,
   request: { params: idParams },
-  responses: { 200: jsonResponse(runDetailSchema, 'As it is now.'), ...queryProblems, ...lookupProblems },
+  responses: { 200: jsonResponse(runDetailSchema, 'As it is now.'), ...lookupProblems },
 });
 
 const SUMMARIES = {
@@ -95,17 +85,9 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
 /** Runs: the listing, one of them, and what may be decided of it. */
 export function addRunRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { org, report, state, since, until, after, limit } = context.req.valid('query');
-    const page = await context.get('access').runs({
-      ...(org === undefined ? {} : { org }),
-      ...(report === undefined ? {} : { report }),
-      ...(state === undefined ? {} : { states: state }),
-      ...(since === undefined ? {} : { since }),
-      ...(until === undefined ? {} : { until }),
-      ...(after === undefined ? {} : { after }),
-      limit,
-    });
-    return context.json({ runs: page.runs.map(runView), next: page.next }, 200, nextLink(context.req.url, page.next));
+    const { state: states, ...filter } = context.req.valid('query');
+    const { runs, next } = await context.get('access').runs({ ...filter, states });
+    return context.json({ runs: runs.map(runView), next }, 200, nextLink(context.req.url, next));
   });
 
   app.openapi(oneRoute, async (context) => {
@@ -130,18 +112,11 @@ export function addRunRoutes(app: AdminApp): void {
 export const periodSchema = z
   .unknown()
   .transform((value, context): PeriodSpec => {
-    if (typeof value !== 'string') {
-      const spec = periodSpecSchema.safeParse(value);
-      if (spec.success) return spec.data;
-      for (const { message, path } of spec.error.issues) context.addIssue({ code: 'custom', message, path: [...path] });
-      return z.NEVER;
-    }
-    try {
-      return parsePeriod(value);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: `expected ${toDocketError(error).expected ?? 'a period'}` });
-      return z.NEVER;
-    }
+    if (typeof value === 'string') return parsePeriodParameter(value, context);
+    const spec = periodSpecSchema.safeParse(value);
+    if (spec.success) return spec.data;
+    for (const { message, path } of spec.error.issues) context.addIssue({ code: 'custom', message, path: [...path] });
+    return z.NEVER;
   })
   .meta({
     description:
@@ -213,13 +188,9 @@ const triggerRoute = createRoute({
 export function addTriggerRoute(app: AdminApp): void {
   app.openapi(triggerRoute, async (context) => {
     const { org, report } = context.req.valid('param');
-    const { 'Idempotency-Key': key } = context.req.valid('header');
-    const { period, ...asked } = context.req.valid('json');
-    const { record } = await context.get('access').trigger(org, report, {
-      ...asked,
-      ...(period === undefined ? {} : { period }),
-      ...(key === undefined ? {} : { idempotencyKey: key }),
-    });
+    const { 'Idempotency-Key': idempotencyKey } = context.req.valid('header');
+    const request = { ...context.req.valid('json'), idempotencyKey };
+    const { record } = await context.get('access').trigger(org, report, request);
     return context.json(runView(record), 202, { Location: `/api/runs/${record.id}` });
   });
 }

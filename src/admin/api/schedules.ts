@@ -1,16 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { SlotEntry } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
-import {
-  jsonResponse,
-  limitSchema,
-  orgSchema,
-  PROBLEM_RESPONSES,
-  queryProblems,
-  reportSchema,
-  security,
-} from './openapi-helpers.ts';
+import { filterProblems, jsonResponse, limitSchema, orgSchema, reportSchema, security } from './openapi-helpers.ts';
 import { slotSchema } from './reports.ts';
 
 const scheduledSchema = slotSchema
@@ -52,35 +43,13 @@ const route = createRoute({
   },
   responses: {
     200: jsonResponse(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
-    ...queryProblems,
-    404: PROBLEM_RESPONSES[404],
-    422: PROBLEM_RESPONSES[422],
+    ...filterProblems,
   },
-});
-
-const slotView = ({ org, report, title, paused, at, local, timezone, begins, schedule }: SlotEntry) => ({
-  at,
-  local,
-  timezone,
-  begins,
-  schedule,
-  org,
-  report,
-  title,
-  paused,
 });
 
 /** `GET /api/schedules`. */
 export function addScheduleRoutes(app: AdminApp): void {
   app.openapi(route, async (context) => {
-    const { org, report, from, until, limit } = context.req.valid('query');
-    const slots = await context.get('access').slots({
-      ...(org === undefined ? {} : { org }),
-      ...(report === undefined ? {} : { report }),
-      ...(from === undefined ? {} : { from }),
-      ...(until === undefined ? {} : { until }),
-      limit,
-    });
-    return context.json({ slots: slots.map(slotView) }, 200);
+    return context.json({ slots: await context.get('access').slots(context.req.valid('query')) }, 200);
   });
 }

@@ -183,20 +183,11 @@ export const deliverySchema = z
       .readonly(),
   })
   .meta({ id: 'Delivery' });
-export type DeliveryView = z.infer<typeof deliverySchema>;
 
-export const deliveryView = (row: DeliveryRow): DeliveryView => ({
-  id: row.id,
-  run: row.run,
-  org: row.org,
-  report: row.report,
-  target: row.target,
-  recipient: row.recipient,
-  state: row.state,
-  epoch: row.epoch,
-  detail: row.detail,
-  changed_at: instant(row.at),
-  decisions: row.decisions.map(({ at, ...decision }) => ({ ...decision, at: instant(at) })),
+export const deliveryView = ({ at: changedAt, decisions, ...row }: DeliveryRow): z.infer<typeof deliverySchema> => ({
+  ...row,
+  changed_at: instant(changedAt),
+  decisions: decisions.map(({ at, ...decision }) => ({ ...decision, at: instant(at) })),
 });
 
 /** A pause as the admin route shows it. */

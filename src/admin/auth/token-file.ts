@@ -84,27 +84,10 @@ function values(path: string, document: Document): unknown {
  * Creates a token, adds its hash to the file (creating it if needed) and returns the token, which is stored nowhere.
  * Throws `config.invalid` for an invalid file, `usage.invalid` if the name exists.
  */
-export async function addToken(
-  path: string,
-  entry: {
-    readonly name: string;
-    readonly role: TokenEntry['role'];
-    readonly orgs: TokenEntry['orgs'];
-    readonly expires?: string | undefined;
-  },
-): Promise<string> {
+export async function addToken(path: string, entry: Omit<TokenEntry, 'sha256'>): Promise<string> {
   const { token, sha256 } = newToken();
   await updateFile(path, (text) => {
-    const added = fileSchema.safeParse([
-      ...parse(path, text),
-      {
-        name: entry.name,
-        sha256,
-        role: entry.role,
-        orgs: entry.orgs,
-        ...(entry.expires === undefined ? {} : { expires: entry.expires }),
-      },
-    ]);
+    const added = fileSchema.safeParse([...parse(path, text), { ...entry, sha256 }]);
     if (!added.success) {
       throw new DocketError('usage.invalid', 'The token cannot be created.', {
         where: path,

@@ -48,14 +48,7 @@ export function newToken(): { readonly token: string; readonly sha256: string } 
 
 const tokenRefOf = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
 
-/** Verifies a token in constant time, against all entries. */
-export const verifyToken = (entries: readonly TokenEntry[], token: string, now: number): TokenVerification =>
-  verifyHash(entries, ({ sha256 }) => sha256, hashToken(token), now);
-
-/** Verifies the token of a session by its reference: revoked and expired tokens are rejected. */
-export const verifyTokenRef = (entries: readonly TokenEntry[], mark: string, now: number): TokenVerification =>
-  verifyHash(entries, tokenRefOf, mark, now);
-
+/** Verifies in constant time, against all entries. */
 function verifyHash(
   entries: readonly TokenEntry[],
   hashOf: (entry: TokenEntry) => string,
@@ -76,11 +69,8 @@ function verifyHash(
 /** Compares in constant time for a given length. */
 export const equalBytes = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-/** When a token with this last day expires, epoch ms. */
-const expiryInstant = (day: string): number => Date.parse(`${day}T00:00:00Z`) + DAY_MS;
-
 export const hasExpired = ({ expires }: TokenEntry, now: number): boolean =>
-  expires !== undefined && now >= expiryInstant(expires);
+  expires !== undefined && now >= Date.parse(`${expires}T00:00:00Z`) + DAY_MS;
 
 /** Verifies tokens, and references to them in sessions. */
 export interface TokenVerifier {
@@ -94,8 +84,8 @@ export const createTokenVerifier = (
   entries: () => Promise<readonly TokenEntry[]>,
   now: () => number,
 ): TokenVerifier => ({
-  verify: async (token) => verifyToken(await entries(), token, now()),
-  verifyRef: async (mark) => verifyTokenRef(await entries(), mark, now()),
+  verify: async (token) => verifyHash(await entries(), ({ sha256 }) => sha256, hashToken(token), now()),
+  verifyRef: async (mark) => verifyHash(await entries(), tokenRefOf, mark, now()),
 });
 
 /** Whether the principal may see an organization. */

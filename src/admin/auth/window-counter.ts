@@ -4,8 +4,6 @@ const MAX_KEYS = 10_000;
 /** Counts by key, in fixed windows that start with the first count of a key. */
 export interface WindowCounter {
   count(key: string): WindowCount;
-  /** The result of `count` without counting. */
-  peek(key: string): WindowCount;
 }
 
 export interface WindowCount {
@@ -25,18 +23,10 @@ export function createWindowCounter(
   { most, windowMs }: { readonly most: number; readonly windowMs: number },
 ): WindowCounter {
   const windows = new Map<string, { count: number; readonly until: number }>();
-  const open = (key: string) => {
-    const window = windows.get(key);
-    return window !== undefined && window.until > now() ? window : undefined;
-  };
-  const counted = (window: { readonly count: number; readonly until: number }): WindowCount => ({
-    left: most - window.count,
-    endsMs: window.until - now(),
-  });
   return {
-    peek: (key) => counted(open(key) ?? { count: 0, until: now() + windowMs }),
     count: (key) => {
-      const window = open(key) ?? { count: 0, until: now() + windowMs };
+      const open = windows.get(key);
+      const window = open !== undefined && open.until > now() ? open : { count: 0, until: now() + windowMs };
       window.count += 1;
       if (window.count === 1) {
         windows.delete(key);
@@ -46,7 +36,7 @@ export function createWindowCounter(
         }
         windows.set(key, window);
       }
-      return counted(window);
+      return { left: most - window.count, endsMs: window.until - now() };
     },
   };
 }

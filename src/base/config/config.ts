@@ -22,6 +22,20 @@ const hasCredentials = (text: string): boolean => {
   return url !== undefined && (url.username !== '' || url.password !== '');
 };
 
+type Reject = (expected: string, got: string) => undefined;
+
+/** A variable with a syntax of its own: `parse` returns its value, or rejects it. */
+const parsed = <Value>(parse: (text: string, reject: Reject) => Value | undefined) =>
+  z
+    .string()
+    .transform((text, context): Value => {
+      const reject: Reject = (message, got) => {
+        context.issues.push({ code: 'custom', input: text, message, params: { got } });
+      };
+      return parse(text, reject) ?? z.NEVER;
+    })
+    .optional();
+
 /** One entry per variable; documented in the README's table. */
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
@@ -40,27 +54,16 @@ const variables = {
   ...smtpVariables,
   DOCKET_JOBS: z.string().min(1).default('jobs'),
   DOCKET_TEMPLATES: z.string().min(1).optional(),
-  DOCKET_ARCHIVE: z
-    .string()
-    .transform((text, context): ArchiveLocation => {
-      const read = parseArchiveUrl(text);
-      if ('kind' in read) return read;
-      for (const { expected, got } of read) {
-        context.issues.push({ code: 'custom', input: text, message: expected, params: { got } });
-      }
-      return z.NEVER;
-    })
-    .optional(),
-  DOCKET_SIGNING_KEY: z
-    .string()
-    .transform((text, context): SecretRef => {
-      const ref = parseSecretRef(text);
-      if (ref !== undefined) return ref;
-      const message = 'a reference to a private key, env:NAME or file:PATH, never the key itself';
-      context.issues.push({ code: 'custom', input: text, message, params: { got: 'something else (not shown)' } });
-      return z.NEVER;
-    })
-    .optional(),
+  DOCKET_ARCHIVE: parsed((text, reject): ArchiveLocation | undefined => {
+    const read = parseArchiveUrl(text);
+    if ('kind' in read) return read;
+    for (const { expected, got } of read) reject(expected, got);
+    return undefined;
+  }),
+  DOCKET_SIGNING_KEY: parsed((text, reject): SecretRef | undefined => {
+    const expected = 'a reference to a private key, env:NAME or file:PATH, never the key itself';
+    return parseSecretRef(text) ?? reject(expected, 'something else (not shown)');
+  }),
   DOCKET_ARCHIVE_DAYS: z.coerce
     .number({ error: 'a whole number of days, 7 or more' })
     .int({ error: 'a whole number of days' })
@@ -76,16 +79,11 @@ const variables = {
     .regex(/^[a-z0-9.-]+(\s*,\s*[a-z0-9.-]+)*$/, { error: 'host names with commas, e.g. docket.example.com' })
     .transform((text) => text.split(',').map((name) => name.trim()))
     .optional(),
-  DOCKET_ADMIN_TRUSTED_PROXIES: z
-    .string()
-    .transform((text, context): AddressList => {
-      const list = parseAddressList(text);
-      if ('has' in list) return list;
-      const message = 'addresses and CIDR networks with commas, e.g. 10.0.0.0/8, ::1';
-      context.issues.push({ code: 'custom', input: text, message, params: { got: `"${list.got}"` } });
-      return z.NEVER;
-    })
-    .optional(),
+  DOCKET_ADMIN_TRUSTED_PROXIES: parsed((text, reject): AddressList | undefined => {
+    const list = parseAddressList(text);
+    if ('has' in list) return list;
+    return reject('addresses and CIDR networks with commas, e.g. 10.0.0.0/8, ::1', `"${list.got}"`);
+  }),
   DOCKET_ADMIN_RATE: z.coerce
     .number({ error: 'a whole number of requests a minute, from 10 to 1000000' })
     .int({ error: 'a whole number of requests a minute' })
@@ -93,17 +91,12 @@ const variables = {
     .max(1_000_000, { error: '1000000 requests a minute at most' })
     .default(600),
   DOCKET_ADMIN_BULL_BOARD: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
-  DOCKET_SECRET_FOLDERS: z
-    .string()
-    .transform((text, context): readonly string[] => {
-      const folders = text.split(delimiter).map((folder) => folder.trim());
-      const invalid = folders.find((folder) => !isAbsolute(folder));
-      if (invalid === undefined) return folders;
-      const message = `absolute paths of folders separated by "${delimiter}", e.g. /run/secrets`;
-      context.issues.push({ code: 'custom', input: text, message, params: { got: `"${invalid}"` } });
-      return z.NEVER;
-    })
-    .optional(),
+  DOCKET_SECRET_FOLDERS: parsed((text, reject): readonly string[] | undefined => {
+    const folders = text.split(delimiter).map((folder) => folder.trim());
+    const invalid = folders.find((folder) => !isAbsolute(folder));
+    if (invalid === undefined) return folders;
+    return reject(`absolute paths of folders separated by "${delimiter}", e.g. /run/secrets`, `"${invalid}"`);
+  }),
   DOCKET_REQUIRE_DESTINATIONS: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
   DOCKET_REPORT_SCOPE: z.enum(['warn', 'enforce'], { error: 'warn or enforce' }).default('warn'),
   DOCKET_REPEAT: z.enum(['ask', 'allow'], { error: 'ask or allow' }).default('ask'),
@@ -151,9 +144,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   throw new DocketError(
     'config.invalid',
     `Invalid configuration (${errors.length === 1 ? '1 error' : `${errors.length} errors`}):\n  ${errors.join('\n  ')}`,
-    {
-      next: 'Correct the environment variables above; the README lists all of them.',
-    },
+    { next: 'Correct the environment variables above; the README lists all of them.' },
   );
 }
 
@@ -186,9 +177,7 @@ export function requireVariable<Name extends keyof Config>(
   });
 }
 
-const endpoint = z.string().refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
-  error: 'a URL starting with http:// or https://, e.g. http://127.0.0.1:4318',
-});
+const endpoint = url(['http:', 'https:'], 'http://127.0.0.1:4318');
 const protocol = z.enum(['http/protobuf', 'http/json'], {
   error: 'http/protobuf or http/json (port 4318 of a collector; Docket does not speak gRPC)',
 });

@@ -1,20 +1,13 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { isErrno } from '../errno.ts';
+import { findDiskFailure, isErrno } from '../errno.ts';
 import { DocketError } from '../error.ts';
-import { findDiskFailure } from './disk-failure.ts';
-
-/** Bytes. */
-export interface DiskSpace {
-  readonly free: number;
-  readonly total: number;
-}
 
 /**
- * Space on the disk of a folder, or of its nearest existing ancestor. Undefined where the system does not report it, as on
+ * Bytes on the disk of a folder, or of its nearest existing ancestor. Undefined where the system does not report it, as on
  * some network shares.
  */
-export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
+export async function diskSpace(folder: string): Promise<{ free: number; total: number } | undefined> {
   try {
     let at = resolve(folder);
     while (at !== dirname(at) && (await stat(at).catch(() => undefined)) === undefined) at = dirname(at);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isErrno } from '../errno.ts';
 
@@ -21,22 +21,19 @@ export async function createFolder(path: string): Promise<void> {
 }
 
 /** Writes a new file and syncs it; its name becomes durable with its folder's sync. */
-export async function writeSynced(path: string, bytes: string | Uint8Array): Promise<void> {
-  const handle = await open(path, 'wx');
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
+export const writeSynced = (path: string, bytes: string | Uint8Array): Promise<void> =>
+  writeFile(path, bytes, { flag: 'wx', flush: true });
+
+/** A name in the same folder that no other call uses. */
+const temporaryPath = (path: string): string =>
+  join(dirname(path), `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`);
 
 /**
  * Creates a file atomically and durably; false when it exists. Of concurrent callers one succeeds. On file systems without
  * hard links (FAT, some network shares) the file is created in place, where a crash may leave it incomplete.
  */
 export async function createFile(path: string, bytes: string | Uint8Array): Promise<boolean> {
-  const temporary = join(dirname(path), `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`);
+  const temporary = temporaryPath(path);
   try {
     await writeSynced(temporary, bytes);
     await link(temporary, path);
@@ -66,11 +63,7 @@ export async function replaceFiles(
   files: readonly { readonly path: string; readonly bytes: string | Uint8Array }[],
 ): Promise<void> {
   const folder = dirname(files[0]?.path ?? '.');
-  const made = files.map(({ path, bytes }) => ({
-    path,
-    bytes,
-    temporary: join(folder, `.${basename(path).slice(0, 80)}.${randomBytes(6).toString('hex')}.tmp`),
-  }));
+  const made = files.map((file) => ({ ...file, temporary: temporaryPath(file.path) }));
   try {
     const written = await Promise.allSettled(made.map(({ temporary, bytes }) => writeSynced(temporary, bytes)));
     for (const each of written) if (each.status === 'rejected') throw each.reason;

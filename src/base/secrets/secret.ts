@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { z } from 'zod';
 import { DocketError } from '../error.ts';
+import { sha256 } from '../sha256.ts';
 import { ensureRedactor, type Redactor } from './redactor.ts';
 
 /** A reference to a secret: the only form in which definitions, jobs and records contain one. */
@@ -21,9 +21,7 @@ export type SecretRef = z.infer<typeof secretRefSchema>;
 /** Parses `env:NAME` and `file:PATH`; undefined for anything else. */
 export function parseSecretRef(text: string): SecretRef | undefined {
   const [, kind, where = ''] = /^(env|file):(.+)$/.exec(text) ?? [];
-  return kind === undefined
-    ? undefined
-    : secretRefSchema.safeParse(kind === 'env' ? { env: where } : { file: where }).data;
+  return kind === undefined ? undefined : secretRefSchema.safeParse({ [kind]: where }).data;
 }
 
 /** A secret's value; logged, serialised or inspected, it prints as `[secret]`. */
@@ -41,7 +39,7 @@ export class Secret {
 
   /** Identifies the secret without revealing it: 16 hex digits of SHA-256. Key of the rate limiter's queues. */
   fingerprint(): string {
-    return createHash('sha256').update(`docket:${this.#value}`).digest('hex').slice(0, 16);
+    return sha256(`docket:${this.#value}`).slice(0, 16);
   }
 
   toString(): string {

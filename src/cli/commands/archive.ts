@@ -1,10 +1,14 @@
-import { type Command, Option } from 'commander';
+import { DocketError } from '../../base/error.ts';
+import { withArchive } from '../../compose/archive.ts';
+import { newestCheckpoints } from '../../deliver/archive/chain/chain.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
-import type { ArchiveFinding } from '../../deliver/archive/verify/finding.ts';
-import type { VerifyInput } from '../../deliver/archive/verify/verify-archive.ts';
+import { type VerifyInput, verifyArchive } from '../../deliver/archive/verify/verify-archive.ts';
+import type { ArchiveFinding } from '../../deliver/archive/verify/verify-run.ts';
+import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { createPrinter } from '../terminal/print.ts';
 import { openProgressBars, type ProgressBars } from '../terminal/progress-bar.ts';
+import { readVerifyInput } from '../verify-input.ts';
 
 interface VerifyFlags {
   readonly org?: string;
@@ -13,61 +17,7 @@ interface VerifyFlags {
   readonly json?: boolean;
 }
 
-interface CheckpointFlags {
-  readonly org?: string;
-  readonly json?: boolean;
-}
-
-export function addArchiveCommand(program: Command, io: CommandIo): void {
-  const archive = program.command('archive').description('Verify the archive of runs; print its checkpoints');
-  archive
-    .command('verify')
-    .description('Recompute every hash of every archived run, and report each difference')
-    .option('--org <org>', 'only of this organization')
-    .addOption(new Option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY'))
-    .addOption(new Option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain'))
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Reads every byte of the archive: files, e-mails and sent messages; where the archive is signed, also the chain of each
-organization. Needs neither Redis nor the private key. Without a key from outside, the archive's own public keys are used,
-which prove nothing to somebody who does not trust the archive.
-
-Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
-
-Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or configuration
-
-Examples:
-  docket archive verify --org acme
-  docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`,
-    )
-    .action((flags: VerifyFlags) => verify(flags, io));
-  archive
-    .command('checkpoint')
-    .description('Print the newest signed checkpoint of each organization, to be stored elsewhere')
-    .option('--org <org>', 'only of this organization')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-One line for each organization: the current end of its chain. Store it where nobody with write access to the archive can
-write; \`docket archive verify --checkpoint FILE\` then detects that the end of the chain was removed.
-
-Environment: DOCKET_ARCHIVE, LOG_LEVEL
-
-Example:
-  docket archive checkpoint --org acme`,
-    )
-    .action((flags: CheckpointFlags) => printNewestCheckpoints(flags, io));
-}
-
-async function verify(flags: VerifyFlags, io: CommandIo): Promise<void> {
-  const [{ createContext }, { withArchive }, { readVerifyInput }] = await Promise.all([
-    import('../context.ts'),
-    import('../../compose/archive.ts'),
-    import('../verify-input.ts'),
-  ]);
+export async function verify(flags: VerifyFlags, io: CommandIo): Promise<void> {
   const bars = openProgressBars(io);
   try {
     const context = createContext(io);
@@ -86,10 +36,6 @@ async function verifyAll(
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
-  const [{ DocketError }, { verifyArchive }] = await Promise.all([
-    import('../../base/error.ts'),
-    import('../../deliver/archive/verify/verify-archive.ts'),
-  ]);
   const archive = storage.location;
   const faulty: object[] = [];
   const notes: (ArchiveFinding & { readonly run?: string })[] = [];
@@ -140,14 +86,8 @@ async function verifyAll(
   if (signed > 0) print.printLine(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
 }
 
-async function printNewestCheckpoints(flags: CheckpointFlags, io: CommandIo): Promise<void> {
+export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [{ createContext }, { withArchive }, { newestCheckpoints }, { DocketError }] = await Promise.all([
-    import('../context.ts'),
-    import('../../compose/archive.ts'),
-    import('../../deliver/archive/chain/chain.ts'),
-    import('../../base/error.ts'),
-  ]);
   await withArchive(createContext(io), async ({ storage }) => {
     const texts = await newestCheckpoints(storage, flags.org);
     if (texts.length === 0) {

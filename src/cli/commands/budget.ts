@@ -1,50 +1,16 @@
-import type { Command } from 'commander';
+import { secretSource } from '../../base/secrets/secret.ts';
 import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
-import type { BudgetInspection } from '../../services/budgets/inspect-budgets.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { sharedBudgets } from '../../services/budgets/budgets.ts';
+import { type BudgetInspection, inspectBudgets } from '../../services/budgets/inspect-budgets.ts';
+import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
-import { createPrinter } from '../terminal/print.ts';
-import type { Column } from '../terminal/table.ts';
+import { withRedis } from '../redis.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
 
-export function addBudgetCommand(program: Command, io: CommandIo): void {
-  program
-    .command('budget')
-    .description(
-      'Show the rate-limit state of each API key: free tokens, calls in flight, waiting, blocked, 429s, slowed',
-    )
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Reads Redis and the organizations of DOCKET_JOBS; makes no call and spends no token. Keys are named by their fingerprints.
-After a 429 a key has fewer tokens for some windows: the limit is the current one, "slowed until" the end of the reduction.
-
-Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys
-
-Example:
-  docket budget --json`,
-    )
-    .action((flags: { readonly json?: boolean }) => budget(flags, io));
-}
-
-async function budget(flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+export async function budget(flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { createContext },
-    { loadDefinitions },
-    { inspectBudgets },
-    { sharedBudgets },
-    { secretSource },
-    { withRedis },
-    { DEFAULT_KEY_PREFIX },
-  ] = await Promise.all([
-    import('../context.ts'),
-    import('../../services/definitions/built-in-kinds.ts'),
-    import('../../services/budgets/inspect-budgets.ts'),
-    import('../../services/budgets/budgets.ts'),
-    import('../../base/secrets/secret.ts'),
-    import('../redis.ts'),
-    import('../../redis/keys.ts'),
-  ]);
   const context = createContext(io);
   const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);

@@ -1,8 +1,15 @@
-import type { Command } from 'commander';
+import { deliveryView } from '../../admin/api/schemas.ts';
+import { DocketError } from '../../base/error.ts';
+import { withDecisions } from '../../compose/decisions.ts';
+import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
+import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
+import { openAuditLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
-import { type ActorFlags, addActorOptions, readActor } from '../options/actor.ts';
-import { createPrinter, formatInstant } from '../terminal/print.ts';
-import type { Column } from '../terminal/table.ts';
+import { type ActorFlags, readActor } from '../options/actor.ts';
+import { assertOrgWithReport, parseNumber } from '../options/option-parsers.ts';
+import { requireRunId } from '../options/run-id.ts';
+import { type Column, createPrinter, formatInstant } from '../terminal/print.ts';
 
 interface ListFlags {
   readonly org?: string;
@@ -19,50 +26,6 @@ interface ResolveFlags extends ActorFlags {
   readonly json?: boolean;
 }
 
-export function addDeliveriesCommand(program: Command, io: CommandIo): void {
-  const deliveries = program.command('deliveries').description('List deliveries; resolve uncertain ones');
-  deliveries
-    .command('list', { isDefault: true })
-    .description('List the deliveries of recent runs, of one run, or all that need a decision')
-    .option('--org <org>', 'only of this organization')
-    .option('--report <report>', 'only of this report, with --org')
-    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
-    .option('--unknown', 'only those that may or may not have arrived, of all runs')
-    .option('--limit <n>', 'number of runs, newest first; with --unknown, number of deliveries', '20')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Environment: REDIS_URL, LOG_LEVEL
-
-Examples:
-  docket deliveries --unknown
-  docket deliveries --org acme --report weekly-kpi`,
-    )
-    .action((flags: ListFlags) => list(flags, io));
-  addActorOptions(
-    deliveries
-      .command('resolve')
-      .description('Resolve a delivery that may have arrived, or was refused')
-      .argument('<id>', 'id of the delivery (see `docket deliveries`), or its first digits')
-      .option('--sent', 'it has arrived: mark it as sent')
-      .option('--resend', 'send it again, with the same Message-ID; nothing else of its run is sent')
-      .option('--json', 'one JSON document on stdout'),
-  )
-    .addHelpText(
-      'after',
-      `
-The decision, its author and reason are stored in the ledger, the archive and the audit log. A worker does the sending.
-
-Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
-
-Examples:
-  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
-  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`,
-    )
-    .action((text: string, flags: ResolveFlags) => resolve(text, flags, io));
-}
-
 const COLUMNS: readonly Column[] = [
   { name: 'CHANGED', whenNarrow: 'keep' },
   { name: 'STATE' },
@@ -73,21 +36,8 @@ const COLUMNS: readonly Column[] = [
   { name: 'DETAIL', whenNarrow: 'drop' },
 ];
 
-async function list(flags: ListFlags, io: CommandIo): Promise<void> {
+export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { createContext },
-    { withDecisions },
-    { parseNumber, assertOrgWithReport },
-    { deliveryView },
-    { requireRunId },
-  ] = await Promise.all([
-    import('../context.ts'),
-    import('../decisions.ts'),
-    import('../options/option-parsers.ts'),
-    import('../../admin/api/schemas.ts'),
-    import('../options/run-id.ts'),
-  ]);
   const limit = parseNumber('--limit', flags.limit, { min: 1, max: 1000 });
   assertOrgWithReport(flags);
   const rows = await withDecisions(createContext(io), async ({ decisions, runs }) =>
@@ -115,25 +65,8 @@ async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   );
 }
 
-async function resolve(text: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
+export async function resolve(text: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { DocketError },
-    { createContext },
-    { withDecisions },
-    { resolveDeliveryId },
-    { resolveDelivery },
-    { openAuditLog },
-    { deliveryView },
-  ] = await Promise.all([
-    import('../../base/error.ts'),
-    import('../context.ts'),
-    import('../decisions.ts'),
-    import('../../services/runs/resolve-id.ts'),
-    import('../../services/deliveries/audited-decisions.ts'),
-    import('../audit-log.ts'),
-    import('../../admin/api/schemas.ts'),
-  ]);
   if (Boolean(flags.sent) === Boolean(flags.resend)) {
     throw new DocketError('usage.invalid', 'Give exactly one of --sent and --resend.', {
       expected: 'either --sent or --resend',
@@ -141,7 +74,7 @@ async function resolve(text: string, flags: ResolveFlags, io: CommandIo): Promis
       next: 'See `docket deliveries resolve --help`.',
     });
   }
-  const actor = await readActor(flags);
+  const actor = readActor(flags);
   const context = createContext(io);
   await withDecisions(
     context,

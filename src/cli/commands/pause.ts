@@ -1,7 +1,17 @@
-import type { Command } from 'commander';
 import type { AppContext } from '../../base/context.ts';
-import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
+import { DocketError } from '../../base/error.ts';
+import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
+import { isInvalidOrg } from '../../definitions/load/last-known-good.ts';
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Pause, type Pauses, type PauseTarget, redisPauses } from '../../queue/schedules/pauses.ts';
+import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
+import { loadDefinitions, reportDiagnostics, requireReport } from '../../services/definitions/built-in-kinds.ts';
+import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
+import { openAuditLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
+import { type ActorFlags, readActor } from '../options/actor.ts';
+import { withRedis } from '../redis.ts';
 import { createPrinter } from '../terminal/print.ts';
 
 interface PauseFlags {
@@ -11,51 +21,9 @@ interface PauseFlags {
   readonly json?: boolean;
 }
 
-export function addPauseCommand(program: Command, io: CommandIo): void {
-  program
-    .command('pause')
-    .description('Pause the scheduled runs of a report or an organization; without arguments, list the pauses')
-    .argument('[target]', '<org> or <org>/<report>')
-    .option('--reason <text>', 'why; stored with the pause')
-    .option('--by <name>', 'who pauses; default: the user of this shell')
-    .option('--history', 'list the latest pauses and resumptions instead')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Scheduled runs wait, including those already queued; a running one continues, and runs on demand are not affected. A pause
-by an operator ends only with \`docket resume\`; slots that came due meanwhile are then caught up according to catch_up.
-
-Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
-
-Examples:
-  docket pause acme/weekly-kpi --reason "the new figures are being checked"
-  docket pause acme --reason "contract ended" --by legal
-  docket pause`,
-    )
-    .action((target: string | undefined, flags: PauseFlags) => pause(target, flags, io));
-}
-
 type PauseRequest = Pick<Pause, 'org' | 'report' | 'who' | 'why'>;
 
-async function pause(target: string | undefined, flags: PauseFlags, io: CommandIo): Promise<void> {
-  const [
-    { DocketError },
-    { createContext },
-    { withRedis },
-    { DEFAULT_KEY_PREFIX },
-    { redisPauses },
-    { pauseSchedules },
-    { openAuditLog },
-  ] = await Promise.all([
-    import('../../base/error.ts'),
-    import('../context.ts'),
-    import('../redis.ts'),
-    import('../../redis/keys.ts'),
-    import('../../queue/schedules/pauses.ts'),
-    import('../../services/runs/pause-schedules.ts'),
-    import('../audit-log.ts'),
-  ]);
+export async function pause(target: string | undefined, flags: PauseFlags, io: CommandIo): Promise<void> {
   const context = createContext(io);
   const request = target === undefined ? undefined : await readPauseRequest(target, flags, context);
   if (request === undefined && (flags.reason !== undefined || flags.by !== undefined)) {
@@ -70,7 +38,7 @@ async function pause(target: string | undefined, flags: PauseFlags, io: CommandI
     const ports = { pauses, audit: openAuditLog(redis, context), clock: context.clock };
     const actor = { by: request.who, reason: request.why };
     const active = await pauseSchedules(request, actor, ports, { recordUnchanged: true });
-    await printPause(active, request, flags, io);
+    printPause(active, request, flags, io);
   });
 }
 
@@ -79,13 +47,6 @@ async function readPauseRequest(
   { reason, by, history }: PauseFlags,
   { config }: AppContext,
 ): Promise<PauseRequest> {
-  const [{ DocketError }, { loadDefinitions }, { parsePauseTarget, assertPauseTargetExists }, { readActor }] =
-    await Promise.all([
-      import('../../base/error.ts'),
-      import('../../services/definitions/built-in-kinds.ts'),
-      import('../options/pause-target.ts'),
-      import('../options/actor.ts'),
-    ]);
   if (reason === undefined || history) {
     throw new DocketError('usage.invalid', history ? '--history takes no target.' : 'A pause needs a reason.', {
       where: history ? '--history' : '--reason',
@@ -94,20 +55,17 @@ async function readPauseRequest(
     });
   }
   const named = parsePauseTarget(target);
-  await assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), named);
-  const actor = await readActor({ reason, ...(by === undefined ? {} : { by }) });
+  assertPauseTargetExists(await loadDefinitions(config.DOCKET_JOBS), named);
+  const actor = readActor({ reason, ...(by === undefined ? {} : { by }) });
   return { ...named, who: actor.by, why: actor.reason };
 }
 
-async function printPause(
-  active: Pause,
-  { who, why }: PauseRequest,
-  { json }: PauseFlags,
-  io: CommandIo,
-): Promise<void> {
+function printPause(active: Pause, { who, why }: PauseRequest, { json }: PauseFlags, io: CommandIo): void {
   const print = createPrinter(io);
-  const { pauseToJson, formatPause } = await import('../terminal/format-pause.ts');
-  if (json) return print.printJson({ pause: pauseToJson(active) });
+  if (json) {
+    print.printJson({ pause: pauseToJson(active) });
+    return;
+  }
   for (const line of formatPause(active)) print.printLine(line);
   if (active.who !== who || active.why !== why) {
     print.printStatus('It was paused before, and that pause stays unchanged: resume it first to give another reason.');
@@ -116,7 +74,6 @@ async function printPause(
 
 async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const { pauseToJson, formatPause } = await import('../terminal/format-pause.ts');
   if (history) {
     const entries = (await pauses.history(1_000)).map(({ org, at, ...entry }) => ({
       at: new Date(at).toISOString(),
@@ -133,4 +90,92 @@ async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo
   if (json) return print.printJson({ paused: all.map(pauseToJson) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
   print.printLine(all.map((active) => formatPause(active).join('\n')).join('\n\n'));
+}
+
+export async function resume(
+  target: string,
+  flags: ActorFlags & { readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { by, reason } = readActor(flags);
+  const named = parsePauseTarget(target);
+  const { ended, others } = await withRedis(context, async (redis) => {
+    const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
+    const audit = openAuditLog(redis, context);
+    const ended = await resumeSchedules(named, { by, reason }, { pauses, audit });
+    // A report without a definition may still be paused: the name is checked only when nothing was.
+    if (ended.length === 0) assertPauseTargetExists(await loadDefinitions(context.config.DOCKET_JOBS), named);
+    const others = (await pauses.list()).filter(
+      ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
+    );
+    return { ended, others };
+  });
+  if (flags.json) {
+    return print.printJson({
+      organization: named.org,
+      report: named.report,
+      lifted: ended.map(pauseToJson),
+      paused: others.map(pauseToJson),
+    });
+  }
+  if (ended.length === 0) print.printLine(`${target} is not paused.`);
+  for (const { since, who, why } of ended) {
+    print.printLine(
+      `${target} resumes within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    );
+  }
+  for (const { org, report, who, why } of others) {
+    print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
+  }
+}
+
+/** `<org>` or `<org>/<report>`. */
+function parsePauseTarget(text: string): PauseTarget {
+  const [org = '', ...rest] = text.split('/');
+  return { org, report: rest.length === 0 ? null : rest.join('/') };
+}
+
+/**
+ * Throws `definition.not_found` with similar names. An invalid definition exists: its last good version is still scheduled,
+ * and an operator may have to pause it.
+ */
+function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): void {
+  if (report !== null) {
+    const name = `${org}/${report}`;
+    if (reportDiagnostics(jobs, name).length === 0) requireReport(jobs, name);
+    return;
+  }
+  if (jobs.orgs.has(org) || isInvalidOrg(jobs.folder, org, jobs.diagnostics)) return;
+  const known = [...jobs.orgs.keys()];
+  const similar = closestMatches(org, known, 3);
+  throw new DocketError('definition.not_found', `There is no organization ${JSON.stringify(org)}.`, {
+    expected:
+      known.length === 0
+        ? `an organization in ${jobs.folder}`
+        : `one of ${(similar.length > 0 ? similar : known.slice(0, 20)).join(', ')}`,
+    next: '`docket pause` lists what is paused.',
+  });
+}
+
+/** The JSON document. Snake case, as the API. */
+export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) => ({
+  organization: org,
+  report,
+  who,
+  why,
+  since: new Date(since).toISOString(),
+  key,
+  run,
+});
+
+/** Two lines: target, start, author and reason; and how the pause ends. */
+export function formatPause({ org, report, who, why, since, key }: Pause): readonly [string, string] {
+  const name = report === null ? org : `${org}/${report}`;
+  const resume = `\`docket resume ${name}\``;
+  return [
+    `${name} is paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    `Its slots wait until ${key === null ? resume : `the API key changes, or ${resume}`}.`,
+  ];
 }

@@ -13,7 +13,7 @@ import { sharedBudgets } from '../../services/budgets/budgets.ts';
 import { inspectBudgets, type KeyBudgets } from '../../services/budgets/inspect-budgets.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts } from '../../services/budgets/key-limits.ts';
 import { listOrganizations } from '../../services/budgets/list-organizations.ts';
-import { type CheckResult, type Finding, fail, ok, resultOfError, runCheck, warn } from './finding.ts';
+import { type CheckResult, type Finding, fail, formatSome, ok, resultOfError, runCheck, warn } from './finding.ts';
 
 /** What a key reaches. */
 export interface KeyAccess {
@@ -29,9 +29,7 @@ export function evaluateKey({ organizations, shared }: KeyAccess, { org }: Pick<
   if (organizations.length === 0) {
     return fail('accepted, but its owner is a member of no organization', 'Use a key of a member of the organization.');
   }
-  const names = organizations.slice(0, 5).map(({ id, name }) => `${name} (${id})`);
-  const more = organizations.length > names.length ? ` and ${organizations.length - names.length} more` : '';
-  const reached = `reaches ${names.join(', ')}${more}`;
+  const reached = `reaches ${formatSome(organizations.map(({ id, name }) => `${name} (${id})`))}`;
   if (org !== 'current' && organizations.every(({ id }) => id !== org)) {
     return fail(`${reached}, and not ${org}`, 'Correct `org` in org.yaml, or refer to a key of that organization.');
   }
@@ -105,12 +103,13 @@ export async function checkApiKeys(
         continue;
       }
       const shared = (owners.get(ports.key) ?? []).filter((other) => other !== id);
-      const key = await runCheck(`API key of ${id}`, async () =>
-        evaluateKey(
-          { organizations: await reachableOrganizations(() => listOrganizations(ports, settings, signal)), shared },
-          settings,
-        ),
-      );
+      const key = await runCheck(`API key of ${id}`, async () => {
+        const organizations = await listOrganizations(ports, settings, signal).catch((thrown: unknown) => {
+          if (toDocketError(thrown).code === 'api.forbidden') return undefined;
+          throw thrown;
+        });
+        return evaluateKey({ organizations, shared }, settings);
+      });
       findings.push(key);
       if (key.state === 'fail') continue;
       findings.push(
@@ -134,23 +133,8 @@ export async function checkApiKeys(
   }
 }
 
-/** Undefined: the key is limited to a permission. */
-async function reachableOrganizations(
-  ask: () => Promise<readonly Organization[]>,
-): Promise<readonly Organization[] | undefined> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    if (toDocketError(thrown).code === 'api.forbidden') return undefined;
-    throw thrown;
-  }
-}
-
 /** Organizations by the fingerprint of their key; without unreadable keys, which have their own finding. */
-async function organizationsByKey(
-  jobs: Definitions,
-  { env }: AppContext,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+async function organizationsByKey(jobs: Definitions, { env }: AppContext) {
   const owners = new Map<string, string[]>();
   for (const { id, api_key } of jobs.orgs.values()) {
     const key = await secretSource(env)(api_key).then(

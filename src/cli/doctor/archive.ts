@@ -6,13 +6,8 @@ import { type CheckResult, type Finding, fail, formatByteSize, ok, runCheck, war
 
 const GB = 1024 ** 3;
 
-/** Bytes. */
-export interface DiskUsage {
-  readonly free: number;
-  readonly total: number;
-}
-
-export function evaluateDiskUsage({ free, total }: DiskUsage): CheckResult {
+/** @param usage bytes */
+export function evaluateDiskUsage({ free, total }: { readonly free: number; readonly total: number }): CheckResult {
   const detail = `${formatByteSize(free)} free`;
   const remedy = 'Free disk space, or remove old runs: DOCKET_ARCHIVE_DAYS, retention_days in org.yaml.';
   if (free < 0.1 * GB) return fail(detail, remedy);
@@ -20,13 +15,8 @@ export function evaluateDiskUsage({ free, total }: DiskUsage): CheckResult {
 }
 
 /** The archive's own probe: writable, and protected against deletion. */
-export const evaluateArchiveProbe = ({
-  ok: keeps,
-  detail,
-}: {
-  readonly ok: boolean;
-  readonly detail: string;
-}): CheckResult => (keeps ? ok(detail) : warn(detail, 'Only `docket` itself should remove runs (docs/archive.md).'));
+export const evaluateArchiveProbe = (probe: { readonly ok: boolean; readonly detail: string }): CheckResult =>
+  probe.ok ? ok(probe.detail) : warn(probe.detail, 'Only `docket` itself should remove runs (docs/archive.md).');
 
 export async function checkArchive(context: AppContext): Promise<Finding[]> {
   const location = context.config.DOCKET_ARCHIVE ?? {
@@ -47,7 +37,7 @@ export async function checkArchive(context: AppContext): Promise<Finding[]> {
   return [archive, disk];
 }
 
-async function readDiskUsage(folder: string): Promise<DiskUsage> {
+async function readDiskUsage(folder: string) {
   let at = resolve(folder);
   while (at !== dirname(at) && (await stat(at).catch(() => undefined)) === undefined) at = dirname(at);
   const { bavail, blocks, bsize } = await statfs(at);

@@ -1,12 +1,16 @@
 import type { AppContext } from '../../base/context.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../context.ts';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
 import { checkAdminTokens } from './admin-tokens.ts';
 import { checkApi } from './api.ts';
 import { checkApiKeys, checkBudgetSettings } from './api-keys.ts';
 import { checkArchive } from './archive.ts';
 import { checkDefinitions, checkTemplateFolder } from './definitions.ts';
-import { type Finding, fail } from './finding.ts';
+import { type Finding, fail, formatFinding } from './finding.ts';
 import { checkDeploymentIdentity } from './identity.ts';
 import { checkMailServers } from './mail.ts';
 import { checkRedis } from './redis.ts';
@@ -14,6 +18,19 @@ import { checkReportScope } from './report-scope.ts';
 import { checkRuntime } from './runtime.ts';
 import { checkSchedules } from './schedules.ts';
 import { checkTargets } from './targets.ts';
+
+export async function doctor(
+  flags: { readonly catalog?: boolean; readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  const findings = await diagnose(jobs, context, { askCatalogs: flags.catalog ?? false, signal: io.signals.stop() });
+  if (flags.json) print.printJson({ findings });
+  else for (const finding of findings) print.printLine(formatFinding(finding));
+  io.exitCode = findings.some(({ state }) => state === 'fail') ? 1 : 0;
+}
 
 export interface DiagnoseOptions {
   /** Fetches each organization's catalog: one metrics call per key. */

@@ -33,6 +33,14 @@ export async function runCheck(what: string, look: () => CheckResult | Promise<C
   }
 }
 
+/** One finding as text, its remedy on a second line. */
+export const formatFinding = ({ what, state, detail, remedy }: Finding): string =>
+  `${state.padEnd(4)}  ${what}: ${detail}${remedy === undefined ? '' : `\n      ${remedy}`}`;
+
+/** At most five names. */
+export const formatSome = (names: readonly string[]): string =>
+  `${names.slice(0, 5).join(', ')}${names.length <= 5 ? '' : ` and ${names.length - 5} more`}`;
+
 /** Bytes for people: `1.5 GB`. */
 export function formatByteSize(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;

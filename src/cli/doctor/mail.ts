@@ -8,18 +8,11 @@ import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { targetOf } from '../../definitions/schema/kinds.ts';
 import { parseDkimKey } from '../../deliver/targets/email/dkim.ts';
 import { deploymentSmtp, resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
-import { probeSmtp } from '../../deliver/targets/email/smtp/smtp-probe.ts';
+import { probeSmtp, type SmtpProbe } from '../../deliver/targets/email/smtp/smtp-probe.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { type CheckResult, type Finding, fail, ok, runCheck, warn } from './finding.ts';
 
-export interface SmtpHandshake {
-  /** Never a secret. */
-  readonly detail: string;
-  readonly encrypted: boolean;
-  readonly host: string;
-}
-
-export function evaluateHandshake({ detail, encrypted, host }: SmtpHandshake): CheckResult {
+export function evaluateHandshake({ detail, encrypted, host }: SmtpProbe): CheckResult {
   if (encrypted) return ok(`${detail}, over TLS`);
   if (/^(localhost|127(\.\d+){3}|::1)$/.test(host)) return ok(`${detail}, without TLS on this machine`);
   return warn(
@@ -99,23 +92,16 @@ export async function checkMailServers(jobs: Definitions, context: AppContext): 
       from === undefined ? undefined : await lookUpDomain(from.slice(from.lastIndexOf('@') + 1).toLowerCase());
     findings.push({ what: 'Sender (MAIL_FROM)', ...evaluateSender(from, domain, dkim?.domain) });
   }
+  const dkimCheck = (what: string, { key, domain }: NonNullable<typeof dkim>, where: string) =>
+    runCheck(what, async () => {
+      parseDkimKey(await secretSource(env)(key), where);
+      return ok(`signs for ${domain}`);
+    });
   if (dkim !== undefined) {
-    findings.push(
-      await runCheck('DKIM key (SMTP_DKIM_KEY_FILE)', async () => {
-        parseDkimKey(await secretSource(env)(dkim.key), 'SMTP_DKIM_KEY_FILE');
-        return ok(`signs for ${dkim.domain}`);
-      }),
-    );
+    findings.push(await dkimCheck('DKIM key (SMTP_DKIM_KEY_FILE)', dkim, 'SMTP_DKIM_KEY_FILE'));
   }
   for (const { id, smtp } of orgs) {
-    const signature = smtp?.dkim;
-    if (signature === undefined) continue;
-    findings.push(
-      await runCheck(`DKIM key of ${id}`, async () => {
-        parseDkimKey(await secretSource(env)(signature.key), `the smtp.dkim of ${id}`);
-        return ok(`signs for ${signature.domain}`);
-      }),
-    );
+    if (smtp?.dkim) findings.push(await dkimCheck(`DKIM key of ${id}`, smtp.dkim, `the smtp.dkim of ${id}`));
   }
   for (const settings of own) findings.push(await runCheck(`Mail server of ${settings.id}`, () => handshake(settings)));
   return findings;

@@ -3,7 +3,7 @@ import { checkAllowLists } from '../../definitions/allow-lists/check-allow-lists
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import { readScopePolicy } from '../../services/definitions/report-scope.ts';
-import { type CheckResult, type Finding, fail, ok, warn } from './finding.ts';
+import { type CheckResult, type Finding, fail, formatSome, ok, warn } from './finding.ts';
 
 /** The scope of secrets and destinations of reports. */
 export interface ReportScopeFacts {
@@ -26,11 +26,10 @@ export function evaluateSecretFolders({ folders }: Pick<ReportScopeFacts, 'folde
 }
 
 export function evaluateDestinations({ required, open }: Pick<ReportScopeFacts, 'required' | 'open'>): CheckResult {
-  const shown = `${open.slice(0, 5).join(', ')}${open.length > 5 ? ` and ${open.length - 5} more` : ''}`;
   if (open.length === 0) return ok('every organization lists its own');
-  if (required) return ok(`required; none, so only e-mail, for: ${shown}`);
+  if (required) return ok(`required; none, so only e-mail, for: ${formatSome(open)}`);
   return warn(
-    `reports may be delivered anywhere: ${shown}`,
+    `reports may be delivered anywhere: ${formatSome(open)}`,
     'List hosts, buckets and folders under "destinations" in org.yaml; DOCKET_REQUIRE_DESTINATIONS=on requires it.',
   );
 }

@@ -7,13 +7,10 @@ import { redisScheduleCursors } from '../../queue/schedules/schedule-cursors.ts'
 import { redisSchedulerHeartbeats } from '../../queue/schedules/scheduler-heartbeat.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
-import { type CheckResult, type Finding, ok, runCheck, warn } from './finding.ts';
+import { type CheckResult, type Finding, formatSome, ok, runCheck, warn } from './finding.ts';
 
 /** Schedulers check every minute: a slot that is not open after this time, ms, is late. */
 const LATE_AFTER_MS = 5 * MINUTE_MS;
-
-const formatSome = (names: readonly string[]): string =>
-  names.length <= 5 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
 
 /** @param scheduled number of reports with a schedule @param late those with an overdue slot */
 export function evaluateSlots(scheduled: number, late: readonly string[]): CheckResult {

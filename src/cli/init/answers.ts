@@ -6,6 +6,7 @@ import type { SecretRef } from '../../base/secrets/secret.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import { ID_DESCRIPTION, ID_PATTERN, isZone } from '../../definitions/schema/primitives.ts';
 import { looksLikeSecret } from '../../definitions/yaml/secret-detection.ts';
+import type { Environment } from '../io.ts';
 
 /** The reports that `docket init` knows. */
 export const STARTER_REPORTS = ['weekly', 'monthly', 'both'] as const;
@@ -19,7 +20,7 @@ export interface Answers {
   /** The organization's folder. */
   readonly org: string;
   /** Its name in reports; absent: the folder's. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly serviceOrg: number | 'current';
   readonly timezone: string;
   /** At least one. */
@@ -29,10 +30,10 @@ export interface Answers {
   readonly owner: string;
   readonly report: StarterReport;
   /** Without a password. */
-  readonly smtpUrl?: string;
-  readonly mailFrom?: string;
+  readonly smtpUrl?: string | undefined;
+  readonly mailFrom?: string | undefined;
   /** Without a password. */
-  readonly redisUrl?: string;
+  readonly redisUrl?: string | undefined;
 }
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -131,13 +132,13 @@ export function idFromName(name: string): string | undefined {
 }
 
 /** The only `…_API_KEY` variable, which most likely contains the key. */
-export function guessKeyVariable(env: Readonly<Record<string, string | undefined>>): string | undefined {
+export function guessKeyVariable(env: Environment): string | undefined {
   const names = Object.keys(env).filter((name) => /_API_KEY$/.test(name) && ENV_NAME.test(name) && env[name]?.trim());
   return names.length === 1 ? names[0] : undefined;
 }
 
 /** Whether the variable or the file exists and is not empty. */
-export async function isSecretSet(ref: SecretRef, env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+export async function isSecretSet(ref: SecretRef, env: Environment): Promise<boolean> {
   if ('env' in ref) return Boolean(env[ref.env]?.trim());
   return await stat(ref.file).then(
     (found) => found.isFile() && found.size > 0,

@@ -1,6 +1,7 @@
 import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { Environment } from '../io.ts';
 import {
   type Answers,
   guessKeyVariable,
@@ -72,8 +73,6 @@ export function draftFromFlags(flags: InitFlags): Draft {
   };
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The answers of the environment, without URLs that contain a password: they must not be written into a file. */
 export function draftFromEnvironment(env: Environment): Draft {
   const valid = (name: string, validate: Validate): string | undefined => {
@@ -105,15 +104,8 @@ export function ownOrganization({ organizations = [] }: ServiceInfo, serviceOrg:
 
 /** Fills in the defaults. Throws one `usage.invalid` that lists every missing answer without a default. */
 export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
-  const {
-    url,
-    key,
-    serviceOrg = 'current',
-    to,
-    timezone = systemTimezone(),
-    allow = 'address',
-    report = 'weekly',
-  } = draft;
+  const { url, key, to, smtpUrl, mailFrom, redisUrl } = draft;
+  const { serviceOrg = 'current', timezone = systemTimezone(), allow = 'address', report = 'weekly' } = draft;
   const known = ownOrganization(service, serviceOrg);
   const owner = draft.owner ?? to?.find((address) => validateOwner(address) === undefined);
   const org = draft.org ?? (known === undefined ? undefined : idFromName(known.name));
@@ -131,23 +123,9 @@ export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
       next: 'Add them, or run `docket init` on a terminal, which prompts for them.',
     });
   }
-  const { smtpUrl, mailFrom, redisUrl } = draft;
-  const name = draft.name ?? known?.name;
-  return {
-    url,
-    key,
-    org,
-    ...(name === undefined || !isLine(name) ? {} : { name }),
-    serviceOrg,
-    timezone,
-    to,
-    allow,
-    owner,
-    report,
-    ...(smtpUrl === undefined ? {} : { smtpUrl }),
-    ...(mailFrom === undefined ? {} : { mailFrom }),
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-  };
+  const ownName = draft.name ?? known?.name;
+  const name = ownName !== undefined && isLine(ownName) ? ownName : undefined;
+  return { url, key, org, name, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom, redisUrl };
 }
 
 /** Whether the service's name of an organization is one line of printable text. */

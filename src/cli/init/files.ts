@@ -137,27 +137,18 @@ on_incomplete: flag          # if figures are missing: flag and deliver them, ho
 ${otherMetrics(sections, catalog)}`;
 }
 
-function sectionYaml({
-  id,
-  title,
-  why,
-  metrics,
-  dimensions,
-  granularity,
-  order,
-  totals,
-  chart,
-}: StarterSection): string {
+function sectionYaml(section: StarterSection): string {
+  const { dimensions, granularity, order, chart } = section;
   return [
-    `  # ${why}`,
-    `  - id: ${scalar(id)}`,
-    `    title: ${scalar(title)}`,
+    `  # ${section.why}`,
+    `  - id: ${scalar(section.id)}`,
+    `    title: ${scalar(section.title)}`,
     '    metrics:',
-    list(metrics, '      '),
+    list(section.metrics, '      '),
     ...(dimensions === undefined ? [] : ['    dimensions:', list(dimensions, '      ')]),
     ...(granularity === undefined ? [] : [`    granularity: ${granularity}`]),
     ...(order === undefined ? [] : [`    order: [{ by: ${scalar(order.by)}, dir: ${order.dir} }]`]),
-    ...(totals ? ['    totals: true'] : []),
+    ...(section.totals ? ['    totals: true'] : []),
     ...(chart === undefined ? [] : [`    chart: ${chart}`]),
     '',
   ].join('\n');

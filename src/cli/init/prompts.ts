@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type CANCEL_SYMBOL, isCancel, log, note, select, text } from '@clack/prompts';
 import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
+import type { Environment } from '../io.ts';
 import {
   idFromName,
   isSecretSet,
@@ -25,30 +26,24 @@ export interface PromptStreams {
   readonly output?: Writable;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Throws `run.cancelled` for Ctrl-C and Escape, which cause no signal during a prompt. */
 function unwrapAnswer<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {
   if (!isCancel(answer)) return answer;
   throw new DocketError('run.cancelled', 'Stopped; nothing was written.');
 }
 
-async function promptText(
-  message: string,
-  validate: Validate,
-  initial: string | undefined,
-  streams: PromptStreams,
-  placeholder?: string,
-): Promise<string> {
-  const answer = await text({
-    message,
-    ...(placeholder === undefined ? {} : { placeholder }),
-    ...(initial === undefined ? {} : { initialValue: initial }),
-    validate: (input) => validate(input?.trim() ?? ''),
-    ...streams,
-  });
-  return unwrapAnswer(answer).trim();
-}
+const textPrompt =
+  (streams: PromptStreams) =>
+  async (message: string, validate: Validate, initial: string | undefined, placeholder?: string): Promise<string> => {
+    const answer = await text({
+      message,
+      ...(placeholder === undefined ? {} : { placeholder }),
+      ...(initial === undefined ? {} : { initialValue: initial }),
+      validate: (input) => validate(input?.trim() ?? ''),
+      ...streams,
+    });
+    return unwrapAnswer(answer).trim();
+  };
 
 /** Prompts for the URL and the key unless the draft has them. The defaults are the initial values. */
 export async function promptService(
@@ -59,7 +54,7 @@ export async function promptService(
 ): Promise<Draft> {
   const url =
     draft.url ??
-    (await promptText('URL of the Compliance Service', validateUrl, defaults.url, streams, 'https://api.example.com'));
+    (await textPrompt(streams)('URL of the Compliance Service', validateUrl, defaults.url, 'https://api.example.com'));
   const key = draft.key ?? (await promptApiKey(defaults.key, streams));
   if (!(await isSecretSet(key, env))) {
     note(`${secretSetupCommand(key)}`, 'The key is not set yet. Set it, now or later, with:', streams);
@@ -79,10 +74,11 @@ async function promptApiKey(defaultKey: SecretRef | undefined, streams: PromptSt
       ...streams,
     }),
   );
+  const ask = textPrompt(streams);
   if (kind === 'file')
-    return { file: await promptText('Path of the file', validateKeyFile, undefined, streams, '/run/secrets/api-key') };
+    return { file: await ask('Path of the file', validateKeyFile, undefined, '/run/secrets/api-key') };
   const initial = defaultKey !== undefined && 'env' in defaultKey ? defaultKey.env : 'COMPLIANCE_API_KEY';
-  return { env: await promptText('Name of the variable', validateKeyEnv, initial, streams) };
+  return { env: await ask('Name of the variable', validateKeyEnv, initial) };
 }
 
 /** Prompts for the organization if the key reaches several. */
@@ -122,35 +118,14 @@ export async function promptRemaining(
   }
   for (const { message, next } of service.errors)
     log.warn(`${message}${next === undefined ? '' : `\n${next}`}`, streams);
-  const org =
-    draft.org ??
-    (await promptText(
-      'Short name of the organization (its folder)',
-      validateOrgId,
-      known && idFromName(known.name),
-      streams,
-      'acme',
-    ));
+  const ask = textPrompt(streams);
+  const ownName = known && idFromName(known.name);
+  const org = draft.org ?? (await ask('Short name of the organization (its folder)', validateOrgId, ownName, 'acme'));
+  const zone = systemTimezone();
   const timezone =
-    draft.timezone ??
-    (await promptText(
-      'Time zone of periods and schedules',
-      validateTimezone,
-      systemTimezone(),
-      streams,
-      'Europe/Zurich',
-    ));
-  const to =
-    draft.to ??
-    parseAddresses(
-      await promptText(
-        'Recipients of the reports? (addresses, separated by commas)',
-        validateAddresses,
-        undefined,
-        streams,
-        'lead@acme.example',
-      ),
-    );
+    draft.timezone ?? (await ask('Time zone of periods and schedules', validateTimezone, zone, 'Europe/Zurich'));
+  const recipients = 'Recipients of the reports? (addresses, separated by commas)';
+  const to = draft.to ?? parseAddresses(await ask(recipients, validateAddresses, undefined, 'lead@acme.example'));
   const allow =
     draft.allow ??
     unwrapAnswer(
@@ -176,34 +151,13 @@ export async function promptRemaining(
         ...streams,
       }),
     );
+  const askOptional = async (message: string, validate: Validate, initial: string | undefined, placeholder: string) =>
+    (await ask(message, (input) => (input === '' ? undefined : validate(input)), initial, placeholder)) || undefined;
+  const server = 'Mail server (empty: SMTP_URL is set elsewhere)';
   const smtpUrl =
-    draft.smtpUrl ??
-    emptyToUndefined(
-      await promptText(
-        'Mail server (empty: SMTP_URL is set elsewhere)',
-        allowEmpty(validateSmtpUrl),
-        defaults.smtpUrl,
-        streams,
-        'smtp://mail.example.com:587',
-      ),
-    );
+    draft.smtpUrl ?? (await askOptional(server, validateSmtpUrl, defaults.smtpUrl, 'smtp://mail.example.com:587'));
+  const sender = 'Sender (empty: MAIL_FROM is set elsewhere)';
   const mailFrom =
-    draft.mailFrom ??
-    emptyToUndefined(
-      await promptText(
-        'Sender (empty: MAIL_FROM is set elsewhere)',
-        allowEmpty(validateOwner),
-        defaults.mailFrom,
-        streams,
-        'reports@acme.example',
-      ),
-    );
+    draft.mailFrom ?? (await askOptional(sender, validateOwner, defaults.mailFrom, 'reports@acme.example'));
   return { ...draft, org, timezone, to, allow, report, smtpUrl, mailFrom };
 }
-
-const allowEmpty =
-  (validate: Validate): Validate =>
-  (input) =>
-    input === '' ? undefined : validate(input);
-
-const emptyToUndefined = (input: string): string | undefined => (input === '' ? undefined : input);

@@ -178,7 +178,7 @@ export function starterSections(
 
 const fromTemplate = ({ safe: _, ...wish }: SectionTemplate): StarterSection => ({
   ...wish,
-  totals: wish !== CURRENT_QUEUE_SECTION && wish.id !== 'queue',
+  totals: wish.id !== CURRENT_QUEUE_SECTION.id,
 });
 
 function fitToCatalog(

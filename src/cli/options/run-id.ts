@@ -1,6 +1,7 @@
 import type { AppContext } from '../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
+import { withDecisions } from '../../compose/decisions.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import {
   type IdCandidate,
@@ -10,7 +11,6 @@ import {
   requireUnique,
   resolveRunId,
 } from '../../services/runs/resolve-id.ts';
-import { withDecisions } from '../decisions.ts';
 
 /** The full id of a run, from its id or its first digits. Throws `run.not_found`, and as `resolveRunId` does. */
 export async function requireRunId(text: string, runs: RunIdLookup): Promise<string> {

@@ -74,3 +74,12 @@ function stateLine({ state, attempts, until, error, calls }: RunRecord, now: num
 export const formatSecondsUntil = (at: number, now: number): string => `${Math.max(0, Math.ceil((at - now) / 1000))} s`;
 const finishSuffix = (finish: number | null, now: number): string =>
   finish === null ? '' : `, finish in ${formatSecondsUntil(finish, now)}`;
+
+/** A line of a result. A sent delivery needs no detail. */
+export const formatDelivery = ({
+  target,
+  recipient,
+  state,
+  detail,
+}: Pick<RunRecord['deliveries'][number], 'target' | 'recipient' | 'state' | 'detail'>): string =>
+  `  ${target} → ${recipient}: ${state}${detail === null || state === 'sent' ? '' : ` (${detail})`}`;

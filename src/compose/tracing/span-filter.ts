@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { sanitizeLogText } from '../../base/log-text.ts';
+import { sanitizeLogText } from '../../base/log.ts';
 import { SPAN_ATTRIBUTES } from './otel-trace.ts';
 
 /** The used part of an OpenTelemetry exporter. */

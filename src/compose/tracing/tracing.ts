@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { traceVariables } from '../../base/config/config.ts';
 import type { AppContext } from '../../base/context.ts';
+import { version } from '../../base/context.ts';
 import { DocketError } from '../../base/error.ts';
 import { childLog, type Log } from '../../base/log.ts';
 import { passwordsIn } from '../../base/secrets/redactor.ts';
 import { settlesWithin } from '../../base/timeout.ts';
 import type { Trace } from '../../base/trace.ts';
-import { version } from '../../base/version.ts';
 import { type QueueTelemetry, queueTelemetry } from '../../queue/bullmq.ts';
 import { otelTrace } from './otel-trace.ts';
 import { filterSpans, type SpanExporter } from './span-filter.ts';

@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isErrno } from '../../base/errno.ts';
+import { findDiskFailure, isErrno } from '../../base/errno.ts';
 import { DocketError } from '../../base/error.ts';
 import { describeDiskFailure } from '../../base/files/disk-error.ts';
-import { findDiskFailure } from '../../base/files/disk-failure.ts';
 
 /** An `archive.corrupt` error. @param problem e.g. `mail.html has changed` */
 export const archiveCorrupt = (

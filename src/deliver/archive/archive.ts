@@ -1,5 +1,6 @@
 import type { Artifact, MailBody } from '../../render/artifact.ts';
-import type { ArchivedState, DeliveryRow, DeliveryState, Receipt, Resolution } from '../ledger/ledger.ts';
+import type { ArchivedState, DeliveryRow, Receipt, Resolution } from '../ledger/ledger.ts';
+import type { AttemptRecord, Release } from './attempt-log.ts';
 import type { Manifest } from './manifest.ts';
 import type { RunRef, SharedLink } from './storage/archive-storage.ts';
 
@@ -14,24 +15,6 @@ export interface PublishedRun {
   readonly mail: MailBody;
 }
 
-/** One attempt at a delivery. Written before anything is sent, and again with its result. */
-export interface AttemptRecord {
-  /** Id of the ledger row. */
-  readonly delivery: string;
-  /** Position and kind in the definition, e.g. `0-email`. Absent in older records and in those of notices. */
-  readonly target?: string | undefined;
-  /** The row's epoch during this attempt; with a decision, the epoch that the decision set. */
-  readonly epoch: number;
-  readonly state: DeliveryState;
-  readonly detail: string | null;
-  /** Epoch ms. */
-  readonly at: number;
-  /** SHA-256 (hex) of the exact message, archived by `putMessage`; absent where the attempt sends none. */
-  readonly message?: string | undefined;
-  /** Present where a person's decision changed the row, not an attempt. */
-  readonly decision?: Resolution | undefined;
-}
-
 /** The archive's record of a decision that was carried out. It counts like the result of an attempt. */
 export const attemptFromDecision = (row: DeliveryRow, decision: Resolution): AttemptRecord => ({
   delivery: row.id,
@@ -42,14 +25,6 @@ export const attemptFromDecision = (row: DeliveryRow, decision: Resolution): Att
   at: decision.at,
   decision,
 });
-
-/** The decision to send a held run as it is. */
-export interface Release {
-  readonly by: string;
-  readonly reason: string;
-  /** Epoch ms. */
-  readonly at: number;
-}
 
 /** The part of a published run that the archive needs for its metadata files. */
 export type PublishedManifest = Pick<PublishedRun, 'manifest'>;

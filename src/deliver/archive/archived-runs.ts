@@ -81,16 +81,6 @@ export function findArchivedRuns(
     if (oldest !== undefined) cache.delete(oldest);
     return manifest;
   };
-  const ifReadable = async <T>(run: StoredRun, read: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await read();
-    } catch (error) {
-      if (toDocketError(error).code !== 'archive.corrupt') throw error;
-      onUnreadable(run, error);
-      return undefined;
-    }
-  };
-
   return async function* ({ org, report, period }) {
     const start = Date.parse(period.from) - MARGIN_MS;
     const candidates: StoredRun[] = [];
@@ -100,16 +90,33 @@ export function findArchivedRuns(
     candidates.sort((one, other) => (other.publishedBefore ?? 0) - (one.publishedBefore ?? 0));
     for (let from = 0; from < candidates.length; from += CONCURRENCY) {
       const batch = candidates.slice(from, from + CONCURRENCY);
-      const manifests = await mapWithConcurrency(batch, CONCURRENCY, (run) => ifReadable(run, () => manifestOf(run)));
+      const manifests = await mapWithConcurrency(batch, CONCURRENCY, (run) =>
+        ifReadable(() => manifestOf(run), run, onUnreadable),
+      );
       for (const [index, run] of batch.entries()) {
         const manifest = manifests[index];
         if (manifest === undefined || !isSamePeriodDays(manifest.period, period)) continue;
-        const deliveries = await ifReadable(run, () => archivedDeliveries(run, manifest));
+        const deliveries = await ifReadable(() => archivedDeliveries(run, manifest), run, onUnreadable);
         const at = Date.parse(manifest.made_at);
         yield { run: run.id, deliveries: deliveries ?? [{ target: null, recipient: run.id, state: 'unknown', at }] };
       }
     }
   };
+}
+
+/** The result of `read`; undefined for a corrupt file of the run, which is reported. */
+export async function ifReadable<T, Run>(
+  read: () => Promise<T>,
+  run: Run,
+  onUnreadable: (run: Run, error: unknown) => void,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (toDocketError(error).code !== 'archive.corrupt') throw error;
+    onUnreadable(run, error);
+    return undefined;
+  }
 }
 
 /** Whether two periods have the same days, whatever their labels. */

@@ -9,25 +9,33 @@ import {
   receiptsSchema,
   resolutionSchema,
 } from '../ledger/ledger.ts';
-import type { AttemptRecord, Release } from './archive.ts';
 import { archiveCorrupt } from './archive-errors.ts';
 import { requirePathName } from './path-names.ts';
 import { readMetadataFile } from './run-metadata.ts';
 import type { RunFiles } from './storage/archive-storage.ts';
 
-const attemptSchema: z.ZodType<AttemptRecord> = z.looseObject({
+const attemptSchema = z.object({
+  /** Id of the ledger row. */
   delivery: z.string(),
+  /** Position and kind in the definition, e.g. `0-email`. Absent in older records and in those of notices. */
   target: z.string().optional(),
+  /** The row's epoch during this attempt; with a decision, the epoch that the decision set. */
   epoch: z.int().nonnegative(),
   state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),
   at: epochMsSchema,
+  /** SHA-256 (hex) of the exact message, archived by `putMessage`; absent where the attempt sends none. */
   message: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
+  /** Present where a person's decision changed the row, not an attempt. */
   decision: resolutionSchema.optional(),
 });
+/** One attempt at a delivery. Written before anything is sent, and again with its result. */
+export type AttemptRecord = Readonly<z.infer<typeof attemptSchema>>;
+/** As it is read back: a newer version of Docket may have written more fields. */
+const storedAttemptSchema: z.ZodType<AttemptRecord> = attemptSchema.loose();
 
 /** `<delivery>.<epoch>.json`, or with the kind of the record before the ending. */
 const ATTEMPT_FILE_NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
@@ -67,7 +75,7 @@ const readAttemptFiles = (
   files: RunFiles,
   found: readonly AttemptFile[],
 ): Promise<readonly (AttemptRecord | undefined)[]> =>
-  mapWithConcurrency(found, CONCURRENCY, ({ name }) => readMetadataFile(files, name, attemptSchema));
+  mapWithConcurrency(found, CONCURRENCY, ({ name }) => readMetadataFile(files, name, storedAttemptSchema));
 
 /**
  * The latest record of each attempt of a run, or of one delivery, in the order of epochs. Reads the earlier records too:
@@ -84,24 +92,21 @@ export async function readAttempts(files: RunFiles, delivery?: string): Promise<
 export const readReceipts = async (files: RunFiles): Promise<readonly Receipt[]> =>
   (await readMetadataFile(files, 'receipts.json', receiptsSchema)) ?? [];
 
-const releaseSchema: z.ZodType<Release> = z.looseObject({ by: z.string(), reason: z.string(), at: epochMsSchema });
+const releaseSchema = resolutionSchema.omit({ to: true });
+/** The decision to send a held run as it is. */
+export type Release = Readonly<z.infer<typeof releaseSchema>>;
 
 /** Who released a held run; undefined where nobody did. Throws `archive.corrupt`. */
 export const readRelease = (files: RunFiles): Promise<Release | undefined> =>
-  readMetadataFile(files, 'release.json', releaseSchema);
+  readMetadataFile(files, 'release.json', releaseSchema.loose());
 
 /** Name of an exact message in `messages/`: the delivery and the first digits of its SHA-256. */
 export const messageFileName = (delivery: string, hash: string, kind: 'eml' | 'json'): string =>
   `${delivery}.${hash.slice(0, 16)}.${kind}`;
 
-/** An archived message: an e-mail or the body of a webhook. */
-export interface ArchivedMessage {
-  readonly name: string;
-  readonly delivery: string;
-}
-
-export const archivedMessages = (names: readonly string[]): readonly ArchivedMessage[] =>
-  names.flatMap((name): ArchivedMessage[] => {
+/** The archived messages among these files: e-mails and bodies of webhooks. */
+export const archivedMessages = (names: readonly string[]) =>
+  names.flatMap((name) => {
     const [, delivery] = /^messages\/([A-Za-z0-9]+)\.[0-9a-f]{16}\.(?:eml|json)$/.exec(name) ?? [];
     return delivery === undefined ? [] : [{ name, delivery }];
   });

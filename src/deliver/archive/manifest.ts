@@ -1,50 +1,5 @@
 import { z } from 'zod';
-import type { Period } from '../../definitions/periods/period.ts';
-import { type CallRecord, NOTE_CODES, type Note } from '../../fetch/dataset.ts';
-import type { StoredKind } from '../../render/artifact.ts';
-import type { SendDecision } from '../send-decision.ts';
-
-/** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */
-export interface Manifest {
-  readonly version: 1;
-  readonly run: string;
-  readonly org: string;
-  readonly organization: string;
-  readonly report: string;
-  readonly title: string;
-  readonly owner: string;
-  /** ISO instant of the schedule, or the trigger's id. */
-  readonly slot: string;
-  readonly digest: string;
-  readonly period: Period;
-  readonly registry_version: number;
-  readonly calls: readonly CallRecord[];
-  readonly incomplete: readonly (Note & { readonly section: string })[];
-  readonly files: readonly (StoredKind & {
-    readonly name: string;
-    readonly bytes: number;
-    readonly sha256: string;
-  })[];
-  /** SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. */
-  readonly mail?:
-    | {
-        readonly html_sha256: string;
-        readonly text_sha256: string;
-        readonly pictures?:
-          | readonly { readonly name: string; readonly cid: string; readonly sha256: string }[]
-          | undefined;
-      }
-    | undefined;
-  readonly recipients: readonly string[];
-  /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent where no delivery has a condition. */
-  readonly figures?: string | undefined;
-  /** Decisions on the deliveries with `send_if`. */
-  readonly conditions?: readonly SendDecision[] | undefined;
-  /** ISO instant at which the files were made. */
-  readonly made_at: string;
-  /** Only in a bucket: the folder beside the manifest that holds the published files. */
-  readonly stored?: string | undefined;
-}
+import { NOTE_CODES } from '../../fetch/dataset.ts';
 
 /** File name of a picture beside `mail.html`. */
 export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;
@@ -56,12 +11,11 @@ const MAX_RECIPIENTS = 10_000;
 const MAX_FILES = 1_000;
 
 /** Checks the length before any entry is parsed. */
-const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry));
+const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
 
 const nullableText = z.string().nullable();
 
-/** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
-export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
+const knownFieldsSchema = z.object({
   version: z.literal(1),
   run: z.string(),
   org: z.string(),
@@ -69,6 +23,7 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   report: z.string(),
   title: z.string(),
   owner: z.string(),
+  /** ISO instant of the schedule, or the trigger's id. */
   slot: z.string(),
   digest: z.string(),
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
@@ -78,7 +33,7 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
       id: z.string(),
       method: z.string(),
       path: z.string(),
-      sections: z.array(z.string()),
+      sections: z.array(z.string()).readonly(),
       asOf: nullableText,
       cached: z.boolean().nullable(),
       correlationId: nullableText,
@@ -108,6 +63,7 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
     }),
     MAX_FILES,
   ),
+  /** SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. */
   mail: z
     .object({
       html_sha256: z.string(),
@@ -119,7 +75,9 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
     })
     .optional(),
   recipients: listOf(z.string(), MAX_RECIPIENTS),
+  /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent where no delivery has a condition. */
   figures: z.string().optional(),
+  /** Decisions on the deliveries with `send_if`. */
   conditions: listOf(
     z.object({
       target: z.string(),
@@ -130,9 +88,17 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
     }),
     MAX_RECIPIENTS,
   ).optional(),
+  /** ISO instant at which the files were made. */
   made_at: z.string(),
+  /** Only in a bucket: the folder beside the manifest that holds the published files. */
   stored: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
     .optional(),
 });
+
+/** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */
+export type Manifest = Readonly<z.infer<typeof knownFieldsSchema>>;
+
+/** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
+export const manifestSchema: z.ZodType<Manifest> = knownFieldsSchema.loose();

@@ -9,24 +9,18 @@ const MAX_CONSECUTIVE_UNKNOWN = 2;
 /** Why a service is not tried in this call; `until` where a time for the next try is known. */
 type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
 
-/** The services that one call of `deliver` has found to be down. */
-export interface OutageTracker {
-  /** The outage of a service. Asks the circuit breaker once per service. */
-  check(service: string): Promise<ServiceOutage | undefined>;
-  /** Records the result of an attempt. @param attempts of this delivery before this one */
-  record(service: string, result: AttemptResult, attempts: number): Promise<void>;
-  /** The earliest outage to end, if every one of these services has an outage with a known end. */
-  earliestOf(services: readonly string[]): Outage | undefined;
-}
-
-/** @param circuit shared with other workers; absent where there is none */
-export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined): OutageTracker {
+/**
+ * The services that one call of `deliver` has found to be down.
+ * @param circuit shared with other workers; absent where there is none
+ */
+export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined) {
   const outages = new Map<string, ServiceOutage>();
   const checked = new Set<string>();
   const succeeded = new Set<string>();
   const consecutiveUnknown = new Map<string, number>();
   return {
-    check: async (service) => {
+    /** The outage of a service. Asks the circuit breaker once per service. */
+    check: async (service: string): Promise<ServiceOutage | undefined> => {
       if (!checked.has(service)) {
         checked.add(service);
         const open = await circuit?.check(service);
@@ -34,7 +28,9 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined)
       }
       return outages.get(service);
     },
-    record: async (service, { state, detail, targetDown, notBefore, diskFault }, attempts) => {
+    /** Records the result of an attempt. @param attempts of this delivery before this one */
+    record: async (service: string, result: AttemptResult, attempts: number): Promise<void> => {
+      const { state, detail, targetDown, notBefore, diskFault } = result;
       const unknown = state === 'unknown' ? (consecutiveUnknown.get(service) ?? 0) + 1 : 0;
       consecutiveUnknown.set(service, unknown);
       if (diskFault) outages.set(service, { why: detail, until: clock.now() + diskRetryDelayMs(attempts) });
@@ -48,7 +44,8 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined)
         circuit?.recordSuccess(service).catch(() => {});
       }
     },
-    earliestOf: (services) => {
+    /** The earliest outage to end, if every one of these services has an outage with a known end. */
+    earliestOf: (services: readonly string[]): Outage | undefined => {
       const known = services.flatMap((service): Outage[] => {
         const { until, why } = outages.get(service) ?? { why: '' };
         return until === undefined ? [] : [{ until, why }];
@@ -58,6 +55,8 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined)
     },
   };
 }
+
+export type OutageTracker = ReturnType<typeof outageTracker>;
 
 /** Doubles up to 15 minutes, because each attempt leaves a record in the archive. */
 const diskRetryDelayMs = (attempts: number): number =>

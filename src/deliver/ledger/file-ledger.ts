@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { DocketError, toDocketError } from '../../base/error.ts';
+import { DocketError } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
-import { type FindArchivedRuns, isSamePeriodDays } from '../archive/archived-runs.ts';
+import { type FindArchivedRuns, ifReadable, isSamePeriodDays } from '../archive/archived-runs.ts';
 import { requirePathName } from '../archive/path-names.ts';
 import { parseMetadata } from '../archive/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';
 import { DELIVERY_STATES, type DeliveryRow, type Ledger, newDeliverySchema, resolutionSchema } from './ledger.ts';
-import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './ledger-transitions.ts';
+import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './memory-ledger.ts';
 
 /** The run of a file ledger. */
 export interface LedgerRun {
@@ -155,23 +155,16 @@ export function findLedgerRuns(
 ): FindArchivedRuns {
   return async function* ({ org, report, period }) {
     const folder = folderOfReport(org, report);
-    const ifReadable = async <T>(id: string, read: () => Promise<T>): Promise<T | undefined> => {
-      try {
-        return await read();
-      } catch (error) {
-        if (toDocketError(error).code !== 'archive.corrupt') throw error;
-        onUnreadable({ id, org, report }, error);
-        return undefined;
-      }
-    };
+    const ifRunReadable = <T>(id: string, read: () => Promise<T>) =>
+      ifReadable(read, { id, org, report }, onUnreadable);
     const found: z.infer<typeof runSchema>[] = [];
     for (const name of await metadata.list(folder)) {
       if (!name.endsWith(`/${RUN_FILE}`)) continue;
-      const run = await ifReadable(name, () => readLedgerFile(metadata, location, `${folder}/${name}`, runSchema));
+      const run = await ifRunReadable(name, () => readLedgerFile(metadata, location, `${folder}/${name}`, runSchema));
       if (run !== undefined && isSamePeriodDays(run.period, period)) found.push(run);
     }
     for (const { run, at } of found.sort((one, other) => other.at - one.at)) {
-      const rows = await ifReadable(run, () => readRows(metadata, location, `${folder}/${run}`));
+      const rows = await ifRunReadable(run, () => readRows(metadata, location, `${folder}/${run}`));
       const deliveries = rows?.map(({ row }) => row) ?? [
         { target: null, recipient: run, state: 'unknown' as const, at },
       ];

@@ -15,27 +15,33 @@ import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
 export const DELIVERY_STATES = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** A decision about a delivery that is `unknown` or `refused`. */
-export interface Resolution {
+/** As it is stored in the ledger and the archive. */
+export const resolutionSchema = z.object({
   /** `sent`: it has arrived. `pending`: send it again. */
-  readonly to: 'sent' | 'pending';
+  to: z.enum(['sent', 'pending']),
   /** A person, the name of a token, or `docket` for `on_unknown: resend`. */
-  readonly by: string;
-  readonly reason: string;
-  /** Epoch ms. */
-  readonly at: number;
-}
+  by: z.string(),
+  reason: z.string(),
+  at: epochMsSchema,
+});
+/** A decision about a delivery that is `unknown` or `refused`. */
+export type Resolution = Readonly<z.infer<typeof resolutionSchema>>;
 
-export interface DeliveryRow {
+/** The fields of a row that never change. */
+export const newDeliverySchema = z.object({
   /** `deliveryId(run, target, recipient)`: the same for every process. */
-  readonly id: string;
-  readonly run: string;
-  readonly org: string;
-  readonly report: string;
+  id: z.string(),
+  run: z.string(),
+  org: z.string(),
+  report: z.string(),
   /** Position and kind in the definition, e.g. `0-email`. */
-  readonly target: string;
+  target: z.string(),
   /** An address, or the location of the files. */
-  readonly recipient: string;
+  recipient: z.string(),
+});
+export type NewDelivery = Readonly<z.infer<typeof newDeliverySchema>>;
+
+export interface DeliveryRow extends NewDelivery {
   readonly state: DeliveryState;
   /** Grows with each `begin`. A writer with an older epoch is refused. */
   readonly epoch: number;
@@ -46,26 +52,6 @@ export interface DeliveryRow {
   /** Oldest first. */
   readonly decisions: readonly Resolution[];
 }
-
-export type NewDelivery = Pick<DeliveryRow, 'id' | 'run' | 'org' | 'report' | 'target' | 'recipient'>;
-
-/** A decision as it is stored in the ledger and the archive. */
-export const resolutionSchema = z.object({
-  to: z.enum(['sent', 'pending']),
-  by: z.string(),
-  reason: z.string(),
-  at: epochMsSchema,
-}) satisfies z.ZodType<Resolution>;
-
-/** The fields of a stored row that never change. */
-export const newDeliverySchema = z.object({
-  id: z.string(),
-  run: z.string(),
-  org: z.string(),
-  report: z.string(),
-  target: z.string(),
-  recipient: z.string(),
-}) satisfies z.ZodType<NewDelivery>;
 
 /** The state of a delivery in the archive, which is more durable than the ledger; see `Ledger.open`. */
 export interface ArchivedState {
@@ -162,26 +148,18 @@ export function noticeId(run: string, owner: string, held: boolean): string {
   return deliveryId(run, NOTICE_TARGET, held ? `held ${mailbox}` : mailbox);
 }
 
-/** The result of one delivery. */
-export interface Receipt {
+const receiptSchema = z.object({
   /** Id of the ledger row. */
-  readonly delivery: string;
-  readonly target: string;
-  readonly recipient: string;
+  delivery: z.string(),
+  target: z.string(),
+  recipient: z.string(),
   /** `skipped`: its `send_if` was not met, so it has no ledger row; `detail` has the reason. */
-  readonly state: DeliveryState | 'skipped';
-  readonly detail: string | null;
-  readonly messageId: string | null;
-}
+  state: z.enum([...DELIVERY_STATES, 'skipped']),
+  detail: z.string().nullable(),
+  messageId: z.string().nullable(),
+});
+/** The result of one delivery. */
+export type Receipt = Readonly<z.infer<typeof receiptSchema>>;
 
 /** `receipts.json` as it is read back. Loose: a newer version may have written more fields. */
-export const receiptsSchema: z.ZodType<readonly Receipt[]> = z.array(
-  z.looseObject({
-    delivery: z.string(),
-    target: z.string(),
-    recipient: z.string(),
-    state: z.enum([...DELIVERY_STATES, 'skipped']),
-    detail: z.string().nullable(),
-    messageId: z.string().nullable(),
-  }),
-);
+export const receiptsSchema: z.ZodType<readonly Receipt[]> = z.array(receiptSchema.loose());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { WallClockReading } from '../../base/clock.ts';
 import { bootId, type SteadyClock, systemClock } from '../../base/clock.ts';
-import type { WallClockReading } from '../../base/clock-steps.ts';
 import { DAY_MS } from '../../base/time.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { DataLossDetector } from '../../redis/data-loss.ts';

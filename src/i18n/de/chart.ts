@@ -1,5 +1,4 @@
-import type { Point } from '../en/chart.ts';
-import type { Messages } from '../en/messages.ts';
+import type { chart as english, Point } from '../en/chart.ts';
 import type { LocaleFormatters } from '../formatters.ts';
 
 const pointText = ({ value, at }: Point): string => `${value} (${at})`;
@@ -12,7 +11,7 @@ const KINDS = {
   sparkline: 'Kleines Liniendiagramm',
 } as const;
 
-export const chart = (to: LocaleFormatters): Messages['chart'] => ({
+export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
   count: 'Anzahl',
   share: 'Anteil (%)',
   seconds: 'Sekunden',

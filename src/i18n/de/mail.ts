@@ -1,10 +1,10 @@
-import type { Messages } from '../en/messages.ts';
+import type { mail as english } from '../en/mail.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
 
 const CHANGES = { up: '▲ gestiegen', down: '▼ gesunken' } as const;
 const WHICH = { first: 'ersten', last: 'letzten' } as const;
 
-export const mail = (to: LocaleFormatters): Messages['mail'] => {
+export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
   const { number } = to;
   const quoted = germanQuotes(to);
   /** `1 weitere Spalte steht …`, `3 weitere Spalten stehen …` */

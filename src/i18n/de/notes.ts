@@ -1,23 +1,12 @@
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
-import type { MissingData, NoteFormatters, RowKey } from '../note.ts';
+import { missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
 
-const some = (what: string, metrics: readonly string[]): string =>
-  metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
-
-function lacking(what: MissingData): string {
-  switch (what.of) {
-    case 'column':
-      return what.label;
-    case 'previous':
-      return some('die Vorperiode', what.metrics);
-    case 'previous_totals':
-      return some('die Vorperiode der Gesamtwerte', what.metrics);
-    case 'totals':
-      return 'die Gesamtwerte';
-    case 'total':
-      return `der Gesamtwert von ${what.metric}`;
-  }
-}
+const MISSING = {
+  previous: 'die Vorperiode',
+  previous_totals: 'die Vorperiode der Gesamtwerte',
+  totals: 'die Gesamtwerte',
+  total: (metric: string) => `der Gesamtwert von ${metric}`,
+};
 
 const PER = { day: 'je Tag', week: 'je Woche', month: 'je Monat' } as const;
 const BUCKETS = { day: 'Der Tag', week: 'Die Woche', month: 'Der Monat' } as const;
@@ -40,7 +29,8 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     cut: ({ rows }) => `Der Dienst hat die Tabelle nach ${rowsText(rows)} gekürzt: Es gibt weitere.`,
     limited: ({ rows }) =>
       `Nur die ${rows === 1 ? 'erste Zeile' : `ersten ${rowsText(rows)}`}, wie im Bericht festgelegt; es gibt weitere.`,
-    lacking: ({ what }) => `Vom Dienst nicht geliefert und hier nicht bekannt: ${what.map(lacking).join(', ')}.`,
+    lacking: ({ what }) =>
+      `Vom Dienst nicht geliefert und hier nicht bekannt: ${what.map((each) => missingDataText(each, MISSING)).join(', ')}.`,
     lacking_cells: ({ cells }) =>
       cells === 1
         ? 'Der Dienst hat 1 Zelle ausgelassen; ihr Inhalt ist nicht bekannt.'

@@ -1,7 +1,7 @@
-import type { Messages } from '../en/messages.ts';
+import type { table as english } from '../en/table.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
 
-export const table = (to: LocaleFormatters): Messages['table'] => {
+export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
   const quoted = germanQuotes(to);
   return {
     yes: 'ja',

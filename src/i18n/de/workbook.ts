@@ -1,7 +1,7 @@
-import type { Messages } from '../en/messages.ts';
+import type { workbook as english } from '../en/workbook.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
 
-export const workbook = (to: LocaleFormatters): Messages['workbook'] => {
+export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
   const { number, day } = to;
   const quoted = germanQuotes(to);
   const counted = (count: number, one: string, many: string): string => `${number(count)} ${count === 1 ? one : many}`;

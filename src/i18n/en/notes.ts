@@ -1,23 +1,12 @@
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
-import type { MissingData, NoteFormatters, RowKey } from '../note.ts';
+import { missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
 
-const some = (what: string, metrics: readonly string[]): string =>
-  metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
-
-function lacking(what: MissingData): string {
-  switch (what.of) {
-    case 'column':
-      return what.label;
-    case 'previous':
-      return some('the previous period', what.metrics);
-    case 'previous_totals':
-      return some('the previous period of the totals', what.metrics);
-    case 'totals':
-      return 'the totals';
-    case 'total':
-      return `the total of ${what.metric}`;
-  }
-}
+const MISSING = {
+  previous: 'the previous period',
+  previous_totals: 'the previous period of the totals',
+  totals: 'the totals',
+  total: (metric: string) => `the total of ${metric}`,
+};
 
 const placeOf = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
 
@@ -29,7 +18,8 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
     cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,
     limited: ({ rows }) => `Only the first ${counted(rows, 'row')}, as the report asks; there are more.`,
-    lacking: ({ what }) => `The service did not answer ${what.map(lacking).join(', ')}: not known here.`,
+    lacking: ({ what }) =>
+      `The service did not answer ${what.map((each) => missingDataText(each, MISSING)).join(', ')}: not known here.`,
     lacking_cells: ({ cells }) => `The service left ${counted(cells, 'cell')} out: what belongs there is not known.`,
     other_count: ({ said, sent }) => `The service speaks of ${counted(said, 'row')} and sent ${to.number(sent)}.`,
     other_range: ({ from, to: last, got }) =>

@@ -10,18 +10,6 @@ import type { ActiveVersion, ActiveVersions } from './active-versions.ts';
 import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
 import type { RemovalSummary } from './mass-removal.ts';
 
-/** The reports whose slots are opened; the same for all schedulers. */
-export interface ActiveReports {
-  /** As of the last `activate` or `refresh`. A new array after each change. */
-  current(): readonly FrozenDefinition[];
-  /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
-  activate(): Promise<void>;
-  /** Reads what another process has activated since. One read while nothing has changed. */
-  refresh(): Promise<void>;
-  /** Renews the expiry of the stored active versions, once a day by one of all schedulers. */
-  touch(): Promise<void>;
-}
-
 export interface ActiveReportsPorts {
   /** The definitions of this process's files. */
   readonly jobs: () => Definitions;
@@ -39,8 +27,8 @@ export interface ActiveReportsPorts {
 /** Definitions read from the store at the same time. */
 const CONCURRENCY = 50;
 
-/** `ActiveVersions` says which files count when schedulers have different ones. */
-export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
+/** The reports whose slots are opened; the same for all schedulers, see `redisActiveVersions`. */
+export function createActiveReports(ports: ActiveReportsPorts) {
   const { jobs, versions, definitions, by, clock, log } = ports;
   let reports: readonly FrozenDefinition[] = [];
   let known: number | undefined;
@@ -69,22 +57,13 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
     if (put.length + remove.length > 0) {
       // Stored before they are activated: other schedulers read them then.
       await definitions.putAll(put.map(({ frozen }) => frozen));
-      const rolledBack = await versions.activate(
-        {
-          put: put.map(({ frozen, name, cursors }) => ({ name, digest: frozen.definition.digest, cursors })),
-          remove,
-        },
-        clock.now(),
-        by,
-      );
+      const activations = put.map(({ frozen, name, cursors }) => ({ name, digest: frozen.definition.digest, cursors }));
+      const rolledBack = await versions.activate(activations, remove, clock.now(), by);
       log.info('Definitions activated', { count: put.length, why: `${remove.length} removed`, who: by });
       if (rolledBack.length > 0) {
         log.warn(
           'Reports were rolled back to their previous version: by a deployment, or because another scheduler has other files',
-          {
-            count: rolledBack.length,
-            why: rolledBack.slice(0, 20).join(', '),
-          },
+          { count: rolledBack.length, why: rolledBack.slice(0, 20).join(', ') },
         );
       }
     }
@@ -105,16 +84,20 @@ export function createActiveReports(ports: ActiveReportsPorts): ActiveReports {
   };
 
   return {
+    /** As of the last `activate` or `refresh`. A new array after each change. */
     current: () => reports,
+    /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
     activate,
-    refresh: async () => {
+    /** Reads what another process has activated since. One read while nothing has changed. */
+    refresh: async (): Promise<void> => {
       const revision = await versions.revision();
       if (revision === known) return;
       // Redis lost the active versions, or was restored from an older state: activate those of this process.
       if (known !== undefined && (revision ?? -1) < known) await activate();
       else await read();
     },
-    touch: async () => {
+    /** Renews the expiry of the stored active versions, once a day by one of all schedulers. */
+    touch: async (): Promise<void> => {
       if (await versions.claimDailyTouch()) await definitions.touch(reports.map(({ definition }) => definition.digest));
     },
   };

@@ -163,7 +163,7 @@ export async function processRun(
     () => requestStop(activeRun, 'deadline', 'The run exceeded its deadline.'),
     () => {},
   );
-  const outcome = await executeSafely(record, ports.execute, {
+  const context: Parameters<Execute>[1] = {
     signal: activeRun.controller.signal,
     observe: (event) => {
       progress.observe(event);
@@ -173,7 +173,9 @@ export async function processRun(
     lastAttempt: attempt >= attempts,
     released: record.reopened.some(({ what }) => what === 'release'),
     confirmLock: activeRun.confirmLock,
-  });
+  };
+  const execute = async () => ports.execute(record, context);
+  const outcome = await execute().catch((thrown: unknown) => fail(toDocketError(thrown)));
   // The explicit reason avoids creating an error with its stack.
   finished.abort(null);
   const changes = await progress.finish(activeRun.stopReason === 'lost');
@@ -249,28 +251,11 @@ async function endCancelled(
   { store, clock, log, observe }: ProcessJobPorts,
 ): Promise<never> {
   const { id: run, org, report } = order;
-  await store.update(run, {
-    ...changes,
-    state: 'cancelled',
-    error: error.toJSON(),
-    finishedAt: clock.now(),
-    until: null,
-  });
+  const end = { state: 'cancelled', error: error.toJSON(), finishedAt: clock.now(), until: null } as const;
+  await store.update(run, { ...changes, ...end });
   log.info('Run cancelled', { run, org, report, why: error.message });
   observe?.(order, { type: 'finished', state: 'cancelled' });
   throw new UnrecoverableError('run.cancelled');
-}
-
-async function executeSafely(
-  record: RunRecord,
-  execute: Execute,
-  context: Parameters<Execute>[1],
-): Promise<Outcome<RunResult>> {
-  try {
-    return await execute(record, context);
-  } catch (thrown) {
-    return fail(toDocketError(thrown));
-  }
 }
 
 async function failPermanently(
@@ -285,10 +270,7 @@ async function failPermanently(
   log.error('Run failed permanently', { run: id, ...of, ...errorFields(error) });
   if (order !== undefined) {
     await onTerminal?.(order, error).catch((thrown: unknown) => {
-      log.error('Failure notice could not be sent', {
-        run: id,
-        error: toDocketError(thrown).toJSON(),
-      });
+      log.error('Failure notice could not be sent', { run: id, error: toDocketError(thrown).toJSON() });
     });
     observe?.(order, { type: 'finished', state: 'failed', error: error.toJSON() });
   }

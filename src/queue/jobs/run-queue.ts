@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/errors.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import type { RunOrder } from '../../run/run-record.ts';
@@ -17,7 +17,7 @@ import { assignFairPriority } from './fair-priority.ts';
 export const MAX_RUN_ATTEMPTS = 12;
 
 /** A job's data; its name is the organization. Everything else is in the run record, which only Docket writes. */
-export const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
+const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
 
 const HOUR_S = 3_600;
 const JOB_OPTIONS: JobsOptions = {
@@ -41,23 +41,18 @@ export interface QueueCounts {
 
 export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'>;
 
-/** The queue of runs. */
-export interface RunQueue {
-  /** Adds a job for the run, unless it has one. */
-  enqueue(order: EnqueueRequest, delayMs?: number): Promise<void>;
-  /** Those of these runs without a live job: without any, with one that ended, or with one that is in no list. */
-  findOrphaned(ids: readonly string[]): Promise<readonly string[]>;
-  /** Adds a job for a run whose job ended or was lost. */
-  requeue(order: EnqueueRequest): Promise<void>;
-  /** Removes the run's job; false while a worker processes it. */
-  remove(id: string): Promise<boolean>;
-  counts(): Promise<QueueCounts>;
-  close(): Promise<void>;
-}
+/** Ids per script call, which blocks Redis meanwhile. */
+const BATCH_SIZE = 500;
 
-/** @param redis a producer's client; the caller closes it */
-export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }): RunQueue {
+const FIND_ORPHANED = loadLuaScript('./find-orphaned-jobs.lua', import.meta.url);
+const REMOVE_ORPHANED = loadLuaScript('./remove-orphaned-job.lua', import.meta.url);
+
+const idsSchema = z.array(z.string());
+
+/** The queue of runs. @param redis a producer's client; the caller closes it */
+export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
   const open = (): Queue => openQueue(redis, prefix, RUN_QUEUE_NAME);
   let queue = open();
   // BullMQ connects once. A queue opened while Redis was unreachable would report that error forever.
@@ -72,7 +67,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       throw error;
     }
   };
-  const add = async (order: EnqueueRequest, delayMs = 0) => {
+  const add = async (order: EnqueueRequest, delayMs = 0): Promise<void> => {
     const queue = await readyQueue();
     const queueKeys = { prioritized: queue.toKey('prioritized'), job: queue.toKey(order.id) };
     const priority = await assignFairPriority(redis, keys, queueKeys, order);
@@ -92,30 +87,34 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     );
   };
   return {
-    enqueue: (order, delayMs) => withRedisErrors(redis, () => add(order, delayMs)),
-    findOrphaned: (ids) => withRedisErrors(redis, () => findOrphanedJobs(redis, queue.toKey(''), ids)),
-    requeue: (order) =>
-      withRedisErrors(redis, async () => {
-        // `add` does nothing while remains of a job with this id exist. A live job stays as it is.
-        await removeOrphanedJob(redis, queue.toKey(''), order.id);
-        await add(order);
-      }),
-    remove: (id) => withRedisErrors(redis, async () => (await (await readyQueue()).remove(id)) === 1),
-    counts: () =>
-      withRedisErrors(redis, async () => {
-        const counted = await (await readyQueue()).getJobCounts(
-          'waiting',
-          'prioritized',
-          'active',
-          'delayed',
-          'failed',
-        );
-        const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
-        return { waiting: waiting + prioritized, active, delayed, failed };
-      }),
+    /** Adds a job for the run, unless it has one. */
+    enqueue: mapped(add),
+    /** Those of these runs without a live job: without any, with one that ended, or with one that is in no list. */
+    findOrphaned: mapped(async (ids: readonly string[]): Promise<readonly string[]> => {
+      const orphaned: string[] = [];
+      for (const batch of batchesOf(ids, BATCH_SIZE)) {
+        orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue.toKey('')], batch)));
+      }
+      return orphaned;
+    }),
+    /** Adds a job for a run whose job ended or was lost. A live job stays as it is. */
+    requeue: mapped(async (order: EnqueueRequest) => {
+      // `add` does nothing while remains of a job with this id exist.
+      await runLuaScript(redis, REMOVE_ORPHANED, [queue.toKey('')], [order.id]);
+      await add(order);
+    }),
+    /** Removes the run's job; false while a worker processes it. */
+    remove: mapped(async (id: string) => (await (await readyQueue()).remove(id)) === 1),
+    counts: mapped(async (): Promise<QueueCounts> => {
+      const current = await readyQueue();
+      const counted = await current.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+      const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
+      return { waiting: waiting + prioritized, active, delayed, failed };
+    }),
     close: () => queue.close(),
   };
 }
+export type RunQueue = ReturnType<typeof runQueue>;
 
 /** Reads a job's data. Throws `internal.defect` for a job that Docket did not create. */
 export function parseRunJob(data: unknown): { readonly run: string } {
@@ -127,31 +126,3 @@ export function parseRunJob(data: unknown): { readonly run: string } {
     retryable: false,
   });
 }
-
-/** Ids per script call, which blocks Redis meanwhile. */
-const BATCH_SIZE = 500;
-
-const FIND_ORPHANED = loadLuaScript('./find-orphaned-jobs.lua', import.meta.url);
-const REMOVE_ORPHANED = loadLuaScript('./remove-orphaned-job.lua', import.meta.url);
-
-const idsSchema = z.array(z.string());
-
-/**
- * Those of these jobs that nothing will process.
- * @param queue prefix of the queue's keys, with its final `:`
- */
-export async function findOrphanedJobs(
-  redis: RedisClient,
-  queue: string,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const orphaned: string[] = [];
-  for (const batch of batchesOf(ids, BATCH_SIZE)) {
-    orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queue], batch)));
-  }
-  return orphaned;
-}
-
-/** Removes the remains of a job that nothing will process. A live job stays as it is. */
-export const removeOrphanedJob = async (redis: RedisClient, queue: string, id: string): Promise<void> =>
-  void (await runLuaScript(redis, REMOVE_ORPHANED, [queue], [id]));

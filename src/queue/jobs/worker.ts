@@ -48,20 +48,6 @@ export interface WorkerOptions {
   readonly lock?: { readonly durationMs: number; readonly stalledIntervalMs: number };
 }
 
-export interface RunWorker {
-  /** Number of active runs. */
-  active(): number;
-  /** Whether it takes more jobs. */
-  isAccepting(): boolean;
-  /** Resolves when the worker starts taking jobs. */
-  ready(): Promise<void>;
-  /**
-   * Takes no more jobs and waits up to `graceMs` for the active ones. Then aborts and requeues them without spending an
-   * attempt; another worker continues at their checkpoint. Never waits much longer than `graceMs`.
-   */
-  close(graceMs: number): Promise<void>;
-}
-
 /** For an aborted run to return, ms. */
 const ABORT_TIMEOUT_MS = 3_000;
 /** Between checks whether an active run was cancelled. */
@@ -70,7 +56,7 @@ const CANCEL_POLL_INTERVAL_MS = 1_000;
 const YIELD_DELAY_MS = 1_000;
 
 /** Processes the queue of runs until it is closed. */
-export function startWorker(options: WorkerOptions): RunWorker {
+export function startWorker(options: WorkerOptions) {
   const { log } = options;
   const { lock = { durationMs: 30_000, stalledIntervalMs: 30_000 } } = options;
   const ports: ProcessJobPorts = {
@@ -194,10 +180,17 @@ export function startWorker(options: WorkerOptions): RunWorker {
   };
 
   return {
+    /** Number of active runs. */
     active: () => activeRuns.size,
+    /** Whether it takes more jobs. */
     isAccepting: () => !stopping && worker.isRunning(),
+    /** Resolves when the worker starts taking jobs. */
     ready: () => withRedisErrors(options.connection, async () => void (await worker.waitUntilReady())),
-    close: async (graceMs) => {
+    /**
+     * Takes no more jobs and waits up to `graceMs` for the active ones. Then aborts and requeues them without spending an
+     * attempt; another worker continues at their checkpoint. Never waits much longer than `graceMs`.
+     */
+    close: async (graceMs: number): Promise<void> => {
       stopping = true;
       await worker.pause(true);
       await idleWithin(graceMs);
@@ -210,6 +203,7 @@ export function startWorker(options: WorkerOptions): RunWorker {
     },
   };
 }
+export type RunWorker = ReturnType<typeof startWorker>;
 
 /**
  * The error for BullMQ when an attempt could not write its end. A permanent one, such as a Redis key of the wrong type, ends

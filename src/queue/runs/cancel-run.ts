@@ -35,13 +35,8 @@ export async function cancelRun(id: string, { by, reason }: DecisionAuthor, port
   const requested = await runs.requestCancel(id, { by, reason, at: clock.now() });
   if (requested === undefined) throw runNotFoundError(id);
   if (!TERMINAL_STATES.has(requested.state)) {
-    log.info('Run cancellation requested', {
-      run: id,
-      org: requested.org,
-      report: requested.report,
-      who: by,
-      why: reason,
-    });
+    const { org, report } = requested;
+    log.info('Run cancellation requested', { run: id, org, report, who: by, why: reason });
   }
   const until = clock.now() + CANCEL_TIMEOUT_MS;
   for (let record = requested; ; record = (await runs.get(id)) ?? record) {

@@ -1,18 +1,10 @@
 import { z } from 'zod';
 import { epochMsSchema, MINUTE_MS } from '../../base/time.ts';
-import { execPipeline, type RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/errors.ts';
+import { execPipeline, parseStored, type RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
 import { parseRecord } from './stored-record.ts';
-
-/** Live progress of running runs, stored beside their records. Each method is one round trip. */
-export interface LiveProgressStore {
-  put(run: string, live: LiveProgress): Promise<void>;
-  delete(run: string): Promise<void>;
-  /** The record and the latest progress; undefined for a run without a record. */
-  get(run: string): Promise<RunSnapshot | undefined>;
-}
 
 /** Progress older than this, ms, is dropped: its worker has stopped. */
 const LIVE_TTL_MS = MINUTE_MS;
@@ -28,33 +20,23 @@ const liveSchema: z.ZodType<LiveProgress> = z.object({
 });
 const fieldsSchema = z.record(z.string(), z.string());
 
-/** Throws `redis.unreachable`. */
-export function redisLiveProgress(redis: RedisClient, { prefix }: { readonly prefix: string }): LiveProgressStore {
+/** Live progress of running runs, stored beside their records. Each method is one round trip. Throws `redis.unreachable`. */
+export function redisLiveProgress(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
   return {
-    put: (run, live) =>
-      withRedisErrors(
-        redis,
-        async () => void (await redis.set(keys.live(run), JSON.stringify(live), 'PX', LIVE_TTL_MS)),
-      ),
-
-    delete: (run) => withRedisErrors(redis, async () => void (await redis.del(keys.live(run)))),
-
-    get: (run) =>
-      withRedisErrors(redis, async () => {
-        const [fields, text] = await execPipeline(redis.pipeline().hgetall(keys.record(run)).get(keys.live(run)));
-        const known = fieldsSchema.parse(fields);
-        if (known.order === undefined) return undefined;
-        return { record: parseRecord(run, known), live: typeof text === 'string' ? parseLive(text) : null };
-      }),
+    put: mapped(async (run: string, live: LiveProgress) => {
+      await redis.set(keys.live(run), JSON.stringify(live), 'PX', LIVE_TTL_MS);
+    }),
+    delete: mapped(async (run: string) => void (await redis.del(keys.live(run)))),
+    /** The record and the latest progress; undefined for a run without a record. */
+    get: mapped(async (run: string): Promise<RunSnapshot | undefined> => {
+      const [fields, text] = await execPipeline(redis.pipeline().hgetall(keys.record(run)).get(keys.live(run)));
+      const known = fieldsSchema.parse(fields);
+      if (known.order === undefined) return undefined;
+      // A newer worker may write another format.
+      return { record: parseRecord(run, known), live: parseStored(liveSchema, text) ?? null };
+    }),
   };
 }
-
-/** Null for an unknown format, e.g. of a newer worker. */
-function parseLive(text: string): LiveProgress | null {
-  try {
-    return liveSchema.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
-}
+export type LiveProgressStore = ReturnType<typeof redisLiveProgress>;

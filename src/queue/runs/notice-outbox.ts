@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ErrorJson } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
-import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/errors.ts';
+import { parseStored, type RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { errorSchema } from './stored-record.ts';
 
@@ -16,42 +16,28 @@ export interface PendingNotice {
   readonly since: number;
 }
 
+const storedSchema = z.object({ since: epochMsSchema, error: errorSchema.nullable() });
+
 /** Notices that are not settled. Stored before the first attempt, so that neither a crash nor a mail outage loses one. */
-export interface NoticeOutbox {
-  /** Replaces an earlier notice of the run. */
-  enqueue(notice: PendingNotice): Promise<void>;
-  list(): Promise<readonly PendingNotice[]>;
-  delete(run: string): Promise<void>;
-}
-
-const storedSchema = z.object({
-  since: epochMsSchema,
-  error: errorSchema.nullable(),
-});
-
-/** Empty for an unreadable notice, which must not block the others. It stays stored: a newer Docket may have written it. */
-function parseNotice(run: string, text: string): PendingNotice[] {
-  try {
-    return [{ run, ...storedSchema.parse(JSON.parse(text)) }];
-  } catch {
-    return [];
-  }
-}
-
-export function redisNoticeOutbox(redis: RedisClient, { prefix }: { readonly prefix: string }): NoticeOutbox {
+export function redisNoticeOutbox(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const key = redisKeys(prefix).notices;
+  const mapped = mapRedisErrors(redis);
   return {
-    enqueue: ({ run, error, since }) =>
-      withRedisErrors(redis, async () => {
-        await redis.hset(key, run, JSON.stringify({ error, since }));
-      }),
-    list: () =>
-      withRedisErrors(redis, async () =>
-        Object.entries(await redis.hgetall(key)).flatMap(([run, text]) => parseNotice(run, text)),
-      ),
-    delete: (run) =>
-      withRedisErrors(redis, async () => {
-        await redis.hdel(key, run);
-      }),
+    /** Replaces an earlier notice of the run. */
+    enqueue: mapped(async ({ run, error, since }: PendingNotice) => {
+      await redis.hset(key, run, JSON.stringify({ error, since }));
+    }),
+    /** Without unreadable ones, which must not block the others. They stay stored: a newer Docket may have written them. */
+    list: mapped(async (): Promise<readonly PendingNotice[]> => {
+      const notices = Object.entries(await redis.hgetall(key));
+      return notices.flatMap(([run, text]) => {
+        const stored = parseStored(storedSchema, text);
+        return stored === undefined ? [] : [{ run, ...stored }];
+      });
+    }),
+    delete: mapped(async (run: string) => {
+      await redis.hdel(key, run);
+    }),
   };
 }
+export type NoticeOutbox = ReturnType<typeof redisNoticeOutbox>;

@@ -10,16 +10,6 @@ import type { MutableRunFields } from './stored-record.ts';
 /** Progress of a run over all its attempts. */
 export type ProgressUpdate = Partial<Pick<MutableRunFields, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
 
-/** Updates a run's record and live progress from its events. */
-export interface ProgressRecorder {
-  readonly observe: OnRunEvent;
-  /**
-   * Stops writing, and returns all progress.
-   * @param lost another worker has the run, and its live progress must stay
-   */
-  finish(lost?: boolean): Promise<ProgressUpdate>;
-}
-
 /** From the first event to the first write. A shorter run is written once, at its end. */
 const FIRST_WRITE_DELAY_MS = 500;
 /** Between two writes. */
@@ -28,23 +18,21 @@ const WRITE_INTERVAL_MS = 1_000;
 const LIVE_REFRESH_INTERVAL_MS = 20_000;
 
 /**
- * One write at a time and at most one a second, each with the latest state. Live progress is sent in the same round trip as
+ * Updates a run's record and live progress from its events. One write at a time and at most one a second, each with the
+ * latest state. Live progress is sent in the same round trip as
  * the record, and not awaited. A failed write is passed to `failed`, and the next one includes its changes. State changes
  * are written by the worker itself.
  */
 export function createProgressRecorder(
   store: Pick<RunStore, 'update'>,
   record: RunRecord,
-  {
-    clock,
-    live,
-    failed,
-  }: {
+  ports: {
     readonly clock: Clock;
     readonly live: Pick<LiveProgressStore, 'put' | 'delete'>;
     readonly failed: (error: DocketError) => void;
   },
-): ProgressRecorder {
+) {
+  const { clock, live, failed } = ports;
   const ending = new AbortController();
   const waits = trackTokenWait(record.tokenWaitMs, clock);
   const deliveries = new Map(record.deliveries.map((row) => [`${row.target} ${row.recipient}`, row]));
@@ -118,7 +106,11 @@ export function createProgressRecorder(
   };
   return {
     observe,
-    finish: async (lost = false) => {
+    /**
+     * Stops writing, and returns all progress.
+     * @param lost another worker has the run, and its live progress must stay
+     */
+    finish: async (lost = false): Promise<ProgressUpdate> => {
       ending.abort(null);
       await writing;
       // Not awaited: sent with the record's next write.

@@ -24,11 +24,12 @@ export const countOpenRuns = (
   { prefix, since }: { readonly prefix: string; readonly since: number },
 ): Promise<readonly OpenRunCount[]> =>
   withRedisErrors(redis, async () => {
-    const { states } = redisKeys(prefix);
+    const keys = redisKeys(prefix);
     const pipeline = redis.pipeline();
     for (const state of OPEN_STATES) {
-      pipeline.zcount(`${states}:${state}`, since, '+inf');
-      pipeline.zrangebyscore(`${states}:${state}`, since, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+      const index = keys.statesOf(undefined, state);
+      pipeline.zcount(index, since, '+inf');
+      pipeline.zrangebyscore(index, since, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
     }
     const replies = await execPipeline(pipeline);
     return OPEN_STATES.map((state, index): OpenRunCount => {

@@ -32,12 +32,8 @@ export function createIndexRepair(
     withRedisErrors(redis, async () => {
       let count = 0;
       for (let step = 0; step < MAX_STEPS; step += 1) {
-        const reply = await runLuaScript(
-          redis,
-          REPAIR,
-          [keys.unfinished, keys.orgs, keys.index()],
-          [cursor, pattern, start.length, STEP_SIZE, keys.states, ttl],
-        );
+        const args = [cursor, pattern, start.length, STEP_SIZE, keys.states, ttl];
+        const reply = await runLuaScript(redis, REPAIR, [keys.unfinished, keys.orgs, keys.index()], args);
         const [next, repaired] = replySchema.parse(reply);
         for (const run of repaired) log.warn('Run was missing in the index; entered again', { run });
         count += repaired.length;

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../../redis/client.ts';
-import type { RedisKeys } from '../../redis/keys.ts';
+import type { RedisKeys, RunScope } from '../../redis/keys.ts';
 import { RUN_STATES, type RunCursor, type RunFilter } from '../../run/run-record.ts';
 
 const MAX_PAGE_SIZE = 200;
@@ -24,10 +24,9 @@ export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: R
 
 async function indexesOf(redis: RedisClient, keys: RedisKeys, { org, report, states }: RunFilter): Promise<string[]> {
   const allStates = states === undefined || new Set(states).size === RUN_STATES.length;
-  const indexNames = (of: { readonly org: string; readonly report?: string } | undefined): string[] => {
+  const indexNames = (of?: RunScope): string[] => {
     if (allStates) return [keys.index(of)];
-    const name = of === undefined ? '' : of.report === undefined ? of.org : `${of.org}/${of.report}`;
-    return [...new Set(states)].map((state) => `${keys.states}${name}:${state}`);
+    return [...new Set(states)].map((state) => keys.statesOf(of, state));
   };
   if (report === undefined) return indexNames(org === undefined ? undefined : { org });
   const orgs = org === undefined ? await redis.zrevrange(keys.orgs, 0, -1) : [org];
@@ -37,7 +36,7 @@ async function indexesOf(redis: RedisClient, keys: RedisKeys, { org, report, sta
 export const newestFirst = (one: RunCursor, other: RunCursor): number =>
   other.createdAt - one.createdAt || (one.id < other.id ? 1 : one.id > other.id ? -1 : 0);
 
-async function pageAfter(
+function pageAfter(
   redis: RedisClient,
   index: string,
   { since, until }: RunFilter,
@@ -46,13 +45,28 @@ async function pageAfter(
 ): Promise<RunCursor[]> {
   const beyond = until !== undefined && (after === undefined || after.createdAt >= until);
   const max = beyond ? `(${until}` : String(after?.createdAt ?? '+inf');
+  return readPage(size, after && ((row) => newestFirst(after, row) < 0), (from) =>
+    redis.zrevrangebyscore(index, max, String(since ?? '-inf'), 'WITHSCORES', 'LIMIT', from, size),
+  );
+}
+
+/**
+ * Rows of an index; fewer than `size` only at its end.
+ *
+ * @param isNext false for rows of the page before. Those of the same millisecond may fill whole pages.
+ * @param read `size` members with their scores, from this position on
+ */
+export async function readPage(
+  size: number,
+  isNext: ((row: RunCursor) => boolean) | undefined,
+  read: (from: number) => Promise<readonly string[]>,
+): Promise<RunCursor[]> {
   const rows: RunCursor[] = [];
-  // Runs of the same millisecond as `after` may fill whole pages.
   for (let from = 0; rows.length < size; from += size) {
-    const flat = await redis.zrevrangebyscore(index, max, String(since ?? '-inf'), 'WITHSCORES', 'LIMIT', from, size);
+    const flat = await read(from);
     for (let i = 0; i + 1 < flat.length; i += 2) {
       const row = { id: flat[i] ?? '', createdAt: Number(flat[i + 1]) };
-      if (after === undefined || newestFirst(after, row) < 0) rows.push(row);
+      if (isNext === undefined || isNext(row)) rows.push(row);
     }
     if (flat.length < 2 * size) break;
   }

@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import { MAX_CATCH_UP_WINDOW_S } from '../../definitions/schedules/schedule.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/errors.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import {
@@ -18,7 +18,7 @@ import {
   TERMINAL_STATES,
 } from '../../run/run-record.ts';
 import { findIdsByPrefix, type RunIdLookup } from './run-ids.ts';
-import { listRunIds, newestFirst } from './run-index.ts';
+import { listRunIds, newestFirst, readPage } from './run-index.ts';
 import {
   INITIAL_RUN_FIELDS,
   type MutableRunFields,
@@ -80,6 +80,7 @@ export function redisRunStore(
     });
   }
   const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
   const ttl = Math.round(keepDays * DAY_MS);
 
   const read = async (ids: readonly string[], onUnreadable = rethrow): Promise<RunRecord[]> => {
@@ -104,10 +105,7 @@ export function redisRunStore(
   };
   // One unreadable record must not fail the listing.
   const skipUnreadable = (id: string, thrown: unknown): void => {
-    log?.error('Unreadable run record; listings skip it', {
-      run: id,
-      why: toDocketError(thrown).got ?? '',
-    });
+    log?.error('Unreadable run record; listings skip it', { run: id, why: toDocketError(thrown).got ?? '' });
   };
 
   const write = async (order: RunOrder, progress: MutableRunFields) => {
@@ -125,95 +123,69 @@ export function redisRunStore(
   };
 
   return {
-    open: (order) =>
-      withRedisErrors(redis, async () => {
-        const { opened, fields } = await write(order, INITIAL_RUN_FIELDS);
-        return { opened, record: parseRecordReply(order.id, fields) };
-      }),
-
-    skip: (order, why) =>
-      withRedisErrors(redis, async () => {
-        const skipped = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
-        return (await write(order, skipped)).opened;
-      }),
-
-    get: (id) => withRedisErrors(redis, async () => (await read([id]))[0]),
-
-    findIdsByPrefix: (prefix, after) => withRedisErrors(redis, () => findIdsByPrefix(redis, keys, prefix, after)),
-
-    update: (id, change) =>
-      withRedisErrors(redis, async () => {
-        const reply = await runLuaScript(
-          redis,
-          UPDATE,
-          [keys.record(id), keys.unfinished, keys.cancels],
-          [id, ttl, keys.states, change.state ?? '', ...toHashFields(change)],
-        );
-        if (reply === 'missing') {
-          throw new DocketError('run.not_found', `Run ${id} not found.`, {
-            next: 'Its record may have expired. `docket runs` lists the stored runs.',
-          });
-        }
-        if (typeof reply === 'string' && reply.startsWith('{')) throw cancelledError(parseCancellation(reply));
-        // Other runs have published their files, and deleted the responses then.
-        if (change.state === 'failed' || change.state === 'cancelled') await ended(id).catch(() => {});
-      }),
-
-    reopen: (id, from, reopening) =>
-      withRedisErrors(redis, async () => {
-        const args = [id, ttl, keys.states, JSON.stringify(reopening), ...from];
-        return (await runLuaScript(redis, REOPEN, [keys.record(id), keys.unfinished, keys.cancels], args)) === 1
-          ? (await read([id]))[0]
-          : undefined;
-      }),
-
-    requestCancel: (id, cancellation) =>
-      withRedisErrors(redis, async () => {
-        const decision: RunDecision = { what: 'cancel', ...cancellation };
-        const args = [id, ttl, JSON.stringify(cancellation), JSON.stringify(decision)];
-        await runLuaScript(redis, REQUEST_CANCEL, [keys.record(id), keys.cancels], args);
-        return (await read([id]))[0];
-      }),
-
-    cancelRequested: (ids) =>
-      withRedisErrors(redis, async () => {
-        const requested = await redis.smismember(keys.cancels, ...ids);
-        return ids.filter((_, index) => requested[index] === 1);
-      }),
-
-    list: (filter) =>
-      withRedisErrors(redis, async () => {
-        const { limit } = filter;
-        const found = new Map<string, RunRecord>();
-        for await (const ids of listRunIds(redis, keys, filter)) {
-          for (let rest = ids; rest.length > 0 && found.size < limit; ) {
-            const next = rest.slice(0, limit - found.size);
-            rest = rest.slice(next.length);
-            // The run may have left the state after the index was read.
-            for (const record of await read(next, skipUnreadable)) {
-              if (filter.states === undefined || filter.states.includes(record.state)) found.set(record.id, record);
-            }
+    open: mapped(async (order) => {
+      const { opened, fields } = await write(order, INITIAL_RUN_FIELDS);
+      return { opened, record: parseRecordReply(order.id, fields) };
+    }),
+    get: mapped(async (id) => (await read([id]))[0]),
+    findIdsByPrefix: mapped((start, after) => findIdsByPrefix(redis, keys, start, after)),
+    update: mapped(async (id, change) => {
+      const reply = await runLuaScript(
+        redis,
+        UPDATE,
+        [keys.record(id), keys.unfinished, keys.cancels],
+        [id, ttl, keys.states, change.state ?? '', ...toHashFields(change)],
+      );
+      if (reply === 'missing') {
+        throw new DocketError('run.not_found', `Run ${id} not found.`, {
+          next: 'Its record may have expired. `docket runs` lists the stored runs.',
+        });
+      }
+      if (typeof reply === 'string' && reply.startsWith('{')) throw cancelledError(parseCancellation(reply));
+      // Other runs have published their files, and deleted the responses then.
+      if (change.state === 'failed' || change.state === 'cancelled') await ended(id).catch(() => {});
+    }),
+    list: mapped(async (filter) => {
+      const { limit } = filter;
+      const found = new Map<string, RunRecord>();
+      for await (const ids of listRunIds(redis, keys, filter)) {
+        for (let rest = ids; rest.length > 0 && found.size < limit; ) {
+          const next = rest.slice(0, limit - found.size);
+          rest = rest.slice(next.length);
+          // The run may have left the state after the index was read.
+          for (const record of await read(next, skipUnreadable)) {
+            if (filter.states === undefined || filter.states.includes(record.state)) found.set(record.id, record);
           }
-          if (found.size >= limit) break;
         }
-        return [...found.values()];
-      }),
-
-    unfinished: (before, limit, after) =>
-      withRedisErrors(redis, async () => {
-        const since = after?.createdAt ?? '-inf';
-        const rows: RunCursor[] = [];
-        // Runs of the same millisecond as `after` may fill whole pages.
-        for (let from = 0; rows.length < limit; from += limit) {
-          const flat = await redis.zrangebyscore(keys.unfinished, since, before, 'WITHSCORES', 'LIMIT', from, limit);
-          for (let i = 0; i + 1 < flat.length; i += 2) {
-            const row = { id: flat[i] ?? '', createdAt: Number(flat[i + 1]) };
-            if (after === undefined || newestFirst(row, after) < 0) rows.push(row);
-          }
-          if (flat.length < 2 * limit) break;
-        }
-        return rows.slice(0, limit);
-      }),
+        if (found.size >= limit) break;
+      }
+      return [...found.values()];
+    }),
+    skip: mapped(async (order, why) => {
+      const skipped = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };
+      return (await write(order, skipped)).opened;
+    }),
+    reopen: mapped(async (id, from, reopening) => {
+      const args = [id, ttl, keys.states, JSON.stringify(reopening), ...from];
+      const reply = await runLuaScript(redis, REOPEN, [keys.record(id), keys.unfinished, keys.cancels], args);
+      return reply === 1 ? (await read([id]))[0] : undefined;
+    }),
+    requestCancel: mapped(async (id, cancellation) => {
+      const decision: RunDecision = { what: 'cancel', ...cancellation };
+      const args = [id, ttl, JSON.stringify(cancellation), JSON.stringify(decision)];
+      await runLuaScript(redis, REQUEST_CANCEL, [keys.record(id), keys.cancels], args);
+      return (await read([id]))[0];
+    }),
+    cancelRequested: mapped(async (ids) => {
+      const requested = await redis.smismember(keys.cancels, ...ids);
+      return ids.filter((_, index) => requested[index] === 1);
+    }),
+    unfinished: mapped(async (before, limit, after) => {
+      const rows = await readPage(limit, after && ((row) => newestFirst(row, after) < 0), (from) =>
+        redis.zrangebyscore(keys.unfinished, after?.createdAt ?? '-inf', before, 'WITHSCORES', 'LIMIT', from, limit),
+      );
+      return rows.slice(0, limit);
+    }),
   };
 }
 

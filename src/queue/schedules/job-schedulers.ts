@@ -35,44 +35,22 @@ const TICK_JOB_OPTIONS = {
   stackTraceLimit: 0,
 };
 
-/** BullMQ's job schedulers: one for all reports with the same timetable. */
-export interface JobSchedulers {
-  /**
-   * Registers new timetables and removes those no longer used. With the same array of reports, and all job schedulers
-   * present and ticking, it makes two small reads only: to register an unchanged one again would discard its pending tick.
-   */
-  sync(reports: readonly FrozenDefinition[]): Promise<SyncResult>;
-  close(): Promise<void>;
-}
-
-/** Numbers of timetables. */
-export interface SyncResult {
-  readonly registered: number;
-  readonly removed: number;
-  /** Registered again because they were lost or stalled. */
-  readonly repaired: number;
-}
-
-const UNCHANGED: SyncResult = Object.freeze({ registered: 0, removed: 0, repaired: 0 });
-
 /**
+ * BullMQ's job schedulers: one for all reports with the same timetable.
+ *
  * @param redis a producer's client; the caller closes it
  * @param observe receives the number of repaired job schedulers
  */
 export function jobSchedulers(
   redis: RedisClient,
-  {
-    prefix,
-    clock,
-    log,
-    observe,
-  }: {
+  options: {
     readonly prefix: string;
     readonly clock: Clock;
     readonly log: Log;
     readonly observe?: (repaired: number) => void;
   },
-): JobSchedulers {
+) {
+  const { prefix, clock, log, observe } = options;
   const keys = redisKeys(prefix);
   /** First slots computed in this sync, by pattern: BullMQ requests them again at once. */
   const firstSlots = new Map<string, { readonly after: number; readonly at: number }>();
@@ -113,7 +91,7 @@ export function jobSchedulers(
     return ticking === last.ticking && stalled === 0;
   };
 
-  const syncAll = async (reports: readonly FrozenDefinition[]): Promise<SyncResult> => {
+  const syncAll = async (reports: readonly FrozenDefinition[]) => {
     const wanted = timetablesOf(reports);
     const [known, flat] = await Promise.all([
       redis.hgetall(keys.schedules),
@@ -167,8 +145,15 @@ export function jobSchedulers(
   };
 
   return {
-    sync: (reports) =>
-      withRedisErrors(redis, async () => ((await isUnchanged(reports)) ? UNCHANGED : syncAll(reports))),
+    /**
+     * Registers new timetables and removes those no longer used. With the same array of reports, and all job schedulers
+     * present and ticking, it makes two small reads only: to register an unchanged one again would discard its pending
+     * tick. Returns numbers of timetables; `repaired`: registered again because they were lost or stalled.
+     */
+    sync: (reports: readonly FrozenDefinition[]) =>
+      withRedisErrors(redis, async () =>
+        (await isUnchanged(reports)) ? { registered: 0, removed: 0, repaired: 0 } : syncAll(reports),
+      ),
     close: () => queue.close(),
   };
 }
@@ -200,12 +185,8 @@ const timetableName = (pattern: string): string =>
  */
 export function startTickWorker(
   redis: RedisClient,
-  options: {
-    readonly prefix: string;
-    readonly log: Log;
-    readonly onTick: () => Promise<unknown>;
-  },
-): { ready(): Promise<void>; close(): Promise<void> } {
+  options: { readonly prefix: string; readonly log: Log; readonly onTick: () => Promise<unknown> },
+) {
   const scan = coalesceCalls(options.onTick);
   const worker = new Worker(
     TICK_QUEUE_NAME,

@@ -120,9 +120,7 @@ async function openReport(
       ),
     );
     const late = decision.open.filter((slot) => slot < now - ON_TIME_TOLERANCE_MS).length;
-    if (opened + skipped > 0) {
-      ports.observe?.({ org, report, opened, late: Math.min(late, opened), skipped });
-    }
+    if (opened + skipped > 0) ports.observe?.({ org, report, opened, late: Math.min(late, opened), skipped });
     return { opened, skipped, failed: 0 };
   } catch (thrown) {
     ports.log.error('Due slots could not be opened; will retry', {

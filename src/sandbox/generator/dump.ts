@@ -1,24 +1,30 @@
-import { CODES, type FactTables, type History, NEVER } from './fact-tables.ts';
+import { codeName, type FactTables, type History, NEVER } from './fact-tables.ts';
 import { generateHistory } from './history.ts';
 import { ORGANIZATIONS } from './organizations.ts';
 
-export interface DumpOptions {
+/** The fields of an event besides when (ISO, UTC), what and in which organization. */
+type EventFields = Readonly<Record<string, string | number | boolean | null>>;
+type Row = readonly [at: number, event: string, fields: EventFields];
+type Add = (at: number | undefined, event: string, fields: EventFields) => void;
+
+/**
+ * All events until now, by organization and then time, as NDJSON lines: enough to recompute every metric.
+ *
+ * @param now epoch ms; later events are left out
+ * @param organizations ids; all when absent
+ * @param ungrouped as of `SandboxOptions`
+ */
+export function* dump({
+  seed,
+  now,
+  organizations,
+  ungrouped = 0,
+}: {
   readonly seed: number;
-  /** Epoch ms; later events are left out. */
   readonly now: number;
-  /** Ids; all organizations when absent. */
   readonly organizations?: readonly number[];
-  /** As of `SandboxOptions`. */
   readonly ungrouped?: number;
-}
-
-/** An event: when (ISO, UTC), what, in which organization, and its own fields. */
-export type DumpedEvent = Readonly<Record<string, string | number | boolean | null>>;
-
-type Row = readonly [at: number, event: string, fields: DumpedEvent];
-
-/** All events until now, by organization and then time, as NDJSON lines: enough to recompute every metric. */
-export function* dump({ seed, now, organizations, ungrouped = 0 }: DumpOptions): Generator<string> {
+}): Generator<string> {
   for (const spec of ORGANIZATIONS) {
     if (organizations !== undefined && !organizations.includes(spec.id)) continue;
     const history = generateHistory({ ...spec, ungrouped }, seed, now, now + 1000);
@@ -30,13 +36,11 @@ export function* dump({ seed, now, organizations, ungrouped = 0 }: DumpOptions):
   }
 }
 
-const codeName = <List extends keyof typeof CODES>(list: List, code: number | undefined): string =>
-  CODES[list][code ?? 0] ?? '';
 const iso = (instant: number | undefined) => new Date(instant ?? 0).toISOString();
 
 function events({ facts }: History, groups: readonly string[]): Row[] {
   const rows: Row[] = [];
-  const add = (at: number | undefined, event: string, fields: DumpedEvent) => {
+  const add: Add = (at, event, fields) => {
     if (at !== undefined && at !== NEVER) rows.push([at, event, fields]);
   };
   addProfiles(facts, groups, add);
@@ -44,8 +48,6 @@ function events({ facts }: History, groups: readonly string[]): Row[] {
   addCasework(facts, groups, add);
   return rows;
 }
-
-type Add = (at: number | undefined, event: string, fields: DumpedEvent) => void;
 
 /** Rows are numbered from 1, as in the ids of the lists. */
 function addProfiles({ profiles, changes, reviews }: FactTables, groups: readonly string[], add: Add): void {
@@ -59,12 +61,8 @@ function addProfiles({ profiles, changes, reviews }: FactTables, groups: readonl
     });
     const first = profiles.changes[row] ?? 0;
     for (let change = first; change < (profiles.changes[row + 1] ?? 0); change++) {
-      const nth = change - first + 1;
-      add(changes.at[change], 'profile.status_changed', {
-        profile: row + 1,
-        nth,
-        status: codeName('status', changes.to[change]),
-      });
+      const status = codeName('status', changes.to[change]);
+      add(changes.at[change], 'profile.status_changed', { profile: row + 1, nth: change - first + 1, status });
     }
   }
   for (const [row, at] of reviews.opened.entries()) {
@@ -119,13 +117,9 @@ function addCasework({ alerts, rfis, forms, transactions }: FactTables, groups: 
   }
   for (const [row, at] of transactions.received.entries()) {
     const transaction = { transaction_alert: row + 1, profile: (transactions.profile[row] ?? 0) + 1 };
-    add(at, 'transaction_alert.received', {
-      ...transaction,
-      recommendation: codeName('verdict', transactions.recommended[row]),
-    });
-    add(transactions.closed[row], 'transaction_alert.closed', {
-      ...transaction,
-      decision: codeName('verdict', transactions.decided[row]),
-    });
+    const recommendation = codeName('verdict', transactions.recommended[row]);
+    const decision = codeName('verdict', transactions.decided[row]);
+    add(at, 'transaction_alert.received', { ...transaction, recommendation });
+    add(transactions.closed[row], 'transaction_alert.closed', { ...transaction, decision });
   }
 }

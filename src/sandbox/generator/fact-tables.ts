@@ -17,98 +17,95 @@ export const CODES = {
   verdict: ['release', 'report'],
 } as const;
 
+/** The value of a code. */
+export const codeName = (list: keyof typeof CODES, code: number | undefined): string => CODES[list][code ?? 0] ?? '';
+
 /** The code of a value, e.g. `code('status', 'AP')`. */
 export function valueCode<List extends keyof typeof CODES>(list: List, value: (typeof CODES)[List][number]): number {
   const values: readonly string[] = CODES[list];
   return values.indexOf(value);
 }
 
+const instants = Float64Array;
+const codes = Uint8Array;
+const rows = Uint32Array;
+
 /**
- * One organization's history in columns: a row is an entity, a `Float64Array` has instants (epoch ms, whole seconds,
- * `NEVER` when it has not happened), a `Uint8Array` codes, a `Uint32Array` row numbers of another table.
- * Each table is sorted by its first column. Instants may be in the future: readers compare with the present.
+ * The columns of one organization's history: a row is an entity; `instants` are epoch ms in whole seconds, `NEVER` when it
+ * has not happened; `codes` are positions in `CODES`, or 0 and 1; `rows` are row numbers of another table. Each table is
+ * sorted by its first column. Instants may be in the future: readers compare with the present.
  */
-export interface FactTables {
-  readonly profiles: {
-    readonly created: Float64Array;
+export const COLUMNS = {
+  profiles: {
+    created: instants,
     /** First arrival at Approved or Declined. */
-    readonly decided: Float64Array;
-    readonly approved: Uint8Array;
-    readonly type: Uint8Array;
+    decided: instants,
+    approved: codes,
+    type: codes,
     /** Index of the organization's group; one past the last without a group. */
-    readonly group: Uint8Array;
-    readonly risk: Uint8Array;
-    readonly source: Uint8Array;
-    /** Where the profile's changes start in `changes`; one longer than the table. */
-    readonly changes: Uint32Array;
-  };
+    group: codes,
+    risk: codes,
+    source: codes,
+  },
+  reviews: { opened: instants, due: instants, decided: instants, decision: codes, profile: rows },
+  hits: { found: instants, resolved: instants, kind: codes, resolution: codes, profile: rows },
+  /** `outcome`: `closed` or `dismissed`, whether it has happened or not. */
+  alerts: { created: instants, assigned: instants, closed: instants, type: codes, outcome: codes, profile: rows },
+  rfis: { sent: instants, due: instants, answered: instants, withdrawn: instants, profile: rows },
+  /** `screened`: the first screening that succeeded. */
+  addresses: { added: instants, screened: instants, network: codes, screenable: codes, profile: rows },
+  /** `rating`: meaningless if the run failed. `rose`: above the rating of the address's last run that succeeded. */
+  runs: { at: instants, failed: codes, rating: codes, rose: codes, address: rows, profile: rows },
+  /** `held`: as a possible duplicate, instead of becoming a profile. */
+  forms: { invited: instants, submitted: instants, held: codes, group: codes },
+  transactions: { received: instants, closed: instants, recommended: codes, decided: codes, profile: rows },
+} as const;
+
+export type TableName = keyof typeof COLUMNS;
+export type Columns<Name extends TableName> = {
+  readonly [Column in keyof (typeof COLUMNS)[Name]]: (typeof COLUMNS)[Name][Column] extends { prototype: infer Kind }
+    ? Kind
+    : never;
+};
+
+/** The history in columns. */
+export type FactTables = { readonly [Name in TableName]: Columns<Name> } & {
+  /** `changes`: where the profile's changes start in the table of changes; one longer than the table. */
+  readonly profiles: { readonly changes: Uint32Array };
   /** Arrivals at a review status, by profile and then time. */
   readonly changes: { readonly at: Float64Array; readonly to: Uint8Array };
-  readonly reviews: {
-    readonly opened: Float64Array;
-    readonly due: Float64Array;
-    readonly decided: Float64Array;
-    readonly decision: Uint8Array;
-    readonly profile: Uint32Array;
-  };
-  readonly hits: {
-    readonly found: Float64Array;
-    readonly resolved: Float64Array;
-    readonly kind: Uint8Array;
-    readonly resolution: Uint8Array;
-    readonly profile: Uint32Array;
-  };
-  readonly alerts: {
-    readonly created: Float64Array;
-    readonly assigned: Float64Array;
-    readonly closed: Float64Array;
-    readonly type: Uint8Array;
-    /** `closed` or `dismissed`, or NEVER. */
-    readonly outcome: Uint8Array;
-    readonly profile: Uint32Array;
-  };
-  readonly rfis: {
-    readonly sent: Float64Array;
-    readonly due: Float64Array;
-    readonly answered: Float64Array;
-    readonly withdrawn: Float64Array;
-    readonly profile: Uint32Array;
-  };
-  readonly addresses: {
-    readonly added: Float64Array;
-    /** First screening that succeeded. */
-    readonly screened: Float64Array;
-    readonly network: Uint8Array;
-    readonly screenable: Uint8Array;
-    readonly profile: Uint32Array;
-  };
-  readonly runs: {
-    readonly at: Float64Array;
-    readonly failed: Uint8Array;
-    /** A risk code; undefined if the run failed. */
-    readonly rating: Uint8Array;
-    /** The rating is above the one of the address's last run that succeeded. */
-    readonly rose: Uint8Array;
-    readonly address: Uint32Array;
-    readonly profile: Uint32Array;
-  };
-  readonly forms: {
-    readonly invited: Float64Array;
-    readonly submitted: Float64Array;
-    /** Held as a possible duplicate instead of becoming a profile. */
-    readonly held: Uint8Array;
-    readonly group: Uint8Array;
-  };
-  readonly transactions: {
-    readonly received: Float64Array;
-    readonly closed: Float64Array;
-    readonly recommended: Uint8Array;
-    readonly decided: Uint8Array;
-    readonly profile: Uint32Array;
-  };
-}
+};
 
-export type TableName = Exclude<keyof FactTables, 'changes'>;
+/** A generated row. It refers to other rows as objects, which are numbered after sorting. */
+export type Entity<Name extends TableName> = {
+  -readonly [Column in keyof Columns<Name>]: Columns<Name>[Column] extends Uint32Array
+    ? { readonly row: number }
+    : number;
+};
+export type Profile = Entity<'profiles'> & {
+  row: number;
+  readonly changes: { readonly at: number; readonly to: number }[];
+};
+export type Address = Entity<'addresses'> & { row: number };
+
+/** Collects generated rows, unsorted. */
+export interface Entities extends EntityLists {
+  readonly profiles: Profile[];
+  readonly addresses: Address[];
+}
+type EntityLists = { readonly [Name in TableName]: Entity<Name>[] };
+
+/** The first index from 0 to `count` for which `isAfter` holds, given that it holds for all later ones; `count` for none. */
+export function firstIndex(count: number, isAfter: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
 
 /** Rows of a table. */
 export const rowCount = (facts: FactTables, table: TableName): number => Object.values(facts[table])[0]?.length ?? 0;

@@ -1,6 +1,13 @@
 import { DAY_MS } from '../../base/time.ts';
-import type { Entities } from './entities.ts';
-import { type FactTables, type History, NEVER, valueCode } from './fact-tables.ts';
+import {
+  COLUMNS,
+  type Columns,
+  type Entities,
+  type FactTables,
+  type History,
+  type TableName,
+  valueCode,
+} from './fact-tables.ts';
 import type { OrganizationSpec } from './organizations.ts';
 import { type GeneratorContext, generateInvitation, generateProfile } from './profile-generator.ts';
 import { type RandomSource, randomSource } from './random.ts';
@@ -60,118 +67,47 @@ export function generateHistory(spec: OrganizationSpec, seed: number, startedAt:
       else generateProfile(scene, at, source);
     }
   }
-  return { facts: toColumns(entities), start: first * DAY_MS, horizon };
+  return { facts: toFactTables(entities), start: first * DAY_MS, horizon };
 }
 
-/** The entities as columns, each table sorted by time. */
-function toColumns(book: Entities): FactTables {
-  const profiles = numberRows(sortRows(book.profiles, (profile) => profile.created));
-  const addresses = numberRows(sortRows(book.addresses, (address) => address.added));
-  const reviews = sortRows(book.reviews, (review) => review.opened);
-  const hits = sortRows(book.hits, (hit) => hit.found);
-  const alerts = sortRows(book.alerts, (alert) => alert.created);
-  const rfis = sortRows(book.rfis, (rfi) => rfi.sent);
-  const runs = sortRows(book.runs, (run) => run.at);
-  const forms = sortRows(book.forms, (form) => form.invited);
-  const transactions = sortRows(book.transactions, (transaction) => transaction.received);
+/** The entities as tables of columns. */
+function toFactTables(entities: Entities): FactTables {
+  const { profiles, addresses } = entities;
+  for (const [row, profile] of sortRows('profiles', profiles).entries()) profile.row = row;
+  for (const [row, address] of sortRows('addresses', addresses).entries()) address.row = row;
   const changes = profiles.flatMap((profile) => profile.changes);
   const starts = new Uint32Array(profiles.length + 1);
   for (const [row, profile] of profiles.entries()) starts[row + 1] = (starts[row] ?? 0) + profile.changes.length;
-  const approved = valueCode('status', 'AP');
-  const declined = valueCode('status', 'DE');
-  const decisions = profiles.map((profile) =>
-    profile.changes.find((change) => change.to === approved || change.to === declined),
-  );
   return {
-    profiles: {
-      created: instantColumn(profiles, (profile) => profile.created),
-      decided: instantColumn(decisions, (decision) => decision?.at ?? NEVER),
-      approved: codeColumn(decisions, (decision) => Number(decision?.to === approved)),
-      type: codeColumn(profiles, (profile) => profile.type),
-      group: codeColumn(profiles, (profile) => profile.group),
-      risk: codeColumn(profiles, (profile) => profile.risk),
-      source: codeColumn(profiles, (profile) => profile.source),
-      changes: starts,
-    },
-    changes: { at: instantColumn(changes, (change) => change.at), to: codeColumn(changes, (change) => change.to) },
-    reviews: {
-      opened: instantColumn(reviews, (review) => review.opened),
-      due: instantColumn(reviews, (review) => review.due),
-      decided: instantColumn(reviews, (review) => review.decided),
-      decision: codeColumn(reviews, (review) => review.decision),
-      profile: profileRows(reviews),
-    },
-    hits: {
-      found: instantColumn(hits, (hit) => hit.found),
-      resolved: instantColumn(hits, (hit) => hit.resolved),
-      kind: codeColumn(hits, (hit) => hit.kind),
-      resolution: codeColumn(hits, (hit) => hit.resolution),
-      profile: profileRows(hits),
-    },
-    alerts: {
-      created: instantColumn(alerts, (alert) => alert.created),
-      assigned: instantColumn(alerts, (alert) => alert.assigned),
-      closed: instantColumn(alerts, (alert) => alert.closed),
-      type: codeColumn(alerts, (alert) => alert.type),
-      outcome: codeColumn(alerts, (alert) => alert.outcome),
-      profile: profileRows(alerts),
-    },
-    rfis: {
-      sent: instantColumn(rfis, (rfi) => rfi.sent),
-      due: instantColumn(rfis, (rfi) => rfi.due),
-      answered: instantColumn(rfis, (rfi) => rfi.answered),
-      withdrawn: instantColumn(rfis, (rfi) => rfi.withdrawn),
-      profile: profileRows(rfis),
-    },
-    addresses: {
-      added: instantColumn(addresses, (address) => address.added),
-      screened: instantColumn(addresses, (address) => address.screened),
-      network: codeColumn(addresses, (address) => address.network),
-      screenable: codeColumn(addresses, (address) => Number(address.screenable)),
-      profile: profileRows(addresses),
-    },
-    runs: {
-      at: instantColumn(runs, (run) => run.at),
-      failed: codeColumn(runs, (run) => Number(run.failed)),
-      rating: codeColumn(runs, (run) => run.rating),
-      rose: codeColumn(runs, (run) => Number(run.rose)),
-      address: Uint32Array.from(runs, (run) => run.address.row),
-      profile: Uint32Array.from(runs, (run) => run.address.profile.row),
-    },
-    forms: {
-      invited: instantColumn(forms, (form) => form.invited),
-      submitted: instantColumn(forms, (form) => form.submitted),
-      held: codeColumn(forms, (form) => Number(form.held)),
-      group: codeColumn(forms, (form) => form.group),
-    },
-    transactions: {
-      received: instantColumn(transactions, (transaction) => transaction.received),
-      closed: instantColumn(transactions, (transaction) => transaction.closed),
-      recommended: codeColumn(transactions, (transaction) => transaction.recommended),
-      decided: codeColumn(transactions, (transaction) => transaction.decided),
-      profile: profileRows(transactions),
-    },
+    profiles: { ...toColumns('profiles', profiles), changes: starts },
+    changes: { at: Float64Array.from(changes, ({ at }) => at), to: Uint8Array.from(changes, ({ to }) => to) },
+    reviews: toColumns('reviews', entities.reviews),
+    hits: toColumns('hits', entities.hits),
+    alerts: toColumns('alerts', entities.alerts),
+    rfis: toColumns('rfis', entities.rfis),
+    addresses: toColumns('addresses', addresses),
+    runs: toColumns('runs', entities.runs),
+    forms: toColumns('forms', entities.forms),
+    transactions: toColumns('transactions', entities.transactions),
   };
 }
 
-const sortRows = <Row>(rows: Row[], at: (row: Row) => number): Row[] => rows.sort((a, b) => at(a) - at(b));
+type Row = Readonly<Record<string, unknown>>;
 
-function numberRows<Row extends { row: number }>(rows: Row[]): Row[] {
-  for (const [index, row] of rows.entries()) row.row = index;
-  return rows;
+/** A row as a cell of another table: its number. */
+const cellOf = (value: unknown): number =>
+  Number(typeof value === 'object' && value !== null && 'row' in value ? value.row : value);
+
+/** Sorts rows by the first column of their table. */
+function sortRows<R extends Row>(name: TableName, rows: R[]): R[] {
+  const [first = ''] = Object.keys(COLUMNS[name]);
+  return rows.sort((a, b) => cellOf(a[first]) - cellOf(b[first]));
 }
 
-function instantColumn<Row>(rows: readonly Row[], of: (row: Row) => number): Float64Array {
-  const column = new Float64Array(rows.length);
-  for (const [index, row] of rows.entries()) column[index] = of(row);
-  return column;
+function toColumns<Name extends TableName>(name: Name, rows: Row[]): Columns<Name> {
+  const sorted = sortRows(name, rows);
+  const columns = Object.entries(COLUMNS[name]).map(([column, Column]) => {
+    return [column, Column.from(sorted.map((row) => cellOf(row[column])))];
+  });
+  return Object.fromEntries(columns);
 }
-
-function codeColumn<Row>(rows: readonly Row[], of: (row: Row) => number): Uint8Array {
-  const column = new Uint8Array(rows.length);
-  for (const [index, row] of rows.entries()) column[index] = of(row);
-  return column;
-}
-
-const profileRows = (rows: readonly { readonly profile: { readonly row: number } }[]) =>
-  Uint32Array.from(rows, (row) => row.profile.row);

@@ -1,6 +1,5 @@
 /** Optional features of the service (specification §2.4). */
-export const FEATURES = ['adverse_media', 'blockchain', 'transactions', 'intake'] as const;
-export type Feature = (typeof FEATURES)[number];
+export type Feature = 'adverse_media' | 'blockchain' | 'transactions' | 'intake';
 
 /** Parameters of an organization's history. */
 export interface OrganizationSpec {

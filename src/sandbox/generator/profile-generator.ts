@@ -1,6 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts';
-import type { Address, Entities, Profile, Review } from './entities.ts';
-import { CODES, NEVER, valueCode } from './fact-tables.ts';
+import { type Address, CODES, type Entities, NEVER, type Profile, valueCode } from './fact-tables.ts';
 import type { OrganizationSpec } from './organizations.ts';
 import type { RandomSource } from './random.ts';
 
@@ -51,7 +50,7 @@ export function generateInvitation(scene: GeneratorContext, invited: number): vo
   const group = drawGroup(scene);
   const submitted = draw.chance(0.74) ? invited + draw.durationMs(1.6 * DAY_MS, 1.2) : NEVER;
   const held = submitted !== NEVER && draw.chance(0.05);
-  entities.forms.push({ invited, submitted, held, group });
+  entities.forms.push({ invited, submitted, held: Number(held), group });
   if (submitted < horizon && !held) generateProfile(scene, submitted, valueCode('source', 'intake_form'), group);
 }
 
@@ -61,6 +60,8 @@ export function generateProfile(scene: GeneratorContext, created: number, source
   const profile: Profile = {
     row: -1,
     created,
+    decided: NEVER,
+    approved: 0,
     type: draw.chance(0.28) ? valueCode('type', 'entity') : valueCode('type', 'individual'),
     group: inGroup ?? drawGroup(scene),
     risk: draw.weightedIndex(BY_RISK.weights),
@@ -79,32 +80,33 @@ export function generateProfile(scene: GeneratorContext, created: number, source
 /** One review from its opening to its decision; returns when it ended in Approved, else `NEVER`. */
 function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken: number, opened: number): number {
   const entity = profile.type === valueCode('type', 'entity');
-  const open: Review = {
-    profile,
-    opened,
-    due: opened + pick(BY_RISK.dueDays, profile.risk) * DAY_MS,
-    decided: NEVER,
-    decision: 0,
-  };
-  entities.reviews.push(open);
+  const due = opened + pick(BY_RISK.dueDays, profile.risk) * DAY_MS;
+  const review = { profile, opened, due, decided: NEVER, decision: 0 };
+  entities.reviews.push(review);
   let at = taken;
   const arrive = (to: number) => profile.changes.push({ at, to });
+  const decide = (to: number) => {
+    arrive(to);
+    review.decided = at;
+    review.decision = to;
+    if (profile.decided !== NEVER) return;
+    profile.decided = at;
+    profile.approved = Number(to === STATUS.approved);
+  };
   arrive(STATUS.review);
   if (draw.chance(entity ? 0.34 : 0.16)) {
     at += draw.durationMs(4 * HOUR_MS, 0.9);
     arrive(STATUS.rfiSent);
     const sent = at;
-    const due = sent + 7 * DAY_MS;
+    const replyDue = sent + 7 * DAY_MS;
     const waited = draw.chance(0.86) ? draw.durationMs(2.2 * DAY_MS, 0.9) : NEVER;
     // Without a reply the profile is declined after the reminder, or stays as it is.
-    const withdrawn = waited === NEVER && draw.chance(0.94) ? due + draw.durationMs(3 * DAY_MS, 0.4) : NEVER;
-    entities.rfis.push({ profile, sent, due, answered: sent + waited, withdrawn });
+    const withdrawn = waited === NEVER && draw.chance(0.94) ? replyDue + draw.durationMs(3 * DAY_MS, 0.4) : NEVER;
+    entities.rfis.push({ profile, sent, due: replyDue, answered: sent + waited, withdrawn });
     if (waited === NEVER) {
       if (withdrawn === NEVER) return NEVER;
       at = withdrawn;
-      arrive(STATUS.declined);
-      open.decided = at;
-      open.decision = STATUS.declined;
+      decide(STATUS.declined);
       return NEVER;
     }
     at += waited;
@@ -122,9 +124,7 @@ function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken
   if (draw.chance(0.03)) at += draw.durationMs(12 * DAY_MS, 0.6);
   at += draw.durationMs(entity ? 1.4 * DAY_MS : 9 * HOUR_MS, 1);
   const to = draw.chance(pick(BY_RISK.approved, profile.risk)) ? STATUS.approved : STATUS.declined;
-  arrive(to);
-  open.decided = at;
-  open.decision = to;
+  decide(to);
   return to === STATUS.approved ? at : NEVER;
 }
 
@@ -203,7 +203,7 @@ function addAddresses({ draw: life, entities, horizon }: GeneratorContext, profi
     const network = draw.weightedIndex([30, 38, 14, 12, 6]);
     if (added >= horizon) continue;
     const screenable = CODES.network[network] !== 'monero';
-    const address: Address = { row: -1, profile, added, screened: NEVER, network, screenable };
+    const address: Address = { row: -1, profile, added, screened: NEVER, network, screenable: Number(screenable) };
     entities.addresses.push(address);
     if (!screenable) continue;
     let known = -1;
@@ -213,19 +213,12 @@ function addAddresses({ draw: life, entities, horizon }: GeneratorContext, profi
       if (draw.chance(0.05)) rating = Math.min(3, rating + 1);
       else if (draw.chance(0.03)) rating = Math.max(0, rating - 1);
       const rose = !failed && known >= 0 && rating > known;
-      entities.runs.push({ address, at, failed, rating, rose });
+      entities.runs.push({ address, profile, at, failed: Number(failed), rating, rose: Number(rose) });
       if (rose) {
         const closed = draw.chance(0.98) ? at + draw.durationMs(2.5 * DAY_MS, 0.9) : NEVER;
         const assigned = draw.chance(0.85) ? at + draw.durationMs(6 * HOUR_MS, 0.9) : NEVER;
-        addAlert(
-          entities,
-          profile,
-          valueCode('alertType', 'blockchain_address'),
-          at + 10_000,
-          assigned,
-          closed,
-          draw.chance(0.5),
-        );
+        const type = valueCode('alertType', 'blockchain_address');
+        addAlert(entities, profile, type, at + 10_000, assigned, closed, draw.chance(0.5));
       }
       if (!failed) {
         known = rating;

@@ -1,4 +1,4 @@
-import { NEVER, rowCount } from '../generator/fact-tables.ts';
+import { firstIndex, NEVER, rowCount } from '../generator/fact-tables.ts';
 import type { MetricDefinition, RowPredicate } from './metric-definition.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -26,50 +26,43 @@ const isSorted = (column: Float64Array) => column.every((at, row) => row === 0 |
 /** Which rows count, and in which cell: `visit(row, cell)`, a cell being `bucket * groups + group`, in order of time. */
 type VisitRows = (visit: (row: number, cell: number) => void) => void;
 
-function visitTimeline(
-  lines: Timeline,
-  edges: Float64Array,
-  now: number,
-  grouping: Grouping,
-  where: RowPredicate | undefined,
-): VisitRows {
-  return (visit) => {
-    const { at, row } = lines;
+const visitTimeline =
+  (
+    { at, row }: Timeline,
+    edges: Float64Array,
+    now: number,
+    { of, size }: Grouping,
+    where: RowPredicate,
+    seen: Uint8Array,
+  ): VisitRows =>
+  (visit) => {
     const last = edges.length - 2;
     const end = Math.min(edges[last + 1] ?? 0, now + 1);
     let bucket = 0;
-    for (let index = lowerBound(at, edges[0] ?? 0); index < at.length; index++) {
+    for (let index = firstIndex(at.length, (place) => (at[place] ?? NEVER) >= (edges[0] ?? 0)); ; index++) {
       const instant = at[index] ?? NEVER;
       if (instant >= end) return;
       while (bucket < last && instant >= (edges[bucket + 1] ?? NEVER)) bucket++;
       const found = row[index] ?? 0;
-      const group = grouping.of(found);
-      if (group >= 0 && (where === undefined || where(found))) visit(found, bucket * grouping.size + group);
+      const group = of(found);
+      if (group < 0 || !where(found)) continue;
+      seen[group] = 1;
+      visit(found, bucket * size + group);
     }
   };
-}
 
 /** A current count visits every row, in a single bucket. */
 const visitCurrent =
-  (count: number, grouping: Grouping, where: RowPredicate): VisitRows =>
+  (count: number, { of }: Grouping, where: RowPredicate, seen: Uint8Array): VisitRows =>
   (visit) => {
     for (let row = 0; row < count; row++) {
       if (!where(row)) continue;
-      const group = grouping.of(row);
-      if (group >= 0) visit(row, group);
+      const group = of(row);
+      if (group < 0) continue;
+      seen[group] = 1;
+      visit(row, group);
     }
   };
-
-function lowerBound(sorted: Float64Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? NEVER) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 /**
  * One metric over buckets and groups: a value a cell (`bucket * groups + group`), `NaN` where it is undefined.
@@ -87,68 +80,55 @@ export function aggregate(
 ): Float64Array {
   const { facts } = view.history;
   const cells = (edges.length - 1) * grouping.size;
-  const where = metric.where?.(view);
+  const where = metric.where?.(view) ?? (() => true);
   const rows =
     metric.at === undefined
-      ? visitCurrent(rowCount(facts, metric.table), grouping, where ?? (() => true))
-      : visitTimeline(lines(metric.at(facts)), edges, view.now, grouping, where);
-  const mark = (cell: number) => {
-    seen[cell % grouping.size] = 1;
-  };
+      ? visitCurrent(rowCount(facts, metric.table), grouping, where, seen)
+      : visitTimeline(lines(metric.at(facts)), edges, view.now, grouping, where, seen);
 
   switch (metric.aggregation) {
-    case 'count': {
-      const counts = new Float64Array(cells);
-      rows((_, cell) => {
-        counts[cell] = (counts[cell] ?? 0) + 1;
-        mark(cell);
-      });
-      return counts;
-    }
+    case 'count':
+      return count(rows, cells);
     case 'distinct':
-      return distinct(rows, cells, metric.key?.(facts), mark);
+      return distinct(rows, cells, metric.key?.(facts));
     case 'share':
-      return share(rows, cells, metric.part?.(view), mark);
+      return share(rows, cells, metric.part?.(view));
     case 'p50':
-      return percentile(0.5, rows, cells, metric.seconds?.(view), mark);
+      return percentile(0.5, rows, cells, metric.seconds?.(view));
     case 'p90':
-      return percentile(0.9, rows, cells, metric.seconds?.(view), mark);
+      return percentile(0.9, rows, cells, metric.seconds?.(view));
   }
 }
 
-function distinct(
-  rows: VisitRows,
-  cells: number,
-  key: Uint32Array | undefined,
-  mark: (cell: number) => void,
-): Float64Array {
+function count(rows: VisitRows, cells: number): Float64Array {
   const counts = new Float64Array(cells);
-  const met = new Set<number>();
-  rows((row, cell) => {
-    mark(cell);
-    const pair = (key?.[row] ?? row) * cells + cell;
-    if (met.has(pair)) return;
-    met.add(pair);
+  rows((_, cell) => {
     counts[cell] = (counts[cell] ?? 0) + 1;
   });
   return counts;
 }
 
-function share(
-  rows: VisitRows,
-  cells: number,
-  part: RowPredicate | undefined,
-  mark: (cell: number) => void,
-): Float64Array {
-  const whole = new Float64Array(cells);
+function distinct(rows: VisitRows, cells: number, key: Uint32Array | undefined): Float64Array {
+  const met = new Set<number>();
+  return count((visit) => {
+    rows((row, cell) => {
+      const pair = (key?.[row] ?? row) * cells + cell;
+      if (!met.has(pair)) visit(row, cell);
+      met.add(pair);
+    });
+  }, cells);
+}
+
+function share(rows: VisitRows, cells: number, part: RowPredicate | undefined): Float64Array {
   const parts = new Float64Array(cells);
-  rows((row, cell) => {
-    mark(cell);
-    whole[cell] = (whole[cell] ?? 0) + 1;
-    if (part?.(row)) parts[cell] = (parts[cell] ?? 0) + 1;
-  });
+  const whole = count((visit) => {
+    rows((row, cell) => {
+      visit(row, cell);
+      if (part?.(row)) parts[cell] = (parts[cell] ?? 0) + 1;
+    });
+  }, cells);
   // 0 / 0 is NaN: a rate over nothing is undefined (specification §2.8, rule 2).
-  return parts.map((count, cell) => count / (whole[cell] ?? 0));
+  return parts.map((counted, cell) => counted / (whole[cell] ?? 0));
 }
 
 /** Linear interpolation between the two nearest ranks, rounded to milliseconds. */
@@ -157,12 +137,10 @@ function percentile(
   rows: VisitRows,
   cells: number,
   seconds: ((row: number) => number) | undefined,
-  mark: (cell: number) => void,
 ): Float64Array {
   const starts = new Uint32Array(cells + 1);
   rows((_, cell) => {
     starts[cell + 1] = (starts[cell + 1] ?? 0) + 1;
-    mark(cell);
   });
   for (let cell = 0; cell < cells; cell++) starts[cell + 1] = (starts[cell + 1] ?? 0) + (starts[cell] ?? 0);
   const values = new Float64Array(starts[cells] ?? 0);

@@ -1,6 +1,8 @@
 import { IANAZone } from 'luxon';
+import { memoize } from '../../base/memoize.ts';
 import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
+import { firstIndex } from '../generator/fact-tables.ts';
 
 /** A civil date as days since 1970-01-01: arithmetic on dates without any zone. */
 export type DayNumber = number;
@@ -27,22 +29,19 @@ const month = (day: DayNumber, shift = 0): DayNumber => {
   return new Date(0).setUTCFullYear(date.getUTCFullYear(), date.getUTCMonth() + shift, 1) / DAY_MS;
 };
 const monday = (day: DayNumber): DayNumber => day - ((((day + 3) % 7) + 7) % 7);
+/** The first day of the bucket of a day, and of the bucket after it. */
+const CALENDARS = {
+  day: { first: (day: DayNumber) => day, next: (day: DayNumber) => day + 1 },
+  week: { first: monday, next: (day: DayNumber) => day + 7 },
+  month: { first: (day: DayNumber) => month(day), next: (day: DayNumber) => month(day, 1) },
+} as const satisfies Record<Granularity, unknown>;
 
 /** Buckets of a range, the first and the last clipped to it (specification §2.8, rule 4). One bucket without a granularity. */
 export function buckets(range: DayRange, granularity: Granularity | undefined): Bucket[] {
   if (granularity === undefined) return [{ label: range.from, ...range }];
-  const whole = {
-    day: (day: DayNumber) => day,
-    week: monday,
-    month: (day: DayNumber) => month(day),
-  }[granularity];
-  const next = {
-    day: (day: DayNumber) => day + 1,
-    week: (day: DayNumber) => day + 7,
-    month: (day: DayNumber) => month(day, 1),
-  }[granularity];
+  const { first, next } = CALENDARS[granularity];
   const found: Bucket[] = [];
-  for (let label = whole(range.from); label <= range.to; label = next(label)) {
+  for (let label = first(range.from); label <= range.to; label = next(label)) {
     found.push({ label, from: Math.max(label, range.from), to: Math.min(next(label) - 1, range.to) });
   }
   return found;
@@ -74,32 +73,19 @@ export interface ZoneDays {
   of(instant: number): DayNumber;
 }
 
+/** Several years of one zone. */
+const MAX_CACHED_DAYS = 10_000;
+
 export function zoneDays(name: string): ZoneDays {
   const zone = IANAZone.create(name);
-  const known = new Map<DayNumber, number>();
   const of = (instant: number): DayNumber => Math.floor((instant + zone.offset(instant) * 60_000) / DAY_MS);
   const find = (day: DayNumber): number => {
     const midnight = day * DAY_MS;
     const before = zone.offset(midnight - 36 * HOUR_MS);
     if (before === zone.offset(midnight + 36 * HOUR_MS)) return midnight - before * 60_000;
     // Near an offset change midnight may be missing or occur twice: search the first instant of the day.
-    let low = midnight - 36 * HOUR_MS;
-    let high = midnight + 36 * HOUR_MS;
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (of(middle) >= day) high = middle;
-      else low = middle;
-    }
-    return high;
+    const earliest = midnight - 36 * HOUR_MS;
+    return earliest + firstIndex(72 * HOUR_MS, (ms) => of(earliest + ms) >= day);
   };
-  return {
-    of,
-    start(day) {
-      const held = known.get(day);
-      if (held !== undefined) return held;
-      const found = find(day);
-      known.set(day, found);
-      return found;
-    },
-  };
+  return { of, start: memoize(find, MAX_CACHED_DAYS) };
 }

@@ -7,20 +7,25 @@ import type { DimensionId, Snapshot } from './snapshot.ts';
 export type RowPredicate = (row: number) => boolean;
 
 /** The values of `time_field` (specification §2.4). */
-export type TimeField = 'created' | 'first decision' | 'closed' | 'now';
-export type Aggregation = 'count' | 'distinct' | 'share' | 'p50' | 'p90';
+type TimeField = 'created' | 'first decision' | 'closed' | 'now';
+/** As named in the catalog. */
+type Aggregation = 'count' | 'distinct' | 'share' | 'p50' | 'p90';
 
-/** Aggregations, as named in the catalog. */
 interface MetricDescription {
   readonly description: string;
-  readonly time_field: TimeField;
-  readonly aggregation: Aggregation;
   /** Days after the organization's first day at which its meaning changed: its successor has another id (specification §9). */
   readonly replaced?: { readonly afterDays: number; readonly by: string } | undefined;
 }
 
-/** Table, rows and instants that count. */
-interface ColumnBinding {
+/** A metric as data: its catalog entry, and its rows for the computation. */
+export interface MetricDefinition extends MetricDescription {
+  readonly id: string;
+  readonly label: string;
+  readonly aggregation: Aggregation;
+  readonly time_field: TimeField;
+  readonly dimensions: readonly DimensionId[];
+  /** The optional feature without which the organization does not have the metric. */
+  readonly feature: Feature | undefined;
   readonly table: TableName;
   /** The instants at which rows count; undefined for a current count, whose rows count now. */
   readonly at: ((facts: FactTables) => Float64Array) | undefined;
@@ -34,31 +39,22 @@ interface ColumnBinding {
   readonly key: ((facts: FactTables) => Uint32Array) | undefined;
 }
 
-/** A metric as data: its catalog entry, and its rows for the computation. */
-export interface MetricDefinition extends MetricDescription, ColumnBinding {
-  readonly id: string;
-  readonly label: string;
-  readonly dimensions: readonly DimensionId[];
-  /** The optional feature without which the organization does not have the metric. */
-  readonly feature: Feature | undefined;
-}
-
 type ColumnsOf<Table, Kind> = { [Name in keyof Table]: Table[Name] extends Kind ? Name : never }[keyof Table] & string;
 
-interface MetricRule<Table> {
-  /** Column of the instants; absent for a current count. */
-  readonly at?: ColumnsOf<Table, Float64Array>;
+interface MetricRule<Table> extends MetricDescription {
+  /** The catalog's `time_field`, and the column of these instants; a current count has none. */
+  readonly time: readonly ['now'] | readonly [Exclude<TimeField, 'now'>, ColumnsOf<Table, Float64Array>];
   readonly where?: (rows: Table, view: Snapshot) => RowPredicate;
   readonly part?: (rows: Table, view: Snapshot) => RowPredicate;
   readonly seconds?: { readonly from: ColumnsOf<Table, Float64Array>; readonly to: ColumnsOf<Table, Float64Array> };
   readonly key?: ColumnsOf<Table, Uint32Array>;
 }
 
-const instantColumn = <Table>(rows: Table, name: ColumnsOf<Table, Float64Array>): Float64Array => {
-  const column = rows[name];
-  if (column instanceof Float64Array) return column;
-  throw new TypeError(`${name} is not a column of instants`);
-};
+function columnOf<Column>(rows: object, name: string, kind: new () => Column): Column {
+  const column: unknown = Reflect.get(rows, name);
+  if (column instanceof kind) return column;
+  throw new TypeError(`${name} is not a column of ${kind.name}`);
+}
 
 /** Declares the metrics of one table, which share dimensions and feature. */
 export function metricBuilder<Name extends TableName>(
@@ -66,48 +62,32 @@ export function metricBuilder<Name extends TableName>(
   dimensions: readonly DimensionId[],
   feature?: Feature,
 ) {
-  return (
-    id: string,
-    label: string,
-    { description, aggregation, time_field, replaced, ...rule }: MetricDescription & MetricRule<FactTables[Name]>,
-  ): MetricDefinition => ({
-    id,
-    label,
-    description,
-    dimensions,
-    aggregation,
-    time_field,
-    feature,
-    replaced,
-    ...bindColumns(table, rule),
-  });
-}
-
-/** The rule of one table, with the table's type hidden. */
-function bindColumns<Name extends TableName>(table: Name, rule: MetricRule<FactTables[Name]>): ColumnBinding {
-  const { at, where, part, seconds, key } = rule;
-  return {
-    table,
-    at: at === undefined ? undefined : (facts) => instantColumn(facts[table], at),
-    where: where === undefined ? undefined : (view) => where(view.history.facts[table], view),
-    part: part === undefined ? undefined : (view) => part(view.history.facts[table], view),
-    seconds:
-      seconds === undefined
-        ? undefined
-        : (view) => {
-            const rows = view.history.facts[table];
-            const from = instantColumn(rows, seconds.from);
-            const to = instantColumn(rows, seconds.to);
+  const define =
+    (aggregation: Aggregation) =>
+    (id: string, label: string, rule: MetricRule<FactTables[Name]>): MetricDefinition => {
+      const { description, replaced, where, part, seconds, key } = rule;
+      const [time_field, at] = rule.time;
+      return {
+        ...{ id, label, description, replaced, aggregation, time_field, dimensions, feature, table },
+        at: at && ((facts) => columnOf(facts[table], at, Float64Array)),
+        where: where && ((view) => where(view.history.facts[table], view)),
+        part: part && ((view) => part(view.history.facts[table], view)),
+        seconds:
+          seconds &&
+          (({ history }) => {
+            const from = columnOf(history.facts[table], seconds.from, Float64Array);
+            const to = columnOf(history.facts[table], seconds.to, Float64Array);
             return (row) => ((to[row] ?? NEVER) - (from[row] ?? 0)) / 1000;
-          },
-    key:
-      key === undefined
-        ? undefined
-        : (facts) => {
-            const column = facts[table][key];
-            if (column instanceof Uint32Array) return column;
-            throw new TypeError(`${key} is not a column of rows`);
-          },
+          }),
+        key: key && ((facts) => columnOf(facts[table], key, Uint32Array)),
+      };
+    };
+  return {
+    count: define('count'),
+    distinct: define('distinct'),
+    share: define('share'),
+    p50: define('p50'),
+    p90: define('p90'),
   };
 }
 

@@ -47,212 +47,155 @@ const rfi = metricBuilder('rfis', RFI);
 /** All metrics of specification §2.6: the catalog and the computation both read this table. */
 export const METRICS: readonly MetricDefinition[] = [
   // Profiles
-  profile('profiles.created', 'Profiles created', {
+  profile.count('profiles.created', 'Profiles created', {
     description: 'Profiles by the time of their creation. Related parties are not counted.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'created',
+    time: ['created', 'created'],
   }),
-  profile('profiles.decided', 'Profiles decided', {
+  profile.count('profiles.decided', 'Profiles decided', {
     description: 'Profiles by the time of their first decision, Approved or Declined.',
-    aggregation: 'count',
-    time_field: 'first decision',
-    at: 'decided',
+    time: ['first decision', 'decided'],
   }),
-  profile('profiles.approval_rate', 'Approval rate', {
+  profile.share('profiles.approval_rate', 'Approval rate', {
     description: 'Share of the decided profiles whose first decision was Approved.',
-    aggregation: 'share',
-    time_field: 'first decision',
-    at: 'decided',
+    time: ['first decision', 'decided'],
     part: ({ approved }) => equals(approved, 1),
   }),
-  profile('profiles.time_to_decision_p50', 'Median time to decision', {
+  profile.p50('profiles.time_to_decision_p50', 'Median time to decision', {
     description: 'Seconds from creation to the first decision, of the profiles decided in the bucket.',
-    aggregation: 'p50',
-    time_field: 'first decision',
-    at: 'decided',
+    time: ['first decision', 'decided'],
     seconds: { from: 'created', to: 'decided' },
   }),
-  profile('profiles.time_to_decision_p90', 'Time to decision, 90th percentile', {
+  profile.p90('profiles.time_to_decision_p90', 'Time to decision, 90th percentile', {
     description: 'Seconds from creation to the first decision, of the profiles decided in the bucket.',
-    aggregation: 'p90',
-    time_field: 'first decision',
-    at: 'decided',
+    time: ['first decision', 'decided'],
     seconds: { from: 'created', to: 'decided' },
   }),
-  queued('profiles.pending_review', 'Profiles awaiting a decision', {
+  queued.count('profiles.pending_review', 'Profiles awaiting a decision', {
     description: 'Profiles now in Pending Review, Under Review, RFI Sent, RFI Responded or Escalated.',
-    aggregation: 'count',
-    time_field: 'now',
+    time: ['now'],
     where: ({ created }, view) => allOf(hasHappened(created, view), awaiting(view)),
   }),
 
   // Cohorts
-  profile('cohort.completion_rate', 'Completion rate by arrival', {
+  profile.share('cohort.completion_rate', 'Completion rate by arrival', {
     description: 'Of the profiles received in the bucket, the share decided so far.',
-    aggregation: 'share',
-    time_field: 'created',
-    at: 'created',
+    time: ['created', 'created'],
     part: ({ decided }, view) => hasHappened(decided, view),
   }),
-  profile('cohort.turnaround_p50', 'Median turnaround by arrival', {
+  profile.p50('cohort.turnaround_p50', 'Median turnaround by arrival', {
     description: 'Seconds to the first decision, of the profiles received in the bucket and decided so far.',
-    aggregation: 'p50',
-    time_field: 'created',
-    at: 'created',
+    time: ['created', 'created'],
     where: ({ decided }, view) => hasHappened(decided, view),
     seconds: { from: 'created', to: 'decided' },
   }),
-  profile('cohort.turnaround_p90', 'Turnaround by arrival, 90th percentile', {
+  profile.p90('cohort.turnaround_p90', 'Turnaround by arrival, 90th percentile', {
     description: 'Seconds to the first decision, of the profiles received in the bucket and decided so far.',
-    aggregation: 'p90',
-    time_field: 'created',
-    at: 'created',
+    time: ['created', 'created'],
     where: ({ decided }, view) => hasHappened(decided, view),
     seconds: { from: 'created', to: 'decided' },
   }),
 
   // Screening
-  hit('screening.hits', 'Screening hits', {
+  hit.count('screening.hits', 'Screening hits', {
     description: 'Hits against sanctions, PEP and adverse media lists, by the time they were found.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'found',
+    time: ['created', 'found'],
   }),
-  hit('screening.profiles_hit', 'Profiles with hits', {
+  hit.distinct('screening.profiles_hit', 'Profiles with hits', {
     description: 'Different profiles for which a hit was found in the bucket.',
-    aggregation: 'distinct',
-    time_field: 'created',
-    at: 'found',
+    time: ['created', 'found'],
     key: 'profile',
   }),
-  hit('screening.hits_resolved', 'Hits resolved', {
+  hit.count('screening.hits_resolved', 'Hits resolved', {
     description: 'Hits by the time they were resolved.',
-    aggregation: 'count',
-    time_field: 'closed',
-    at: 'resolved',
+    time: ['closed', 'resolved'],
   }),
-  run('screening.address_runs', 'Address screening runs', {
+  run.count('screening.address_runs', 'Address screening runs', {
     description: 'Screening runs of blockchain addresses, failed ones included.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'at',
+    time: ['created', 'at'],
   }),
-  run('screening.address_failure_rate', 'Address screening failure rate', {
+  run.share('screening.address_failure_rate', 'Address screening failure rate', {
     description: 'Share of the screening runs of blockchain addresses that failed.',
-    aggregation: 'share',
-    time_field: 'created',
-    at: 'at',
+    time: ['created', 'at'],
     part: ({ failed }) => equals(failed, 1),
   }),
 
   // Blockchain addresses
-  address('blockchain_addresses.added', 'Addresses added', {
+  address.count('blockchain_addresses.added', 'Addresses added', {
     description: 'Blockchain addresses by the time they were added.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'added',
+    time: ['created', 'added'],
   }),
-  address('blockchain_addresses.by_risk', 'Rated addresses by risk', {
+  address.count('blockchain_addresses.by_risk', 'Rated addresses by risk', {
     description:
       'Blockchain addresses added in the bucket that have been rated since; group by profile.risk for the risk of their holders.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'added',
+    time: ['created', 'added'],
     where: ({ screened }, view) => hasHappened(screened, view),
   }),
-  run('blockchain_addresses.screened', 'Addresses screened', {
+  run.distinct('blockchain_addresses.screened', 'Addresses screened', {
     description: 'Different blockchain addresses with a screening run in the bucket that succeeded.',
-    aggregation: 'distinct',
-    time_field: 'created',
-    at: 'at',
+    time: ['created', 'at'],
     where: ({ failed }) => equals(failed, 0),
     key: 'address',
   }),
-  address('blockchain_addresses.cannot_be_screened', 'Addresses that cannot be screened', {
+  address.count('blockchain_addresses.cannot_be_screened', 'Addresses that cannot be screened', {
     description: 'Blockchain addresses added in the bucket on a network that no provider screens.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'added',
+    time: ['created', 'added'],
     where: ({ screenable }) => equals(screenable, 0),
   }),
-  run('blockchain_addresses.risk_rose', 'Address risk increases', {
+  run.count('blockchain_addresses.risk_rose', 'Address risk increases', {
     description: 'Screening runs that rated a blockchain address higher than its run before.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'at',
+    time: ['created', 'at'],
     where: ({ rose }) => equals(rose, 1),
   }),
-  address('blockchain_addresses.time_to_first_screening_p50', 'Median time to first screening', {
+  address.p50('blockchain_addresses.time_to_first_screening_p50', 'Median time to first screening', {
     description:
       'Seconds from adding to the first screening that succeeded, of the blockchain addresses added in the bucket and screened since.',
-    aggregation: 'p50',
-    time_field: 'created',
-    at: 'added',
+    time: ['created', 'added'],
     where: ({ screened }, view) => hasHappened(screened, view),
     seconds: { from: 'added', to: 'screened' },
   }),
 
   // Intake forms
-  form('intake.submissions', 'Intake submissions', {
+  form.count('intake.submissions', 'Intake submissions', {
     description: 'Intake forms by the time they were submitted, held ones included.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'submitted',
+    time: ['created', 'submitted'],
   }),
-  form('intake.invitations_sent', 'Intake invitations sent', {
+  form.count('intake.invitations_sent', 'Intake invitations sent', {
     description: 'Invitations to an intake form by the time they were sent.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'invited',
+    time: ['created', 'invited'],
   }),
-  form('intake.completion_rate', 'Intake completion rate', {
+  form.share('intake.completion_rate', 'Intake completion rate', {
     description: 'Of the invitations sent in the bucket, the share submitted so far.',
-    aggregation: 'share',
-    time_field: 'created',
-    at: 'invited',
+    time: ['created', 'invited'],
     part: ({ submitted }, view) => hasHappened(submitted, view),
   }),
-  form('intake.time_to_submit_p50', 'Median time to submit', {
+  form.p50('intake.time_to_submit_p50', 'Median time to submit', {
     description: 'Seconds from the invitation to the submission, of the forms submitted in the bucket.',
-    aggregation: 'p50',
-    time_field: 'created',
-    at: 'submitted',
+    time: ['created', 'submitted'],
     seconds: { from: 'invited', to: 'submitted' },
   }),
-  form('intake.held_duplicates', 'Submissions held as duplicates', {
+  form.count('intake.held_duplicates', 'Submissions held as duplicates', {
     description: 'Submissions held as a possible duplicate, by the time they were submitted.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'submitted',
+    time: ['created', 'submitted'],
     where: ({ held }) => equals(held, 1),
   }),
 
   // Transaction alerts
-  transaction('transaction_alerts.received', 'Transaction alerts received', {
+  transaction.count('transaction_alerts.received', 'Transaction alerts received', {
     description: 'Transaction alerts by the time they were received.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'received',
+    time: ['created', 'received'],
   }),
-  transaction('transaction_alerts.closed', 'Transaction alerts closed', {
+  transaction.count('transaction_alerts.closed', 'Transaction alerts closed', {
     description: 'Transaction alerts by the time they were decided.',
-    aggregation: 'count',
-    time_field: 'closed',
-    at: 'closed',
+    time: ['closed', 'closed'],
   }),
-  transaction('transaction_alerts.time_to_decide_p50', 'Median time to decide a transaction alert', {
+  transaction.p50('transaction_alerts.time_to_decide_p50', 'Median time to decide a transaction alert', {
     description: 'Seconds from receipt to decision, of the transaction alerts decided in the bucket.',
-    aggregation: 'p50',
-    time_field: 'closed',
-    at: 'closed',
+    time: ['closed', 'closed'],
     seconds: { from: 'received', to: 'closed' },
   }),
-  transaction('transaction_alerts.override_rate', 'Override rate', {
+  transaction.share('transaction_alerts.override_rate', 'Override rate', {
     description: 'Share of the transaction alerts decided in the bucket that were decided against the recommendation.',
-    aggregation: 'share',
-    time_field: 'closed',
-    at: 'closed',
+    time: ['closed', 'closed'],
     part:
       ({ recommended, decided }) =>
       (row) =>
@@ -260,98 +203,77 @@ export const METRICS: readonly MetricDefinition[] = [
   }),
 
   // Alerts
-  alert('alerts.created', 'Alerts created', {
+  alert.count('alerts.created', 'Alerts created', {
     description: 'Alerts by the time of their creation.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'created',
+    time: ['created', 'created'],
   }),
-  alert('alerts.closed', 'Alerts closed', {
+  alert.count('alerts.closed', 'Alerts closed', {
     description: 'Alerts by the time they were closed or dismissed.',
-    aggregation: 'count',
-    time_field: 'closed',
-    at: 'closed',
+    time: ['closed', 'closed'],
   }),
-  alert('alerts.time_to_close_p50', 'Median time to close an alert', {
+  alert.p50('alerts.time_to_close_p50', 'Median time to close an alert', {
     description: 'Seconds from creation to closing, of the alerts closed or dismissed in the bucket.',
-    aggregation: 'p50',
-    time_field: 'closed',
-    at: 'closed',
+    time: ['closed', 'closed'],
     seconds: { from: 'created', to: 'closed' },
   }),
-  alert('alerts.open', 'Open alerts', {
+  alert.count('alerts.open', 'Open alerts', {
     description: 'Alerts now neither closed nor dismissed.',
-    aggregation: 'count',
-    time_field: 'now',
+    time: ['now'],
     where: ({ created, closed }, view) => allOf(hasHappened(created, view), not(hasHappened(closed, view))),
   }),
 
   // RFIs
-  rfi('rfis.sent', 'RFIs sent', {
+  rfi.count('rfis.sent', 'RFIs sent', {
     description: 'Requests for information by the time they were sent.',
-    aggregation: 'count',
-    time_field: 'created',
-    at: 'sent',
+    time: ['created', 'sent'],
   }),
-  rfi('rfis.answered', 'RFIs answered', {
+  rfi.count('rfis.answered', 'RFIs answered', {
     description: 'Requests for information by the time they were answered.',
-    aggregation: 'count',
-    time_field: 'closed',
-    at: 'answered',
+    time: ['closed', 'answered'],
   }),
-  rfi('rfis.response_rate', 'RFI response rate', {
+  rfi.share('rfis.response_rate', 'RFI response rate', {
     description: 'Of the requests for information sent in the bucket, the share answered so far.',
-    aggregation: 'share',
-    time_field: 'created',
-    at: 'sent',
+    time: ['created', 'sent'],
     part: ({ answered }, view) => hasHappened(answered, view),
   }),
-  rfi('rfis.response_time_p50', 'Median RFI response time', {
+  rfi.p50('rfis.response_time_p50', 'Median RFI response time', {
     description: 'Seconds from sending to the answer, of the requests for information answered in the bucket.',
-    aggregation: 'p50',
-    time_field: 'closed',
-    at: 'answered',
+    time: ['closed', 'answered'],
     seconds: { from: 'sent', to: 'answered' },
   }),
-  rfi('rfis.open', 'Open RFIs', {
+  rfi.count('rfis.open', 'Open RFIs', {
     description: 'Requests for information now neither answered nor withdrawn.',
-    aggregation: 'count',
-    time_field: 'now',
+    time: ['now'],
     where: ({ sent, answered, withdrawn }, view) =>
       allOf(hasHappened(sent, view), not(hasHappened(answered, view)), not(hasHappened(withdrawn, view))),
   }),
-  rfi('rfis.overdue', 'Overdue RFIs', {
+  rfi.count('rfis.overdue', 'Overdue RFIs', {
     description: 'Requests for information now open and past the day they were due.',
-    aggregation: 'count',
-    time_field: 'now',
+    time: ['now'],
     where: ({ due, answered, withdrawn }, view) =>
       allOf(onEarlierDay(due, view), not(hasHappened(answered, view)), not(hasHappened(withdrawn, view))),
   }),
 
   // Workload and SLAs
-  alert('alerts.unassigned', 'Unassigned alerts', {
+  alert.count('alerts.unassigned', 'Unassigned alerts', {
     description: 'Open alerts that nobody has taken yet.',
-    aggregation: 'count',
-    time_field: 'now',
+    time: ['now'],
     where: ({ created, assigned, closed }, view) =>
       allOf(hasHappened(created, view), not(hasHappened(assigned, view)), not(hasHappened(closed, view))),
   }),
-  review('reviews.overdue', 'Overdue reviews', {
+  review.count('reviews.overdue', 'Overdue reviews', {
     description: 'Reviews now open and past the time by which they were due: 10, 7, 5 or 3 days by risk.',
-    aggregation: 'count',
-    time_field: 'now',
+    time: ['now'],
     where: ({ due, decided }, view) => allOf(hasHappened(due, view), not(hasHappened(decided, view))),
   }),
 ];
 
 /** A metric whose meaning changed: kept for existing readers, and replaced by its successor (specification §9). */
 export const REPLACED: readonly MetricDefinition[] = [
-  hit('screening.matches', 'Screening matches', {
+  hit.count('screening.matches', 'Screening matches', {
     description: 'Hits against sanctions and adverse media lists, without PEP. Replaced by screening.hits.',
-    aggregation: 'count',
-    time_field: 'created',
+    time: ['created', 'found'],
     replaced: { afterDays: 365, by: 'screening.hits' },
-    at: 'found',
     where:
       ({ kind }) =>
       (row) =>

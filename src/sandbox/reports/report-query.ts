@@ -66,11 +66,24 @@ interface QueryProblem extends ValidationProblem {
 
 function validationError(found: readonly QueryProblem[]): ProblemError {
   const [first] = found;
-  const errors = found.map(({ pointer, code, detail, metadata }) => ({ pointer, code, detail, metadata }));
+  const errors = found.map(({ problem: _, ...error }) => error);
   return new ProblemError(422, first?.problem ?? 'validation.failed', first?.detail ?? 'The body is invalid.', {
     errors,
   });
 }
+
+const invalid = (pointer: string, detail: string, metadata: QueryProblem['metadata'] = {}): QueryProblem => ({
+  problem: 'validation.failed',
+  pointer,
+  code: 'invalid',
+  detail,
+  metadata,
+});
+
+const duplicate = (pointer: string, value: string): QueryProblem => ({
+  ...invalid(pointer, `"${value}" is asked for twice.`),
+  code: 'duplicate',
+});
 
 const jsonPointer = (path: readonly PropertyKey[]) =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
@@ -80,24 +93,18 @@ function schemaProblems(issue: z.core.$ZodIssue): QueryProblem[] {
   const pointer = jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
-      problem: 'validation.failed' as const,
-      pointer: pointer + jsonPointer([key]),
-      code: 'unknown' as const,
-      detail: 'There is no such field.',
-      metadata: {},
+      ...invalid(pointer + jsonPointer([key]), 'There is no such field.'),
+      code: 'unknown',
     }));
   }
-  const tooMuch = issue.code === 'too_big';
-  const cardinality = tooMuch && (pointer === '/dimensions' || pointer === '/limit');
+  if (issue.code === 'too_big') {
+    const cardinality = pointer === '/dimensions' || pointer === '/limit';
+    const problem = cardinality ? 'analytics.cardinality_exceeded' : 'validation.failed';
+    return [{ ...invalid(pointer, issue.message, { maximum: issue.maximum }), problem, code: 'too_many' }];
+  }
   const missing = issue.code === 'invalid_type' && issue.input === undefined && issue.message.endsWith('undefined');
   return [
-    {
-      problem: cardinality ? 'analytics.cardinality_exceeded' : 'validation.failed',
-      pointer,
-      code: missing ? 'required' : tooMuch ? 'too_many' : 'invalid',
-      detail: missing ? 'This field is required.' : issue.message,
-      metadata: tooMuch ? { maximum: issue.maximum } : {},
-    },
+    missing ? { ...invalid(pointer, 'This field is required.'), code: 'required' } : invalid(pointer, issue.message),
   ];
 }
 
@@ -106,35 +113,14 @@ function resolveMetrics({ metrics: ids }: ReportRequest, tenant: Tenant, found: 
     const pointer = `/metrics/${index}`;
     const metric = tenant.metrics.get(id);
     if (metric === undefined) {
-      found.push({
-        problem: 'analytics.unknown_metric',
-        pointer,
-        code: 'unknown',
-        detail: `The organization has no metric "${id}".`,
-        metadata: { metric: id },
-      });
+      const missing = invalid(pointer, `The organization has no metric "${id}".`, { metric: id });
+      found.push({ ...missing, problem: 'analytics.unknown_metric', code: 'unknown' });
       return [];
     }
     if (ids.indexOf(id) !== index) found.push(duplicate(pointer, id));
     return [metric];
   });
 }
-
-const duplicate = (pointer: string, value: string): QueryProblem => ({
-  problem: 'validation.failed',
-  pointer,
-  code: 'duplicate',
-  detail: `"${value}" is asked for twice.`,
-  metadata: {},
-});
-
-const invalid = (pointer: string, detail: string, metadata: Record<string, unknown> = {}): QueryProblem => ({
-  problem: 'validation.failed',
-  pointer,
-  code: 'invalid',
-  detail,
-  metadata,
-});
 
 /** Dimensions that all metrics accept. */
 const commonDimensions = (metrics: readonly MetricDefinition[]): DimensionId[] => {
@@ -156,13 +142,9 @@ function resolveTime(
 
   const current = metrics.filter((metric) => metric.time_field === 'now').map(({ id }) => id);
   if (time.granularity !== undefined && current.length > 0) {
-    found.push({
-      problem: 'analytics.incompatible_dimension',
-      pointer: '/time/granularity',
-      code: 'invalid',
-      detail: `A current count takes no granularity: ${current.join(', ')}.`,
-      metadata: { dimension: 'bucket', metrics: current, allowed: commonDimensions(metrics) },
-    });
+    const metadata = { dimension: 'bucket', metrics: current, allowed: commonDimensions(metrics) };
+    const detail = `A current count takes no granularity: ${current.join(', ')}.`;
+    found.push({ ...invalid('/time/granularity', detail, metadata), problem: 'analytics.incompatible_dimension' });
   }
 
   if ((time.from === undefined) !== (time.to === undefined)) {
@@ -178,17 +160,26 @@ function resolveTime(
   const compareRange = time.compare === undefined ? undefined : previousPeriod(range);
   if (days < 1) found.push(invalid('/time/to', '"to" is before "from".'));
   else if (days > LIMITS.max_range_days) {
-    found.push({
-      problem: 'analytics.range_too_large',
-      pointer: '/time',
-      code: 'invalid',
-      detail: `The range has ${days} days; at most ${LIMITS.max_range_days} are allowed.`,
-      metadata: { days, maximum: LIMITS.max_range_days },
-    });
+    const maximum = LIMITS.max_range_days;
+    const detail = `The range has ${days} days; at most ${maximum} are allowed.`;
+    found.push({ ...invalid('/time', detail, { days, maximum }), problem: 'analytics.range_too_large' });
   } else if ((compareRange?.from ?? range.from) < MIN_DAY) {
     found.push(invalid('/time/from', `Dates before ${toDate(MIN_DAY)} cannot be asked for.`));
   }
   return { range, compareRange, timezone };
+}
+
+/** A dimension that all metrics accept; else undefined, and the error's metadata with the metrics that do not. */
+function resolveDimension(id: string, metrics: readonly MetricDefinition[], tenant: Tenant) {
+  const allowed = commonDimensions(metrics);
+  const refusing = metrics.filter(({ dimensions }) => !dimensions.some((known) => known === id)).map((each) => each.id);
+  const values = tenant.dimensions.get(id);
+  const known = allowed.find((each) => each === id);
+  return {
+    dimension: values === undefined || known === undefined ? undefined : { id: known, values },
+    refusing: refusing.join(', ') || 'the requested metrics',
+    metadata: { dimension: id, metrics: refusing, allowed },
+  };
 }
 
 function resolveDimensions(
@@ -200,21 +191,14 @@ function resolveDimensions(
   const ids = request.dimensions ?? [];
   return ids.flatMap((id, index) => {
     const pointer = `/dimensions/${index}`;
-    const refusing = metrics.filter((metric) => !metric.dimensions.some((known) => known === id));
-    const values = tenant.dimensions.get(id);
-    const dimension = commonDimensions(metrics).find((known) => known === id);
-    if (refusing.length > 0 || values === undefined || dimension === undefined) {
-      found.push({
-        problem: 'analytics.incompatible_dimension',
-        pointer,
-        code: 'invalid',
-        detail: `"${id}" does not apply to ${refusing.map((metric) => metric.id).join(', ') || 'the requested metrics'}.`,
-        metadata: { dimension: id, metrics: refusing.map((metric) => metric.id), allowed: commonDimensions(metrics) },
-      });
+    const { dimension, refusing, metadata } = resolveDimension(id, metrics, tenant);
+    if (dimension === undefined) {
+      const refusal = invalid(pointer, `"${id}" does not apply to ${refusing}.`, metadata);
+      found.push({ ...refusal, problem: 'analytics.incompatible_dimension' });
       return [];
     }
     if (ids.indexOf(id) !== index) found.push(duplicate(pointer, id));
-    return [{ id: dimension, values }];
+    return [dimension];
   });
 }
 
@@ -226,23 +210,13 @@ function resolveFilters(
 ): ReportQuery['filters'] {
   return (request.filters ?? []).flatMap((filter, index) => {
     const pointer = `/filters/${index}`;
-    const values = tenant.dimensions.get(filter.dimension);
-    const dimension = commonDimensions(metrics).find((known) => known === filter.dimension);
-    if (values === undefined || dimension === undefined) {
-      const refusing = metrics.filter((metric) => !metric.dimensions.some((known) => known === filter.dimension));
-      found.push({
-        problem: 'analytics.invalid_filter',
-        pointer: `${pointer}/dimension`,
-        code: 'invalid',
-        detail: `"${filter.dimension}" cannot filter ${refusing.map(({ id }) => id).join(', ') || 'the requested metrics'}.`,
-        metadata: {
-          dimension: filter.dimension,
-          metrics: refusing.map(({ id }) => id),
-          allowed: commonDimensions(metrics),
-        },
-      });
+    const { dimension, refusing, metadata } = resolveDimension(filter.dimension, metrics, tenant);
+    if (dimension === undefined) {
+      const refusal = invalid(`${pointer}/dimension`, `"${filter.dimension}" cannot filter ${refusing}.`, metadata);
+      found.push({ ...refusal, problem: 'analytics.invalid_filter' });
       return [];
     }
+    const { id, values } = dimension;
     if (filter.op === 'eq' && filter.values.length !== 1) {
       found.push(invalid(`${pointer}/values`, '"eq" takes exactly one value.'));
     }
@@ -251,18 +225,14 @@ function resolveFilters(
     for (const [place, value] of filter.values.entries()) {
       const code = values.codes[known.indexOf(value)];
       if (code === undefined) {
-        found.push({
-          problem: 'analytics.invalid_filter',
-          pointer: `${pointer}/values/${place}`,
-          code: 'invalid',
-          detail: `"${filter.dimension}" does not take the value "${value}".`,
-          metadata: { dimension: filter.dimension, value, allowed: known },
-        });
+        const detail = `"${id}" does not take the value "${value}".`;
+        const refusal = invalid(`${pointer}/values/${place}`, detail, { dimension: id, value, allowed: known });
+        found.push({ ...refusal, problem: 'analytics.invalid_filter' });
       } else {
         allowed[code] = filter.op === 'not_in' ? 0 : 1;
       }
     }
-    return [{ dimension, allowed }];
+    return [{ dimension: id, allowed }];
   });
 }
 

@@ -6,8 +6,6 @@ import { toCatalogMetric } from './metric-definition.ts';
 import type { ReportQuery } from './report-query.ts';
 import type { Snapshot } from './snapshot.ts';
 
-type Cell = number | null;
-
 /** A report without its cache fields (specification §2.8). */
 export interface Report {
   /** Without `cached` and `refresh_retry_after`, which depend on the time of the response. */
@@ -31,7 +29,7 @@ interface Series {
   readonly compare: Float64Array | undefined;
 }
 
-const cell = (value: number | undefined): Cell => (value === undefined || Number.isNaN(value) ? null : value);
+const cell = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
 const toDateRange = ({ from, to }: DayRange) => ({ from: toDate(from), to: toDate(to) });
 
 /** Computes a report from the organization's present state (specification §2.8). */
@@ -75,11 +73,8 @@ export function computeReport(question: ReportQuery, tenant: Tenant, world: Sand
 
 /** Starts of the buckets and the end of the last one: each a first instant of a day in the zone. */
 function bucketEdges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
-  const last = spans.at(-1);
-  return Float64Array.from([
-    ...spans.map((span) => zone.start(span.from)),
-    ...(last === undefined ? [] : [zone.start(last.to + 1)]),
-  ]);
+  const ends = spans.slice(-1).map(({ to }) => to + 1);
+  return Float64Array.from([...spans.map(({ from }) => from), ...ends], zone.start);
 }
 
 interface Groups {
@@ -166,13 +161,10 @@ function columnDescriptors({ metrics, dimensions, granularity }: ReportQuery): u
   const label = { day: 'Day', week: 'Week', month: 'Month' };
   return [
     ...(granularity === undefined ? [] : [{ ...time, label: label[granularity] }]),
-    ...dimensions.map(({ id, values }) => ({
-      name: id,
-      label: values.descriptor.label,
-      kind: 'dimension',
-      type: values.descriptor.type,
-      unit: null,
-    })),
+    ...dimensions.map(({ id, values: { descriptor } }) => {
+      const { label, type } = descriptor;
+      return { name: id, label, kind: 'dimension', type, unit: null };
+    }),
     ...metrics.map((metric) => {
       const { id, label: title, type, unit } = toCatalogMetric(metric, 0);
       return { name: id, label: title, kind: 'metric', type, unit };

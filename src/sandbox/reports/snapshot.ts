@@ -1,18 +1,9 @@
+import { memoize } from '../../base/memoize.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { CODES, type FactTables, type History, NEVER, type TableName, valueCode } from '../generator/fact-tables.ts';
+import type { DIMENSION_IDS } from '../../contract/catalog.ts';
+import { type FactTables, type History, NEVER, type TableName, valueCode } from '../generator/fact-tables.ts';
 
-export type DimensionId =
-  | 'profile.type'
-  | 'profile.group'
-  | 'profile.review_status'
-  | 'profile.relationship_status'
-  | 'profile.risk'
-  | 'profile.creation_source'
-  | 'review.age'
-  | 'alert.type'
-  | 'alert.status'
-  | 'hit.kind'
-  | 'hit.resolution';
+export type DimensionId = (typeof DIMENSION_IDS)[number];
 
 /** The state of a history at one instant, derived from past events only. */
 export interface Snapshot {
@@ -28,32 +19,26 @@ export interface Snapshot {
   readonly since: Float64Array;
 }
 
+/** More than there are tables and dimensions. */
+const MAX_COLUMNS = 200;
+
 /** @param now epoch ms */
 export function snapshotAt(history: History, now: number): Snapshot {
   const { facts } = history;
-  const columns = new Map<string, Uint8Array>();
   const { status, since, relationship } = profileStates(facts, now);
 
-  const ofProfile = (dimension: DimensionId): Uint8Array | undefined => {
-    switch (dimension) {
-      case 'profile.type':
-        return facts.profiles.type;
-      case 'profile.group':
-        return facts.profiles.group;
-      case 'profile.risk':
-        return facts.profiles.risk;
-      case 'profile.creation_source':
-        return facts.profiles.source;
-      case 'profile.review_status':
-        return status;
-      case 'profile.relationship_status':
-        return relationship;
-      case 'review.age':
-        return since.length === 0 ? status : Uint8Array.from(since, (at) => ageCode(now - at));
-      default:
-        return undefined;
-    }
-  };
+  const { type, group, risk, source } = facts.profiles;
+  const ofProfile = (dimension: DimensionId): Uint8Array | undefined =>
+    dimension === 'review.age'
+      ? Uint8Array.from(since, (at) => ageCode(now - at))
+      : new Map<DimensionId, Uint8Array>([
+          ['profile.type', type],
+          ['profile.group', group],
+          ['profile.risk', risk],
+          ['profile.creation_source', source],
+          ['profile.review_status', status],
+          ['profile.relationship_status', relationship],
+        ]).get(dimension);
 
   const find = (table: TableName, dimension: DimensionId): Uint8Array => {
     if (table === 'alerts' && dimension === 'alert.type') return facts.alerts.type;
@@ -72,14 +57,7 @@ export function snapshotAt(history: History, now: number): Snapshot {
     today: Math.floor(now / DAY_MS) * DAY_MS,
     status,
     since,
-    column(table, dimension) {
-      const name = `${table} ${dimension}`;
-      const held = columns.get(name);
-      if (held !== undefined) return held;
-      const found = find(table, dimension);
-      columns.set(name, found);
-      return found;
-    },
+    column: memoize(find, MAX_COLUMNS),
   };
 }
 
@@ -100,17 +78,14 @@ function profileStates({ profiles, changes }: FactTables, now: number) {
   const status = new Uint8Array(count);
   const since = new Float64Array(count);
   const relationship = new Uint8Array(count);
-  const [approved, declined, archived] = [
-    valueCode('status', 'AP'),
-    valueCode('status', 'DE'),
-    valueCode('status', 'AR'),
-  ];
-  const [active, underReview, rejected, ended] = [
-    valueCode('relationship', 'active'),
-    valueCode('relationship', 'under_review'),
-    valueCode('relationship', 'rejected'),
-    valueCode('relationship', 'ended'),
-  ];
+  const approved = valueCode('status', 'AP');
+  /** The relationship that an arrival at these statuses begins. */
+  const begins = new Map([
+    [approved, valueCode('relationship', 'active')],
+    [valueCode('status', 'DE'), valueCode('relationship', 'rejected')],
+    [valueCode('status', 'AR'), valueCode('relationship', 'ended')],
+  ]);
+  const underReview = valueCode('relationship', 'under_review');
   for (let row = 0; row < count; row++) {
     const last = profiles.changes[row + 1] ?? 0;
     let wasApproved = false;
@@ -121,18 +96,15 @@ function profileStates({ profiles, changes }: FactTables, now: number) {
       status[row] = to;
       since[row] = at;
       wasApproved ||= to === approved;
-      if (to === approved) relationship[row] = active;
-      else if (to === declined) relationship[row] = rejected;
-      else if (to === archived) relationship[row] = ended;
-      else if (wasApproved) relationship[row] = underReview;
+      relationship[row] = begins.get(to) ?? (wasApproved ? underReview : (relationship[row] ?? 0));
     }
   }
   return { status, since, relationship };
 }
 
 function alertStatus(alerts: FactTables['alerts'], now: number): Uint8Array {
-  const open = CODES.alertStatus.indexOf('open');
-  const inProgress = CODES.alertStatus.indexOf('in_progress');
+  const open = valueCode('alertStatus', 'open');
+  const inProgress = valueCode('alertStatus', 'in_progress');
   return alerts.outcome.map((outcome, row) => {
     if ((alerts.closed[row] ?? NEVER) <= now) return outcome;
     return (alerts.assigned[row] ?? NEVER) <= now ? inProgress : open;
@@ -140,6 +112,6 @@ function alertStatus(alerts: FactTables['alerts'], now: number): Uint8Array {
 }
 
 function hitResolution(hits: FactTables['hits'], now: number): Uint8Array {
-  const unresolved = CODES.resolution.indexOf('unresolved');
+  const unresolved = valueCode('resolution', 'unresolved');
   return hits.resolution.map((resolution, row) => ((hits.resolved[row] ?? NEVER) <= now ? resolution : unresolved));
 }

@@ -1,5 +1,5 @@
 import type { SteadyClock } from '../../base/clock.ts';
-import { clockStepDetector, type WallClockReading } from '../../base/clock-steps.ts';
+import { clockStepDetector, type WallClockReading } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log.ts';
 import type { Budget, BudgetLimits, OnBudgetEvent } from '../../fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../fetch/rate-limit/memory-budget.ts';
@@ -90,33 +90,24 @@ const CALL_NAMES: Record<BudgetKind, string> = { metrics: 'metrics calls', reads
 const logBudgetEvents =
   (log: Log, of: BudgetKind, limits: BudgetLimits): OnBudgetEvent =>
   (event) => {
-    const { key, org } = event;
+    const common = { key: event.key, org: event.org };
+    const why = CALL_NAMES[of];
     if (event.kind === 'lost') {
-      log.warn('Budget state lost in Redis; calls are held for one window', {
+      return log.warn('Budget state lost in Redis; calls are held for one window', {
         event: 'budget.lost',
-        key,
-        org,
+        ...common,
         ms: event.forMs,
-        why: CALL_NAMES[of],
+        why,
       });
-      return;
     }
     if (event.kind === 'recovered') {
-      log.info('API key is no longer throttled', {
-        key,
-        org,
-        count: limits.calls,
-        ms: event.afterMs,
-        why: CALL_NAMES[of],
-      });
-      return;
+      return log.info('API key is no longer throttled', { ...common, count: limits.calls, ms: event.afterMs, why });
     }
     const blocked = new Date(event.blockedUntil).toISOString();
     log.warn('429 within the budget: the API key is throttled', {
-      key,
-      org,
+      ...common,
       count: event.limit,
       until: new Date(event.slowedUntil).toISOString(),
-      why: `${CALL_NAMES[of]}: ${event.limit} of ${limits.calls} tokens, and none before ${blocked}; another client uses the key, or the service applies a lower limit`,
+      why: `${why}: ${event.limit} of ${limits.calls} tokens, and none before ${blocked}; another client uses the key, or the service applies a lower limit`,
     });
   };

@@ -106,7 +106,7 @@ export interface BudgetOverview {
 export interface BudgetEntry {
   /** Only visible ones: whether others share the key is not revealed. */
   readonly organizations: readonly string[];
-  readonly of: 'metrics' | 'reads';
+  readonly of: BudgetKind;
   /** Configured limit: tokens per window. */
   readonly calls: number;
   readonly windowMs: number;
@@ -123,18 +123,14 @@ export async function budgetOverview(
   const { keys, unknown } = await inspectBudgets(orgs, ports);
   const now = ports.clock.now();
   const entry = (
-    of: BudgetEntry['of'],
+    of: BudgetKind,
     organizations: readonly string[],
     { calls, windowMs }: BudgetLimits,
     state: BudgetState,
-  ): BudgetEntry => ({
-    organizations,
-    of,
-    calls,
-    windowMs,
-    state,
-    expected: expectedFinish(state, windowMs, 1, now),
-  });
+  ): BudgetEntry => {
+    const expected = expectedFinish(state, windowMs, 1, now);
+    return { organizations, of, calls, windowMs, state, expected };
+  };
   return {
     budgets: keys.flatMap(({ organizations, limits, metrics, reads }) => [
       entry('metrics', organizations, limits, metrics),

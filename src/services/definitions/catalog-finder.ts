@@ -19,8 +19,7 @@ export interface CatalogFinderPorts {
   /** The active organizations. */
   readonly orgs: () => ActiveOrgs;
   readonly catalogs: CatalogCache;
-  /** The catalog that the workers have cached for an API key. Throws `redis.unreachable`. */
-  readonly getCached: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
+  readonly getCached: CatalogFinder['getCached'];
   /** Undefined without `COMPLIANCE_API_URL`: the process cannot call the service. */
   readonly clientOf: ((key: Secret) => ComplianceClient) | undefined;
 }
@@ -39,14 +38,8 @@ export interface CatalogFinder {
   fetchCatalog(key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog>;
 }
 
-export function createCatalogFinder({
-  secrets,
-  budgetOf,
-  orgs,
-  catalogs,
-  getCached,
-  clientOf,
-}: CatalogFinderPorts): CatalogFinder {
+export function createCatalogFinder(ports: CatalogFinderPorts): CatalogFinder {
+  const { secrets, budgetOf, orgs, catalogs, getCached, clientOf } = ports;
   return {
     keyOf: (settings) =>
       secrets(settings.api_key).catch((cause: unknown) => {

@@ -2,8 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { taskThread } from '../../base/task-thread.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import { overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import { type Diagnostic, overLimitDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { DefinitionParser, LoadedOrg } from '../../definitions/load/parse-definitions.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
@@ -29,18 +28,15 @@ interface ThreadSettings {
   readonly entry?: URL;
 }
 
-/** Parses the files of a folder in a thread, which runs only while it is needed. */
-export interface ReaderThread {
-  readonly reader: DefinitionParser;
-  close(): Promise<void>;
-}
-
 /**
- * A file that takes too much time or memory gets a diagnostic; the other files are read.
+ * Parses the files of a folder in a thread, which runs only while it is needed. A file that takes too much time or memory gets a diagnostic; the other files are read.
  *
  * @param positions keeps the positions of values, for diagnostics that are found later
  */
-export function startReaderThread(settings: ThreadSettings & { readonly positions: boolean }): ReaderThread {
+export function startReaderThread(settings: ThreadSettings & { readonly positions: boolean }): {
+  readonly reader: DefinitionParser;
+  close(): Promise<void>;
+} {
   const { clock, positions, entry = THREAD_ENTRY } = settings;
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({ entry, memoryMb: MEMORY_MB, clock });
   const request = async (task: DefinitionTask): Promise<DefinitionAnswer | undefined> => {
@@ -88,16 +84,14 @@ export type ValidateText = (submitted: {
 export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
 
 /** Validates submitted texts in a thread of its own, so that reading a folder does not delay them. */
-export interface ValidationThread {
-  readonly validate: ValidateText;
-  close(): Promise<void>;
-}
-
 export function startValidationThread({
   clock,
   entry = THREAD_ENTRY,
   catalogOf,
-}: ThreadSettings & { readonly catalogOf: GetCachedCatalog }): ValidationThread {
+}: ThreadSettings & { readonly catalogOf: GetCachedCatalog }): {
+  readonly validate: ValidateText;
+  close(): Promise<void>;
+} {
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({
     entry,
     memoryMb: MEMORY_MB,

@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Period } from '../../definitions/periods/period.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
+import { type Period, periodOf } from '../../definitions/periods/period.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';

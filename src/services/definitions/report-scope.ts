@@ -77,8 +77,9 @@ export function createReportScope(
     secretsOf: (settings) => {
       const scoped = async (ref: SecretRef) => {
         const refusal = await secretAuthorizer([...orgs().values()], policy.secrets)(ref, settings);
-        if (refusal?.enforced) {
-          const { message, expected, got, next } = refusal;
+        if (refusal === undefined) return source(ref);
+        const { message, expected, got, next } = refusal;
+        if (refusal.enforced) {
           throw new DocketError('config.secret_refused', `A report of ${settings.id} may not read ${message}.`, {
             where: got,
             expected,
@@ -86,19 +87,14 @@ export function createReportScope(
             next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
           });
         }
-        if (refusal !== undefined && !areLogged) {
-          const { message, expected, got, next } = refusal;
+        if (!areLogged) {
           warn(`A report of ${settings.id} refers to ${message}: expected ${expected}, got ${got}; do: ${next}`);
         }
         return source(ref);
       };
       return Object.assign(scoped, { redactor: source.redactor });
     },
-    destinations: {
-      ...policy.destinations,
-      enforcePrivate: policy.secrets.enforce,
-      warn,
-    },
+    destinations: { ...policy.destinations, enforcePrivate: policy.secrets.enforce, warn },
     logDiagnostics: async (jobs) => {
       const { errors, warnings } = await checkAllowLists(jobs, policy, BUILT_IN_KINDS);
       areLogged = true;

@@ -4,6 +4,11 @@ import type { DecisionService, DeliveryRow } from './decisions.ts';
 
 export type RunAction = 'retry' | 'release' | 'cancel';
 
+interface Ports<Action extends keyof DecisionService> {
+  readonly decisions: Pick<DecisionService, Action>;
+  readonly audit: Pick<AuditLog, 'record'>;
+}
+
 const EVENTS = { retry: 'run.retried', release: 'run.released', cancel: 'run.cancelled' } as const;
 
 /** Retries, releases or cancels a run, and records it in the audit log. Throws `run.not_found`, `run.conflict`. */
@@ -11,10 +16,7 @@ export async function decideRun(
   id: string,
   action: RunAction,
   { by, from, reason }: AuditActor,
-  {
-    decisions,
-    audit,
-  }: { readonly decisions: Pick<DecisionService, RunAction>; readonly audit: Pick<AuditLog, 'record'> },
+  { decisions, audit }: Ports<RunAction>,
 ): Promise<RunRecord> {
   const record = await decisions[action](id, { by, reason });
   const { org, report } = record;
@@ -30,10 +32,7 @@ export async function resolveDelivery(
   id: string,
   as: 'sent' | 'resend',
   { by, from, reason }: AuditActor,
-  {
-    decisions,
-    audit,
-  }: { readonly decisions: Pick<DecisionService, 'resolve'>; readonly audit: Pick<AuditLog, 'record'> },
+  { decisions, audit }: Ports<'resolve'>,
 ): Promise<DeliveryRow> {
   const row = await decisions.resolve(id, as, { by, reason });
   const { run, org, report } = row;

@@ -56,12 +56,8 @@ export async function repairLedger({
       await reconcileRun(record.id, await archive.getArchivedStates(published), ledger, clock);
     } catch (thrown) {
       const { id: run, org, report } = record;
-      log.warn('Archived states of a run could not be read', {
-        run,
-        org,
-        report,
-        error: toDocketError(thrown).toJSON(),
-      });
+      const error = toDocketError(thrown).toJSON();
+      log.warn('Archived states of a run could not be read', { run, org, report, error });
     }
   }
 }
@@ -70,11 +66,7 @@ export async function repairLedger({
 async function* listEndedRuns(runs: Pick<RunStore, 'list'>, batchSize: number): AsyncGenerator<RunRecord> {
   let after: RunCursor | undefined;
   for (let more = true; more; ) {
-    const batch = await runs.list({
-      states: ENDED_WITH_FILES,
-      limit: batchSize,
-      ...(after === undefined ? {} : { after }),
-    });
+    const batch = await runs.list({ states: ENDED_WITH_FILES, limit: batchSize, ...(after && { after }) });
     yield* batch;
     after = batch.at(-1);
     more = batch.length === batchSize;

@@ -6,11 +6,11 @@ import type { RunCursor, RunFilter, RunStore } from '../../run/run-record.ts';
 export interface DeliveryFilter {
   /** Visible organizations. */
   readonly orgs: readonly string[] | '*';
-  readonly report?: string;
-  readonly run?: string;
-  readonly state?: DeliveryState;
+  readonly report?: string | undefined;
+  readonly run?: string | undefined;
+  readonly state?: DeliveryState | undefined;
   /** `next` of the page before. Throws `usage.invalid` for an invalid cursor. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first. With `state: 'unknown'`: maximum number of rows, of all runs. */
   readonly limit: number;
 }
@@ -37,11 +37,7 @@ export async function queryDeliveries(
     (state === undefined || row.state === state);
   if (run !== undefined) return { deliveries: (await ledger.list(run)).filter(visible), next: null };
   if (state === 'unknown') return queryUnknown(ledger, visible, after, limit);
-  const page = await listRunPage(restrictToOrgs(runs, orgs), {
-    ...(report === undefined ? {} : { report }),
-    ...(after === undefined ? {} : { after }),
-    limit,
-  });
+  const page = await listRunPage(restrictToOrgs(runs, orgs), { report, after, limit });
   const rows = await Promise.all(page.runs.map(({ id }) => ledger.list(id)));
   return { deliveries: rows.flat().filter(visible), next: page.next };
 }

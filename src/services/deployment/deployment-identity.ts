@@ -14,7 +14,7 @@ import {
 } from '../../deliver/archive/archive-marker.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import { type RedisClient, redisName } from '../../redis/client.ts';
-import { claimIdentity, type Identity, readIdentity, replaceIdentity } from '../../redis/identity.ts';
+import { claimIdentity, type Identity, readIdentity } from '../../redis/identity.ts';
 import type { RunState, RunStore } from '../../run/run-record.ts';
 import type { AuditLog } from '../audit-log.ts';
 
@@ -96,11 +96,10 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
         const error = toDocketError(thrown);
         const waits = error.code === 'archive.unreachable' || error.code === 'archive.unwritable';
         if (!writes && (waits || error.code === 'config.secret_missing' || error.code === 'archive.marker_missing')) {
-          log.info('Archive cannot be read and was not compared with Redis', {
+          return log.info('Archive cannot be read and was not compared with Redis', {
             path: storage.location,
             error: error.toJSON(),
           });
-          return;
         }
         if (!waits) throw error;
         log.error('The archive cannot be used; runs wait until it can', { error: error.toJSON() });
@@ -172,7 +171,7 @@ async function detectRestoredBackup(
 ): Promise<void> {
   const newest = await withTimeout(() => readNewestRun(storage.metadata));
   if (newest === undefined || newest.at <= known.since || (await runs.get(newest.run)) !== undefined) return;
-  await replaceIdentity(redis, prefix, known.id, known.id, { restored: true });
+  await claimIdentity(redis, prefix, known.id, { restored: true, replaces: known.id });
   log.warn('Redis was restored from an older backup: it does not know the last archived run', {
     run: newest.run,
     path: storage.location,
@@ -207,7 +206,7 @@ export async function adoptDeployment(
   if (marker?.id === known?.id && marker !== undefined) return;
   const why = await (async () => {
     if (marker !== undefined && known !== undefined) {
-      const kept = await replaceIdentity(redis, prefix, marker.id, known.id);
+      const kept = await claimIdentity(redis, prefix, marker.id, { restored: false, replaces: known.id });
       if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
       return `Redis now belongs to the archive ${marker.id}, not to ${known.id}`;
     }

@@ -3,7 +3,6 @@ import type { SecretSource } from '../../base/secrets/secret.ts';
 import { RATE_LIMITS } from '../../contract/limits.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { countUnknown } from '../../deliver/ledger/unknown-set.ts';
-import type { BudgetState } from '../../fetch/rate-limit/budget.ts';
 import type { QueueCounts, RunQueue } from '../../queue/jobs/run-queue.ts';
 import { redisProcessRegistry } from '../../queue/process-registry.ts';
 import { redisNoticeOutbox } from '../../queue/runs/notice-outbox.ts';
@@ -15,15 +14,10 @@ import { type ClockSteps, redisClock } from '../../redis/clock.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
-import { inspectBudgets } from '../budgets/inspect-budgets.ts';
+import { type BudgetEntry, inspectBudgets } from '../budgets/inspect-budgets.ts';
 
 /** The budget of one API key for one kind of calls. */
-export interface BudgetSample {
-  readonly of: 'metrics' | 'reads';
-  /** Configured limit. */
-  readonly calls: number;
-  readonly state: BudgetState;
-}
+export type BudgetSample = Pick<BudgetEntry, 'of' | 'calls' | 'state'>;
 
 /** The current state that all processes of a deployment share. */
 export interface MetricsSnapshot {
@@ -65,15 +59,8 @@ export interface MetricsSnapshotPorts {
 }
 
 /** Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`. */
-export async function readMetricsSnapshot({
-  redis,
-  prefix,
-  queue,
-  jobs,
-  budgets,
-  secrets,
-  clock,
-}: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
+export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
+  const { redis, prefix, queue, jobs, budgets, secrets, clock } = ports;
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
   const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, pending, unknown] = await Promise.all([
     inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { findDiskFailure } from '../../base/errno.ts';
 import { DocketError, type ErrorCode, toDocketError } from '../../base/error.ts';
 import { diskSpace, toDiskError } from '../../base/files/disk-error.ts';
-import { findDiskFailure } from '../../base/files/disk-failure.ts';
-import { writeSynced } from '../../base/files/durable-file.ts';
+import { PROBE_BYTES, writeSynced } from '../../base/files/durable-file.ts';
 import type { Log } from '../../base/log.ts';
 import { startPeriodicTasks } from '../../base/periodic.ts';
 import type { Scope } from '../../base/scope.ts';
-import { settlesWithin } from '../../base/timeout.ts';
+import { withTimeout } from '../../base/timeout.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -63,14 +63,9 @@ interface ProbeResult {
   readonly since: number;
 }
 
-export interface StorageHealth {
-  /** The results of the last probes, for `/readyz`. */
-  checks(): readonly HealthCheck[];
-}
-
 /**
  * Probes the storage periodically until the scope closes, independent of requests to `/readyz`. Resolves after the first
- * probe of each part. Logs each change once.
+ * probe of each part. Logs each change once. `checks` gives the results of the last probes, for `/readyz`.
  *
  * @param observe called with the result of each probe
  */
@@ -79,9 +74,9 @@ export async function monitorStorage(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   scope: Scope,
   observe: (part: StoragePart, usable: boolean) => void = () => {},
-): Promise<StorageHealth> {
+): Promise<{ checks(): readonly HealthCheck[] }> {
   const results = new Map<StoragePart, ProbeResult>();
-  const steps = probes.map((probe) => periodicProbe(probe, { clock, log, results, observe }));
+  const steps = probes.map((probe) => periodicProbe(probe, { clock, log }, results, observe));
   await Promise.all(steps.map((step) => step()));
   scope.use(startPeriodicTasks({ steps, clock, log, everyMs: RETRY_INTERVAL_MS }), (opened) => opened.close());
   return {
@@ -96,17 +91,9 @@ export async function monitorStorage(
 /** Probes the part when it is due. A hanging probe is not started a second time. */
 function periodicProbe(
   { part, intervalMs, probe }: StorageProbe,
-  {
-    clock,
-    log,
-    results,
-    observe,
-  }: {
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly results: Map<StoragePart, ProbeResult>;
-    readonly observe: (part: StoragePart, usable: boolean) => void;
-  },
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  results: Map<StoragePart, ProbeResult>,
+  observe: (part: StoragePart, usable: boolean) => void,
 ): () => Promise<void> {
   let dueAt = Number.NEGATIVE_INFINITY;
   let pending: Promise<DocketError | undefined> | undefined;
@@ -128,17 +115,11 @@ function periodicProbe(
     // A clock that was set back must not stop the probes.
     if (Math.abs(dueAt - clock.now()) <= intervalMs && clock.now() < dueAt) return;
     pending ??= probe().then(() => undefined, toDocketError);
-    const running = pending;
-    let answer: DocketError | undefined = probeTimeoutError();
-    if (
-      await settlesWithin(
-        running.then((error) => (answer = error)),
-        PROBE_TIMEOUT_MS,
-      )
-    )
-      pending = undefined;
-    conclude(answer);
-    dueAt = clock.now() + (answer === undefined ? intervalMs : RETRY_INTERVAL_MS / 2);
+    const answer = await withTimeout(pending, PROBE_TIMEOUT_MS, () => 'timeout' as const);
+    if (answer !== 'timeout') pending = undefined;
+    const error = answer === 'timeout' ? probeTimeoutError() : answer;
+    conclude(error);
+    dueAt = clock.now() + (error === undefined ? intervalMs : RETRY_INTERVAL_MS / 2);
   };
 }
 
@@ -164,7 +145,6 @@ const READINESS_MARKER = '.readiness';
 
 /** Minimum free space to create a report, bytes. */
 const MIN_FREE_BYTES = 8 * 1024 * 1024;
-const PROBE_BYTES = 64 * 1024;
 
 /** Whether Redis accepts and keeps writes. */
 export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => ({
@@ -180,22 +160,19 @@ export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => 
 export const archiveProbe = (
   storage: Pick<ArchiveStorage, 'location' | 'metadata' | 'probe'>,
   { now }: Pick<Clock, 'now'>,
-): StorageProbe =>
-  storage.location.startsWith('s3:')
-    ? {
-        part: 'archive',
-        intervalMs: BUCKET_INTERVAL_MS,
-        probe: () => storage.metadata.put(READINESS_MARKER, new Date(now()).toISOString()),
-      }
-    : {
-        part: 'archive',
-        intervalMs: FILES_INTERVAL_MS,
-        probe: async () => {
-          // The read checks the marker: it fails for an unmounted archive before anything is written.
-          await storage.metadata.get(READINESS_MARKER);
-          await storage.probe();
-        },
-      };
+): StorageProbe => {
+  const isBucket = storage.location.startsWith('s3:');
+  return {
+    part: 'archive',
+    intervalMs: isBucket ? BUCKET_INTERVAL_MS : FILES_INTERVAL_MS,
+    probe: async () => {
+      if (isBucket) return storage.metadata.put(READINESS_MARKER, new Date(now()).toISOString());
+      // The read checks the marker: it fails for an unmounted archive before anything is written.
+      await storage.metadata.get(READINESS_MARKER);
+      await storage.probe();
+    },
+  };
+};
 
 /** Whether files can be created, with enough free space. */
 export const stagingProbe = (archive: Pick<Archive, 'stage' | 'discard'>): StorageProbe => ({

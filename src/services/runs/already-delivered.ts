@@ -97,13 +97,7 @@ export function findDeliveredInRecords({
   return async ({ id, org, report, period }) => {
     const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
     for (let after: RunCursor | undefined; ; ) {
-      const page = await runs.list({
-        org,
-        report,
-        since,
-        limit: RECORDS_PAGE_SIZE,
-        ...(after === undefined ? {} : { after }),
-      });
+      const page = await runs.list({ org, report, since, limit: RECORDS_PAGE_SIZE, ...(after && { after }) });
       for (const record of page) {
         const counts = record.id !== id && record.deliver && record.state !== 'skipped';
         if (!counts || !isSamePeriod(record.period, period)) continue;

@@ -61,12 +61,9 @@ export async function loadReleasePreview(
   if (published === undefined) return undefined;
   const { manifest } = published;
   const titleOf = (id: string) => frozen?.definition.sections.find((section) => section.id === id)?.title ?? null;
-  const missing = manifest.incomplete.map(({ section, code, text }) => ({
-    section,
-    title: titleOf(section),
-    code,
-    text,
-  }));
+  const missing = manifest.incomplete.map(({ section, code, text }) => {
+    return { section, title: titleOf(section), code, text };
+  });
   if (frozen === undefined) return { missing, recipients: null };
   const { definition, settings: before } = frozen;
   const settings = { ...before, recipients: settingsNow(run.org)?.recipients ?? before.recipients };

@@ -1,7 +1,7 @@
 import { DocketError } from '../../base/error.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import type { DeliveryFilter, DeliveryPage } from '../deliveries/query-deliveries.ts';
+import type { DecisionService } from '../deliveries/decisions.ts';
 
 /** Hex digits of the id of a run or a delivery. */
 const ID_LENGTH = 32;
@@ -42,17 +42,13 @@ export interface IdCandidate {
   readonly text: string;
 }
 
-interface DeliveryPages {
-  page(filter: DeliveryFilter): Promise<DeliveryPage>;
-}
-
 /**
  * Resolves a delivery id or a prefix of one. A delivery id starts with that of its run: up to sixteen digits match all
  * deliveries of the run. Throws `usage.invalid`, `delivery.ambiguous`.
  */
 export async function resolveDeliveryId(
   text: string,
-  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: DeliveryPages },
+  { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: Pick<DecisionService, 'page'> },
   orgs: readonly string[] | '*',
 ): Promise<string | undefined> {
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;

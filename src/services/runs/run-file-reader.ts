@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
 import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
@@ -98,7 +99,7 @@ const mailEntries = ({ mail }: Manifest): readonly FileEntry[] => [
 async function readMailPart(runFiles: RunFiles, name: string, sha256: string | null): Promise<Buffer> {
   const bytes = await runFiles.get(name);
   if (bytes === undefined) throw archiveCorrupt(runFiles.location, `${name} is missing`, {});
-  if (sha256 !== null && createHash('sha256').update(bytes).digest('hex') !== sha256) {
+  if (sha256 !== null && sha256Of(bytes) !== sha256) {
     throw archiveCorrupt(runFiles.location, `${name} has changed`, {});
   }
   return bytes;

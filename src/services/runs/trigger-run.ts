@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
+import { sha256 } from '../../base/sha256.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
@@ -67,10 +67,10 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
  * different request, `redis.unreachable` if nothing was written.
  */
 export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
-  const { definition, settings } = request;
+  const { definition, settings, slot } = request;
   if (request.deliver && request.trigger !== 'schedule') assertRecipientsAllowed(definition, settings);
   const now = ports.clock.now();
-  const scheduled = 'scheduled' in request.slot;
+  const scheduled = 'scheduled' in slot;
   const traceparent = ports.trace?.traceparent();
   const order: RunOrder = {
     ...createRunOrder({
@@ -78,11 +78,8 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
       settings,
       trigger: request.trigger,
       priority: request.priority,
-      slot:
-        'scheduled' in request.slot
-          ? new Date(request.slot.scheduled).toISOString()
-          : `trigger:${request.slot.trigger}`,
-      at: 'scheduled' in request.slot ? request.slot.scheduled : now,
+      slot: scheduled ? new Date(slot.scheduled).toISOString() : `trigger:${slot.trigger}`,
+      at: scheduled ? slot.scheduled : now,
       ...(request.period === undefined ? {} : { period: request.period }),
       deliver: request.deliver,
       ...(request.by === undefined ? {} : { by: request.by }),
@@ -141,15 +138,8 @@ function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: Org
 }
 
 /** Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. */
-const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify([
-        typeof period === 'object' ? [period.from, period.to] : (period ?? null),
-        deliver,
-        // Absent where false: the fingerprint is then that of an older version.
-        ...(again ? [{ again }] : []),
-      ]),
-    )
-    .digest('hex')
-    .slice(0, 32);
+const requestFingerprint = ({ period, deliver, again = false }: TriggerRequest): string => {
+  const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
+  // `again` is absent where false: the fingerprint is then that of an older version.
+  return sha256(JSON.stringify([days, deliver, ...(again ? [{ again }] : [])])).slice(0, 32);
+};

@@ -5,15 +5,9 @@ import type { LiveProgressStore } from '../../queue/runs/live-progress.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import { runNotFoundError, TERMINAL_STATES } from '../../run/run-record.ts';
 
-export interface WatchRunPorts {
-  readonly live: Pick<LiveProgressStore, 'get'>;
-  readonly clock: Clock;
-  /** Ms for which Redis may be unreachable once it has answered; one minute when absent. */
-  readonly outageTimeoutMs?: number;
-}
-
 /** Each poll is one round trip. */
 const WATCH_POLL_INTERVAL_MS = SECOND_MS;
+/** For which Redis may be unreachable once it has answered. */
 const OUTAGE_TIMEOUT_MS = MINUTE_MS;
 
 /**
@@ -25,14 +19,14 @@ const OUTAGE_TIMEOUT_MS = MINUTE_MS;
 export async function* watchRun(
   run: string,
   signal: AbortSignal,
-  { live, clock, outageTimeoutMs = OUTAGE_TIMEOUT_MS }: WatchRunPorts,
+  { live, clock }: { readonly live: Pick<LiveProgressStore, 'get'>; readonly clock: Clock },
 ): AsyncGenerator<RunSnapshot, void, void> {
   let lastText: string | undefined;
   let answeredAt: number | undefined;
   while (!signal.aborted) {
     const snapshot = await live.get(run).catch((thrown: unknown) => {
       const isOutage = isRedisOutage(toDocketError(thrown));
-      if (isOutage && answeredAt !== undefined && clock.now() - answeredAt < outageTimeoutMs) {
+      if (isOutage && answeredAt !== undefined && clock.now() - answeredAt < OUTAGE_TIMEOUT_MS) {
         return 'unreachable' as const;
       }
       throw thrown;

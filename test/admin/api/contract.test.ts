@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Access } from '../../../src/admin/access/access.ts';
-import { notFoundError } from '../../../src/admin/access/permissions.ts';
+import { type Access, notFoundError } from '../../../src/admin/access/access.ts';
 import { createRateLimit } from '../../../src/admin/auth/rate-limit.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { freePort } from '../../../src/demo/local-redis.ts';
+import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { hostileServer, json } from '../../support/hostile-server.ts';
@@ -25,7 +25,10 @@ const findingsSchema = z.object({
 let sandbox: Sandbox;
 let mail: MailCatcher;
 let folder: string;
+let redis: LocalRedis;
 beforeAll(async () => {
+  // Of its own: it looks at the identity and the schedules of the whole server.
+  redis = await localRedis({ PATH: process.env.PATH });
   folder = await mkdtemp(join(tmpdir(), 'docket-doctor-'));
   sandbox = await startSandbox();
   mail = await createMailCatcher(join(folder, 'mailbox'));
@@ -33,6 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await mail.close();
   await sandbox.close();
+  await redis.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -40,7 +44,7 @@ const examine = async (change: Record<string, string> = {}, flags: readonly stri
   const env = {
     COMPLIANCE_API_URL: sandbox.url,
     DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
-    REDIS_URL: inject('redisUrl'),
+    REDIS_URL: redis.url,
     SMTP_URL: mail.url,
     MAIL_FROM: 'reports@acme.example',
     DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { formatColumns } from '../../../src/cli/terminal/table.ts';
+import { formatColumns } from '../../../src/cli/terminal/print.ts';
 import { runCommand } from '../../support/run-command.ts';
 
 const ESCAPE = '\u001B';

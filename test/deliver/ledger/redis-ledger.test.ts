@@ -83,6 +83,7 @@ test('throws redis.unreachable without a server', async () => {
   for (const [step, ask] of Object.entries(asked)) {
     await expect(ask(), step).rejects.toMatchObject({
       code: 'redis.unreachable',
+      message: expect.stringContaining(`(${step})`),
       retryable: true,
       next: expect.stringContaining('REDIS_URL'),
     });

@@ -223,11 +223,8 @@ describe('reports in force', () => {
     const one = scheduler(loadedJobs(hourly()));
     await one.activate();
     await bench.producer.set(`${bench.prefix}:definition:${'f'.repeat(64)}`, '{"of":"the future"}');
-    await versions().activate(
-      { put: [{ name: 'acme/new', digest: 'f'.repeat(64), cursors: [] }], remove: [] },
-      clock.now(),
-      'x',
-    );
+    const unreadable = { name: 'acme/new', digest: 'f'.repeat(64), cursors: [] };
+    await versions().activate([unreadable], [], clock.now(), 'x');
     await one.refresh();
     expect(one.current().map(({ definition }) => definition.report)).toEqual(['hourly']);
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ path: 'acme/new' }]);

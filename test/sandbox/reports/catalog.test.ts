@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { catalogSchema, DIMENSION_IDS, METRIC_IDS, REVIEW_STATUSES } from '../../../src/contract/catalog.ts';
+import { catalogSchema, DIMENSION_IDS, REVIEW_STATUSES } from '../../../src/contract/catalog.ts';
 import { LIMITS } from '../../../src/contract/limits.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
+import { METRIC_IDS } from '../../support/metric-ids.ts';
 
 const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });
 const catalogOf = async (org: number) =>

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Catalog, METRIC_IDS } from '../../../src/contract/catalog.ts';
+import type { Catalog } from '../../../src/contract/catalog.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
+import { METRIC_IDS } from '../../support/metric-ids.ts';
 import { RECOMPUTED, recomputer, type SqlQuestion } from './recompute-sql.ts';
 
 /** The day after summer time began in Europe, in the middle of a week and of a morning. */

@@ -1,7 +1,9 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { OrganizationEntry } from '../../access/access.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
+import { Timestamp } from './time.tsx';
 
 /** The data of the layout around every page. */
 export interface LayoutData {
@@ -135,6 +137,117 @@ export const Csrf = ({ layout }: { readonly layout: Pick<LayoutData, 'csrf'> }) 
 
 /** The text of an empty list: why it is empty, and what to do. */
 export const EmptyState = ({ children }: PropsWithChildren) => <p class="empty">{children}</p>;
+
+interface SectionProps {
+  readonly id: string;
+  readonly heading: Child;
+  /** The id of the content, if the script updates it. */
+  readonly live?: string;
+}
+
+/** A part of a page under a heading. */
+export const Section = ({ id, heading, live, children }: PropsWithChildren<SectionProps>) => (
+  <section aria-labelledby={id}>
+    <h2 id={id}>{heading}</h2>
+    {live === undefined ? (
+      children
+    ) : (
+      <div id={live} data-live>
+        {children}
+      </div>
+    )}
+  </section>
+);
+
+interface TableProps {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  /** The classes of columns, by heading. */
+  readonly classes?: Readonly<Record<string, string>>;
+  /** Of the table, beside `rows`. */
+  readonly class?: string;
+}
+
+/** A table; its rows are the children. */
+export const Table = ({ caption, columns, classes, class: kind, children }: PropsWithChildren<TableProps>) => (
+  <table class={kind === undefined ? 'rows' : `rows ${kind}`}>
+    <caption class="visually-hidden">{caption}</caption>
+    <thead>
+      <tr>
+        {columns.map((name) => (
+          <th scope="col" class={classes?.[name]}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>{children}</tbody>
+  </table>
+);
+
+interface PagerProps {
+  /** The path of the first page; absent on that page. */
+  readonly newest?: string | undefined;
+  /** The path of the next page; absent on the last. */
+  readonly older?: string | undefined;
+  readonly label: string;
+}
+
+/** The links of a list in pages, newest first. */
+export const Pager = ({ newest, older, label }: PagerProps) => (
+  <p class="more">
+    {newest === undefined ? null : <a href={newest}>Newest</a>}{' '}
+    {older === undefined ? null : (
+      <a href={older} rel="next">
+        {label}
+      </a>
+    )}
+  </p>
+);
+
+interface OrganizationSelectProps {
+  readonly organizations: readonly Pick<OrganizationEntry, 'org'>[];
+  readonly selected: string | undefined;
+}
+
+/** The filter by organization. */
+export const OrganizationSelect = ({ organizations, selected }: OrganizationSelectProps) => (
+  <label>
+    Organization
+    <select name="org">
+      <option value="">all</option>
+      {organizations.map(({ org }) => (
+        <option value={org} selected={org === selected}>
+          {org}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+interface DecisionListProps<Decision> {
+  readonly decisions: readonly Decision[];
+  readonly label: (decision: Decision) => string;
+  readonly zone: string;
+}
+
+/** The decisions about a run or a delivery. */
+export const DecisionList = <Decision extends { readonly by: string; readonly reason: string; readonly at: number }>({
+  decisions,
+  label,
+  zone,
+}: DecisionListProps<Decision>) => (
+  <ol class="entries">
+    {decisions.map((decision) => (
+      <li>
+        <p>
+          <strong>{label(decision)}</strong> by {decision.by}, <Timestamp at={decision.at} zone={zone} />
+        </p>
+        <p class="quote">{decision.reason}</p>
+      </li>
+    ))}
+  </ol>
+);
 
 interface FactProps {
   readonly name: string;

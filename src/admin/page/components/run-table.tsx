@@ -2,6 +2,7 @@ import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { LiveProgress, RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { formatElapsed, formatInteger } from './format-numbers.ts';
+import { Table } from './layout.tsx';
 import { RunBadge } from './status-badge.tsx';
 import { RelativeTime, Timestamp } from './time.tsx';
 
@@ -110,47 +111,36 @@ export const RunTable = ({
   /** Whether to show the column of the trigger. */
   readonly by?: boolean;
 }) => (
-  <table class={report ? 'rows run-table' : 'rows run-table one-report'}>
-    <caption class="visually-hidden">{caption}</caption>
-    <thead>
+  <Table
+    caption={caption}
+    columns={['State', ...(report ? ['Report'] : []), 'Period', 'Created', 'Duration', ...(by ? ['By'] : []), 'Run']}
+    classes={{ Duration: 'number' }}
+    class={report ? 'run-table' : 'run-table one-report'}
+  >
+    {runs.map((run) => (
       <tr>
-        <th scope="col">State</th>
-        {report ? <th scope="col">Report</th> : null}
-        <th scope="col">Period</th>
-        <th scope="col">Created</th>
-        <th scope="col" class="number">
-          Duration
-        </th>
-        {by ? <th scope="col">By</th> : null}
-        <th scope="col">Run</th>
+        <td class="col-state">
+          <RunBadge state={run.state} />
+        </td>
+        {report ? (
+          <td class="col-report">
+            <ReportLink {...run} />
+          </td>
+        ) : null}
+        <td class="col-period">
+          <span title={formatPeriod(run.period)}>{run.period.label}</span>
+        </td>
+        <td class="col-created">
+          <Timestamp at={run.createdAt} zone={runZone(run)} />
+        </td>
+        <td class="col-duration number">{elapsedText(run, now)}</td>
+        {by ? <td class="col-by muted">{triggerText(run)}</td> : null}
+        <td class="col-run">
+          <RunLink run={run} />
+        </td>
       </tr>
-    </thead>
-    <tbody>
-      {runs.map((run) => (
-        <tr>
-          <td class="col-state">
-            <RunBadge state={run.state} />
-          </td>
-          {report ? (
-            <td class="col-report">
-              <ReportLink {...run} />
-            </td>
-          ) : null}
-          <td class="col-period">
-            <span title={formatPeriod(run.period)}>{run.period.label}</span>
-          </td>
-          <td class="col-created">
-            <Timestamp at={run.createdAt} zone={runZone(run)} />
-          </td>
-          <td class="col-duration number">{elapsedText(run, now)}</td>
-          {by ? <td class="col-by muted">{triggerText(run)}</td> : null}
-          <td class="col-run">
-            <RunLink run={run} />
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+    ))}
+  </Table>
 );
 
 /** The time from the first start to the end, or until now. */

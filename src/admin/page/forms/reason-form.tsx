@@ -48,15 +48,11 @@ export const ReasonForm = ({
         {rejected === undefined ? null : (
           <ErrorDetails error={rejected.error} id={`${id}-error`} heading="Action rejected" />
         )}
-        <label for={id}>{question}</label>
-        <input
+        <ReasonInput
           id={id}
-          name="reason"
-          required
-          maxlength={500}
-          autocomplete="off"
-          value={rejected?.values.reason ?? ''}
-          {...(rejected === undefined ? {} : { 'aria-describedby': `${id}-error` })}
+          question={question}
+          value={rejected?.values.reason}
+          describedBy={rejected === undefined ? undefined : `${id}-error`}
         />
         <p class="hint">Recorded under your name, {layout.principal.name}.</p>
         <button type="submit" class={danger ? 'danger' : 'primary'}>
@@ -66,3 +62,25 @@ export const ReasonForm = ({
     </details>
   );
 };
+
+interface ReasonInputProps {
+  readonly id: string;
+  readonly question: string;
+  readonly value: string | undefined;
+  readonly describedBy?: string | undefined;
+}
+
+export const ReasonInput = ({ id, question, value = '', describedBy }: ReasonInputProps) => (
+  <>
+    <label for={id}>{question}</label>
+    <input
+      id={id}
+      name="reason"
+      required
+      maxlength={500}
+      autocomplete="off"
+      value={value}
+      aria-describedby={describedBy}
+    />
+  </>
+);

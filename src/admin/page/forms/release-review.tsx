@@ -80,27 +80,25 @@ const Recipients = ({ recipients }: Pick<HeldRun, 'recipients'>) => {
       {receiving.length === 0 ? (
         <p>None: the definition has no recipient that is allowed.</p>
       ) : (
-        <ul class="plain-list compact">
-          {receiving.map(({ recipient, target }) => (
-            <li>
-              <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
-            </li>
-          ))}
-        </ul>
+        <RecipientList recipients={receiving} />
       )}
       {others.length === 0 ? null : (
         <div id="recipients-excluded">
           <h3>{formatCounted(others.length, 'recipient', 'recipients')} excluded</h3>
-          <ul class="plain-list compact">
-            {others.map(({ recipient, target, why }) => (
-              <li>
-                <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
-                <p>{why}</p>
-              </li>
-            ))}
-          </ul>
+          <RecipientList recipients={others} />
         </div>
       )}
     </>
   );
 };
+
+const RecipientList = ({ recipients }: { readonly recipients: NonNullable<HeldRun['recipients']> }) => (
+  <ul class="plain-list compact">
+    {recipients.map(({ recipient, target, receives, why }) => (
+      <li>
+        <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
+        {receives ? null : <p>{why}</p>}
+      </li>
+    ))}
+  </ul>
+);

@@ -1,7 +1,7 @@
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
-import type { RejectedForm } from './reason-form.tsx';
+import { ReasonInput, type RejectedForm } from './reason-form.tsx';
 
 interface ResolveProps {
   readonly layout: LayoutData;
@@ -60,15 +60,7 @@ export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
           </div>
         ))}
       </fieldset>
-      <label for={`${id}-reason`}>How do you know?</label>
-      <input
-        id={`${id}-reason`}
-        name="reason"
-        required
-        maxlength={500}
-        autocomplete="off"
-        value={rejected?.values.reason ?? ''}
-      />
+      <ReasonInput id={`${id}-reason`} question="How do you know?" value={rejected?.values.reason} />
       <button type="submit" class="primary">
         Decide
       </button>

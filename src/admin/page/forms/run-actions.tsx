@@ -6,7 +6,6 @@ import { ErrorDetails } from '../components/error-details.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatInteger } from '../components/format-numbers.ts';
 import { canAct, type LayoutData } from '../components/layout.tsx';
-
 import { ReasonForm, type RejectedForm } from './reason-form.tsx';
 import { ReleaseReview } from './release-review.tsx';
 

@@ -48,7 +48,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       if (deliver !== 'yes' && deliver !== 'no')
         throw incompleteForm('Choose whether the files are delivered.', 'one of the two choices');
       const { opened, record } = await access.trigger(org, report, {
-        ...(period === undefined ? {} : { period }),
+        period,
         deliver: deliver === 'yes',
         priority: 'on_demand',
         again,

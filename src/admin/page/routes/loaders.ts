@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
@@ -6,11 +7,8 @@ import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
+import type { RejectedForm } from '../forms/reason-form.tsx';
 import { PERIOD_CHOICES } from '../forms/run-now-form.tsx';
-import type { DeliveriesData } from '../views/deliveries.tsx';
-import type { OverviewData } from '../views/overview.tsx';
-import type { PausesData } from '../views/pauses.tsx';
-import type { ReportsData } from '../views/reports.tsx';
 
 const WEEK_MS = 7 * DAY_MS;
 /** Maximum entries of each list on the overview. */
@@ -21,7 +19,7 @@ const MAX_ATTENTION_RUNS = 20;
 /** Maximum deliveries to decide on a page; the navigation shows `99+`. */
 export const MAX_UNDECIDED = 100;
 
-export async function loadOverview(access: Access, now: number): Promise<OverviewData> {
+export async function loadOverview(access: Access, now: number) {
   const [organizations, slots, active, recent, held, failed, undecided, pauses, budgets] = await Promise.all([
     access.organizations(),
     access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
@@ -33,11 +31,10 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
     access.pauses(),
     access.budgets(),
   ]);
-  const snapshots = await Promise.all(active.runs.map((record) => loadSnapshot(access, record)));
   return {
     organizations,
     slots,
-    active: snapshots,
+    active: await Promise.all(active.runs.map((record) => loadSnapshot(access, record))),
     more: active.next !== null,
     recent: recent.runs,
     held,
@@ -47,6 +44,11 @@ export async function loadOverview(access: Access, now: number): Promise<Overvie
     budgets,
   };
 }
+
+/** The data that a loader returns, with the form whose action was rejected. */
+export type Loaded<Load extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<Load>> & {
+  readonly refused?: RejectedForm | undefined;
+};
 
 export const loadUndecided = async (access: Access): Promise<readonly DeliveryRow[]> =>
   (await access.deliveries({ state: 'unknown', limit: MAX_UNDECIDED })).deliveries;
@@ -65,10 +67,10 @@ async function loadSnapshot(access: Access, record: RunRecord): Promise<RunSnaps
 
 const REPORTS_PAGE_SIZE = 100;
 
-export async function loadReports(access: Access, after: string | undefined): Promise<ReportsData> {
+export async function loadReports(access: Access, after: string | undefined) {
   const [organizations, page] = await Promise.all([
     access.organizations(),
-    access.reports({ ...(after === undefined ? {} : { after }), limit: REPORTS_PAGE_SIZE }),
+    access.reports({ after, limit: REPORTS_PAGE_SIZE }),
   ]);
   // Organizations without reports are on the first page.
   const shown = organizations.filter(
@@ -87,7 +89,9 @@ export async function loadReport(access: Access, org: string, name: string) {
     access.runs({ org, report: name, limit: MAX_HISTORY_RUNS }),
   ]);
   const lastRun = runs.find(hasFiles) ?? null;
-  return { report, periods, runs, lastRun, files: lastRun === null ? null : await loadFiles(access, lastRun) };
+  const files = lastRun === null ? null : await loadFiles(access, lastRun);
+  // It identifies the form: sending it twice triggers one run.
+  return { report, periods, runs, lastRun, files, trigger: randomUUID() };
 }
 
 /** Whether the record shows that files were created. The record of a run that failed during delivery does not list them. */
@@ -120,7 +124,7 @@ export async function loadRun(access: Access, id: string) {
 /** Runs whose deliveries are shown. */
 const MAX_DELIVERY_ROWS = 30;
 
-export async function loadDeliveries(access: Access): Promise<DeliveriesData> {
+export async function loadDeliveries(access: Access) {
   const [organizations, undecided, recent] = await Promise.all([
     access.organizations(),
     loadUndecided(access),
@@ -129,7 +133,7 @@ export async function loadDeliveries(access: Access): Promise<DeliveriesData> {
   return { organizations, undecided, recent: recent.deliveries };
 }
 
-export async function loadPauses(access: Access): Promise<PausesData> {
+export async function loadPauses(access: Access) {
   const [organizations, pauses] = await Promise.all([access.organizations(), access.pauses()]);
   return { organizations, pauses };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { DAY_MS } from '../../../base/time.ts';
@@ -83,12 +82,12 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       const [organizations, found] = await Promise.all([
         access.organizations(),
         access.runs({
-          ...(org === undefined ? {} : { org }),
-          ...(report === undefined ? {} : { report }),
-          ...(state === undefined ? {} : { states: [state] }),
-          ...(since === undefined ? {} : { since: Date.parse(since) }),
-          ...(until === undefined ? {} : { until: Date.parse(until) + DAY_MS }),
-          ...(after === undefined ? {} : { after }),
+          org,
+          report,
+          states: state === undefined ? undefined : [state],
+          since: since === undefined ? undefined : Date.parse(since),
+          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
+          after,
           limit: PAGE_SIZE,
         }),
       ]);
@@ -104,7 +103,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       const from = now();
       const [organizations, slots] = await Promise.all([
         access.organizations(),
-        access.slots({ ...(org === undefined ? {} : { org }), from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
+        access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
       ]);
       return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
     }),
@@ -135,7 +134,7 @@ export const showReport: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const { org = '', report = '' } = context.req.param() as Record<string, string>;
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadReport(access, org, report)]);
-  const data = { ...loaded, trigger: randomUUID(), refused: options.refused };
+  const data = { ...loaded, refused: options.refused };
   return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
 };
 

@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditPage, StoredAuditEntry } from '../../../services/audit-log.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, PageLayout, Pager, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { Timestamp, zonesOf } from '../components/time.tsx';
 
@@ -34,50 +34,31 @@ export const AuditList = ({ layout, data: { page, organizations, after } }: View
       {page.entries.length === 0 ? (
         <EmptyState>No entries yet. Actions on this page and through the API are recorded here.</EmptyState>
       ) : (
-        <table class="rows">
-          <caption class="visually-hidden">Actions, newest first</caption>
-          <thead>
+        <Table caption="Actions, newest first" columns={['Time', 'User', 'Action', 'Reason', 'From']}>
+          {page.entries.map((entry) => (
             <tr>
-              <th scope="col">Time</th>
-              <th scope="col">User</th>
-              <th scope="col">Action</th>
-              <th scope="col">Reason</th>
-              <th scope="col">From</th>
+              <td>
+                <Timestamp at={entry.at} zone={entry.org === undefined ? zones.shared : zones.of(entry.org)} seconds />
+              </td>
+              <td data-name="User">{entry.who}</td>
+              <td data-name="Action">
+                <AuditedAction entry={entry} />
+              </td>
+              <td data-name="Reason" class="wrap">
+                {entry.why ?? '–'}
+              </td>
+              <td data-name="From" class="muted">
+                {entry.from ?? 'command line'}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {page.entries.map((entry) => (
-              <tr>
-                <td>
-                  <Timestamp
-                    at={entry.at}
-                    zone={entry.org === undefined ? zones.shared : zones.of(entry.org)}
-                    seconds
-                  />
-                </td>
-                <td data-name="User">{entry.who}</td>
-                <td data-name="Action">
-                  <AuditedAction entry={entry} />
-                </td>
-                <td data-name="Reason" class="wrap">
-                  {entry.why ?? '–'}
-                </td>
-                <td data-name="From" class="muted">
-                  {entry.from ?? 'command line'}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
-      <p class="more">
-        {after === undefined ? null : <a href="/audit">Newest</a>}{' '}
-        {page.next === null ? null : (
-          <a href={`/audit?after=${encodeURIComponent(page.next)}`} rel="next">
-            Older
-          </a>
-        )}
-      </p>
+      <Pager
+        newest={after === undefined ? undefined : '/audit'}
+        older={page.next === null ? undefined : `/audit?after=${encodeURIComponent(page.next)}`}
+        label="Older"
+      />
     </PageLayout>
   );
 };

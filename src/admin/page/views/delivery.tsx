@@ -1,20 +1,17 @@
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { canAct, EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { canAct, DecisionList, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { DeliveryBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { ResolveForm } from '../forms/resolve-form.tsx';
 
-export interface DeliveryData {
-  readonly row: DeliveryRow;
-  readonly zone: string;
-  readonly refused?: RejectedForm | undefined;
-}
-
 /** One delivery with its decisions. */
-export const Delivery = ({ layout, data, notice }: ViewProps<DeliveryData>) => {
-  const { row, zone } = data;
+export const Delivery = ({
+  layout,
+  data: { row, zone, refused },
+  notice,
+}: ViewProps<{ row: DeliveryRow; zone: string; refused: RejectedForm | undefined }>) => {
   return (
     <PageLayout layout={layout} title={`Delivery to ${row.recipient}`} current="/deliveries" notice={notice}>
       <p class="breadcrumbs">
@@ -29,26 +26,19 @@ export const Delivery = ({ layout, data, notice }: ViewProps<DeliveryData>) => {
       </p>
       {row.detail === null ? null : <p class="quote">{row.detail}</p>}
       {canAct(layout) ? (
-        <ResolveForm layout={layout} row={row} from={`/deliveries/${row.id}`} refused={data.refused} />
+        <ResolveForm layout={layout} row={row} from={`/deliveries/${row.id}`} refused={refused} />
       ) : null}
-      <section aria-labelledby="decided">
-        <h2 id="decided">Decisions</h2>
+      <Section id="decided" heading="Decisions">
         {row.decisions.length === 0 ? (
           <EmptyState>No decisions.</EmptyState>
         ) : (
-          <ol class="entries">
-            {row.decisions.map(({ to, by, reason, at }) => (
-              <li>
-                <p>
-                  <strong>{to === 'sent' ? 'Marked as sent' : 'Resent'}</strong> by {by},{' '}
-                  <Timestamp at={at} zone={zone} />
-                </p>
-                <p class="quote">{reason}</p>
-              </li>
-            ))}
-          </ol>
+          <DecisionList
+            decisions={row.decisions}
+            label={({ to }) => (to === 'sent' ? 'Marked as sent' : 'Resent')}
+            zone={zone}
+          />
         )}
-      </section>
+      </Section>
     </PageLayout>
   );
 };

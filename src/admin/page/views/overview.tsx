@@ -1,33 +1,19 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import type { BudgetOverview } from '../../../services/budgets/inspect-budgets.ts';
-import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
-import { type AttentionData, AttentionList } from '../components/attention.tsx';
+import { AttentionList } from '../components/attention.tsx';
 import { BudgetList } from '../components/budgets.tsx';
 import { DayTimeline } from '../components/day-timeline.tsx';
-import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { type Zones, zonesOf } from '../components/time.tsx';
+import type { Loaded, loadOverview } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
 import { SlotList } from './slots.tsx';
 
-export interface OverviewData extends AttentionData {
-  readonly organizations: readonly OrganizationEntry[];
-  /** Soonest first. */
-  readonly slots: readonly SlotEntry[];
-  /** Runs that have not ended. */
-  readonly active: readonly RunSnapshot[];
-  /** Whether there are more active runs. */
-  readonly more: boolean;
-  /** Newest first. */
-  readonly recent: readonly RunRecord[];
-  readonly budgets: BudgetOverview;
-}
-
 /** Active runs and everything that needs a decision. While the page is open, the script updates each `data-live` part. */
-export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
+export const Overview = ({ layout, data, notice }: ViewProps<Loaded<typeof loadOverview>>) => {
   const zones = zonesOf(data.organizations);
   return (
     <PageLayout layout={layout} title="" current="/" notice={notice}>
@@ -38,8 +24,7 @@ export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
       <DayTimeline runs={data.recent} slots={data.slots} now={layout.now} zone={zones.shared} />
       <div class="split" data-renew="3">
         <div>
-          <section aria-labelledby="now">
-            <h2 id="now">Runs now</h2>
+          <Section id="now" heading="Runs now">
             <div id="active" data-live aria-live="polite" aria-atomic="false">
               <Active active={data.active} now={layout.now} />
               {data.more ? (
@@ -49,37 +34,31 @@ export const Overview = ({ layout, data, notice }: ViewProps<OverviewData>) => {
                 </p>
               ) : null}
             </div>
-          </section>
-          <section aria-labelledby="recent">
-            <h2 id="recent">Recent runs</h2>
+          </Section>
+          <Section id="recent" heading="Recent runs">
             <div id="recent-runs" data-live>
               <Recent runs={data.recent.slice(0, 10)} now={layout.now} />
             </div>
             <p class="more">
               <a href="/runs">All runs</a>
             </p>
-          </section>
+          </Section>
         </div>
         <div>
-          <section aria-labelledby="next">
-            <h2 id="next">Next slots</h2>
+          <Section id="next" heading="Next slots">
             <div id="next-slots" data-live>
               <SlotList slots={data.slots.slice(0, 8)} now={layout.now} />
             </div>
             <p class="more">
               <a href="/slots">All slots</a>
             </p>
-          </section>
-          <section aria-labelledby="budget">
-            <h2 id="budget">Budget per API key</h2>
+          </Section>
+          <Section id="budget" heading="Budget per API key">
             <BudgetList budgets={data.budgets} zone={zones.shared} now={layout.now} />
-          </section>
-          <section aria-labelledby="paused">
-            <h2 id="paused">Paused</h2>
-            <div id="pauses" data-live>
-              <Paused pauses={data.pauses} zones={zones} now={layout.now} />
-            </div>
-          </section>
+          </Section>
+          <Section id="paused" heading="Paused" live="pauses">
+            <Paused pauses={data.pauses} zones={zones} now={layout.now} />
+          </Section>
         </div>
       </div>
     </PageLayout>

@@ -1,9 +1,9 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
-import type { OrganizationEntry } from '../../access/access.ts';
-import { canAct, EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { canAct, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
-import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
+import { ReasonForm } from '../forms/reason-form.tsx';
+import type { Loaded, loadPauses } from '../routes/loaders.ts';
 
 export const PauseLine = ({
   pause,
@@ -35,13 +35,7 @@ export const PauseLine = ({
 export const pausePath = (org: string, report: string | null): string =>
   report === null ? `/organizations/${encodeURIComponent(org)}` : reportPath(org, report);
 
-export interface PausesData {
-  readonly organizations: readonly OrganizationEntry[];
-  readonly pauses: readonly Pause[];
-  readonly refused?: RejectedForm | undefined;
-}
-
-export const Pauses = ({ layout, data, notice }: ViewProps<PausesData>) => {
+export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPauses>>) => {
   const zones = zonesOf(data.organizations);
   const free = data.organizations.filter(({ pause }) => pause === null);
   return (
@@ -73,8 +67,7 @@ export const Pauses = ({ layout, data, notice }: ViewProps<PausesData>) => {
         </ul>
       )}
       {canAct(layout) && free.length > 0 ? (
-        <section aria-labelledby="organizations">
-          <h2 id="organizations">Pause an organization</h2>
+        <Section id="organizations" heading="Pause an organization">
           <ul class="entries">
             {free.map(({ org, name, reports }) => (
               <li>
@@ -93,7 +86,7 @@ export const Pauses = ({ layout, data, notice }: ViewProps<PausesData>) => {
               </li>
             ))}
           </ul>
-        </section>
+        </Section>
       ) : null}
     </PageLayout>
   );

@@ -1,31 +1,23 @@
-import type { Period } from '../../../definitions/periods/period.ts';
-import type { RunRecord } from '../../../run/run-record.ts';
 import type { ReportDetail } from '../../access/access.ts';
-import { FileList, hasEmail, previewPath, type RunFilesView } from '../components/file-list.tsx';
-import { canAct, EmptyState, Fact, type LayoutData, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { FileList, hasEmail, previewPath } from '../components/file-list.tsx';
+import {
+  canAct,
+  EmptyState,
+  Fact,
+  type LayoutData,
+  PageLayout,
+  Section,
+  type ViewProps,
+} from '../components/layout.tsx';
 import { RunLink, RunTable, reportPath, runZone } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
 import { RunNowForm } from '../forms/run-now-form.tsx';
-
+import type { Loaded, loadReport } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
 
-export interface ReportData {
-  readonly report: ReportDetail;
-  readonly runs: readonly RunRecord[];
-  /** The newest run with files; null if there is none. */
-  readonly lastRun: RunRecord | null;
-  /** Its files; null without a run. */
-  readonly files: RunFilesView | null;
-  /** The days of each period of `PERIOD_CHOICES`. */
-  readonly periods: readonly Period[];
-  /** Identifies the form, so that sending it twice triggers one run. */
-  readonly trigger: string;
-  readonly refused?: RejectedForm | undefined;
-}
-
 /** A report: its history, latest files, schedule and definition, and the forms to run and pause it. */
-export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
+export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadReport>>) => {
   const { report, runs, lastRun, files, refused } = data;
   const path = reportPath(report.org, report.report);
   return (
@@ -51,26 +43,24 @@ export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
       ) : null}
       <div class="split">
         <div>
-          <section aria-labelledby="history">
-            <h2 id="history">History</h2>
+          <Section id="history" heading="History">
             {runs.length === 0 ? (
               <EmptyState>
                 No runs yet.{' '}
                 {report.slots.length === 0 ? 'The report has no schedule: run it now.' : 'The first slot is below.'}
               </EmptyState>
             ) : (
-              <RunTable runs={runs} now={layout.now} caption="Runs of this report, newest first" report={false} />
+              <>
+                <RunTable runs={runs} now={layout.now} caption="Runs of this report, newest first" report={false} />
+                <p class="more">
+                  <a href={`/runs?org=${encodeURIComponent(report.org)}&report=${encodeURIComponent(report.report)}`}>
+                    All runs of this report
+                  </a>
+                </p>
+              </>
             )}
-            {runs.length === 0 ? null : (
-              <p class="more">
-                <a href={`/runs?org=${encodeURIComponent(report.org)}&report=${encodeURIComponent(report.report)}`}>
-                  All runs of this report
-                </a>
-              </p>
-            )}
-          </section>
-          <section aria-labelledby="latest-files">
-            <h2 id="latest-files">Latest files</h2>
+          </Section>
+          <Section id="latest-files" heading="Latest files">
             {lastRun === null || files === null ? (
               <EmptyState>No files yet.</EmptyState>
             ) : (
@@ -91,11 +81,10 @@ export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
                 ) : null}
               </>
             )}
-          </section>
+          </Section>
         </div>
         <div>
-          <section aria-labelledby="facts">
-            <h2 id="facts">Schedule</h2>
+          <Section id="facts" heading="Schedule">
             <dl class="facts">
               {report.schedules.length === 0 ? <Fact name="Schedule">on demand only</Fact> : null}
               {report.schedules.map((line) => (
@@ -114,12 +103,16 @@ export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
               <Fact name="Time zone">{report.timezone ?? 'unknown'}</Fact>
               <Fact name="Owner">{report.owner ?? 'unknown'}</Fact>
             </dl>
-          </section>
-          <section aria-labelledby="definition">
-            <h2 id="definition">
-              Definition{' '}
-              {report.digest === null ? null : <code title={report.digest}>{report.digest.slice(0, 12)}</code>}
-            </h2>
+          </Section>
+          <Section
+            id="definition"
+            heading={
+              <>
+                Definition{' '}
+                {report.digest === null ? null : <code title={report.digest}>{report.digest.slice(0, 12)}</code>}
+              </>
+            }
+          >
             {report.text === null ? (
               <EmptyState>
                 The text is not available while the file has errors, or when only another process has loaded it.
@@ -127,7 +120,7 @@ export const Report = ({ layout, data, notice }: ViewProps<ReportData>) => {
             ) : (
               <YamlSource text={report.text} />
             )}
-          </section>
+          </Section>
         </div>
       </div>
     </PageLayout>

@@ -1,18 +1,12 @@
-import type { OrganizationEntry, ReportEntry } from '../../access/access.ts';
+import type { ReportEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
+import type { Loaded, loadReports } from '../routes/loaders.ts';
 
-export interface ReportsData {
-  readonly organizations: readonly OrganizationEntry[];
-  readonly reports: readonly ReportEntry[];
-  /** The cursor of the next page. */
-  readonly next: string | null;
-}
-
-export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<ReportsData>) => (
+export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<Loaded<typeof loadReports>>) => (
   <PageLayout layout={layout} title="Reports" current="/reports">
     <h1>Reports</h1>
     {organizations.length === 0 ? (
@@ -58,52 +52,40 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
       No reports yet. Add a definition beside <code>org.yaml</code>; it is read within seconds.
     </EmptyState>
   ) : (
-    <table class="rows reports">
-      <caption class="visually-hidden">Reports</caption>
-      <thead>
+    <Table
+      caption="Reports"
+      columns={['Report', 'Schedule', 'Last run', 'State']}
+      classes={{ Schedule: 'col-schedule', 'Last run': 'col-last', State: 'col-state' }}
+      class="reports"
+    >
+      {reports.map(({ org, report, title, schedules, pause, faults, last }) => (
         <tr>
-          <th scope="col">Report</th>
-          <th scope="col" class="col-schedule">
-            Schedule
-          </th>
-          <th scope="col" class="col-last">
-            Last run
-          </th>
-          <th scope="col" class="col-state">
-            State
-          </th>
+          <td>
+            <a href={reportPath(org, report)}>{title}</a> <span class="muted">{report}</span>
+          </td>
+          <td data-name="Schedule">
+            {schedules.length === 0 ? (
+              <span class="muted">on demand</span>
+            ) : (
+              schedules.map((line) => <code class="line">{line}</code>)
+            )}
+          </td>
+          <td data-name="Last run">
+            {last === null ? (
+              <span class="muted">none yet</span>
+            ) : (
+              <>
+                <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
+                <RunLink run={last} />
+              </>
+            )}
+          </td>
+          <td data-name="State">
+            {pause === null ? null : <span class="state warn">Paused</span>}{' '}
+            {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'error')}</span>}
+            {pause === null && faults.length === 0 ? <span class="muted">active</span> : null}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {reports.map(({ org, report, title, schedules, pause, faults, last }) => (
-          <tr>
-            <td>
-              <a href={reportPath(org, report)}>{title}</a> <span class="muted">{report}</span>
-            </td>
-            <td data-name="Schedule">
-              {schedules.length === 0 ? (
-                <span class="muted">on demand</span>
-              ) : (
-                schedules.map((line) => <code class="line">{line}</code>)
-              )}
-            </td>
-            <td data-name="Last run">
-              {last === null ? (
-                <span class="muted">none yet</span>
-              ) : (
-                <>
-                  <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
-                  <RunLink run={last} />
-                </>
-              )}
-            </td>
-            <td data-name="State">
-              {pause === null ? null : <span class="state warn">Paused</span>}{' '}
-              {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'error')}</span>}
-              {pause === null && faults.length === 0 ? <span class="muted">active</span> : null}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );

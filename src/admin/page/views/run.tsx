@@ -1,31 +1,19 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { HeldRun } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
-import { EmptyState, Fact, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { DecisionList, EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS, RunBadge } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
-import type { RejectedForm } from '../forms/reason-form.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
-
+import type { Loaded, loadRun } from '../routes/loaders.ts';
 import { DeliveryTable } from './deliveries.tsx';
 
-export interface RunData {
-  readonly snapshot: RunSnapshot;
-  readonly deliveries: readonly DeliveryRow[];
-  readonly files: RunFilesView;
-  /** Null unless the run is held. */
-  readonly held: HeldRun | null;
-  readonly refused?: RejectedForm | undefined;
-}
-
 /** One run: its progress, files, deliveries and record, and the actions that its state allows. */
-export const Run = ({ layout, data, notice }: ViewProps<RunData>) => {
+export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>) => {
   const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
@@ -74,42 +62,29 @@ export const Run = ({ layout, data, notice }: ViewProps<RunData>) => {
       />
       <div class="split">
         <div>
-          <section aria-labelledby="files">
-            <h2 id="files">Files</h2>
-            <div id="files-list" data-live>
-              <FileList record={record} view={data.files} />
-            </div>
-          </section>
-          <section aria-labelledby="sent">
-            <h2 id="sent">Deliveries</h2>
-            <div id="deliveries" data-live>
-              {data.deliveries.length === 0 ? (
-                <EmptyState>{record.deliver ? 'No deliveries yet.' : 'This run does not deliver.'}</EmptyState>
-              ) : (
-                <DeliveryTable rows={data.deliveries} zone={() => zone} showRun={false} />
-              )}
-            </div>
-          </section>
+          <Section id="files" heading="Files" live="files-list">
+            <FileList record={record} view={data.files} />
+          </Section>
+          <Section id="sent" heading="Deliveries" live="deliveries">
+            {data.deliveries.length === 0 ? (
+              <EmptyState>{record.deliver ? 'No deliveries yet.' : 'This run does not deliver.'}</EmptyState>
+            ) : (
+              <DeliveryTable rows={data.deliveries} zone={() => zone} showRun={false} />
+            )}
+          </Section>
           {record.reopened.length === 0 ? null : (
-            <section aria-labelledby="history">
-              <h2 id="history">Decisions</h2>
-              <DecisionHistory reopened={record.reopened} zone={zone} />
-            </section>
+            <Section id="history" heading="Decisions">
+              <DecisionList decisions={record.reopened} label={({ what }) => DECISION_LABELS[what]} zone={zone} />
+            </Section>
           )}
         </div>
         <div>
-          <section aria-labelledby="stages">
-            <h2 id="stages">Stages</h2>
-            <div id="timings" data-live>
-              <StageTimings snapshot={data.snapshot} />
-            </div>
-          </section>
-          <section aria-labelledby="facts">
-            <h2 id="facts">Record</h2>
-            <div id="record" data-live>
-              <Facts record={record} now={layout.now} zone={zone} />
-            </div>
-          </section>
+          <Section id="stages" heading="Stages" live="timings">
+            <StageTimings snapshot={data.snapshot} />
+          </Section>
+          <Section id="facts" heading="Record" live="record">
+            <Facts record={record} now={layout.now} zone={zone} />
+          </Section>
         </div>
       </div>
     </PageLayout>
@@ -129,19 +104,9 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
         <Timestamp at={Date.parse(record.slot)} zone={zone} />
       </Fact>
     )}
-    <Fact name="Created">
-      <Timestamp at={record.createdAt} zone={zone} seconds />
-    </Fact>
-    {record.startedAt === null ? null : (
-      <Fact name="Started">
-        <Timestamp at={record.startedAt} zone={zone} seconds />
-      </Fact>
-    )}
-    {record.finishedAt === null ? null : (
-      <Fact name="Finished">
-        <Timestamp at={record.finishedAt} zone={zone} seconds />
-      </Fact>
-    )}
+    <TimeFact name="Created" at={record.createdAt} zone={zone} />
+    <TimeFact name="Started" at={record.startedAt} zone={zone} />
+    <TimeFact name="Finished" at={record.finishedAt} zone={zone} />
     <Fact name="Duration">{elapsedText(record, now)}</Fact>
     <Fact name="Calls planned">{formatInteger(record.calls.planned)}</Fact>
     <Fact name="Calls made">{formatInteger(record.calls.made)}</Fact>
@@ -161,6 +126,13 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
   </dl>
 );
 
+const TimeFact = ({ name, at, zone }: { readonly name: string; readonly at: number | null; readonly zone: string }) =>
+  at === null ? null : (
+    <Fact name={name}>
+      <Timestamp at={at} zone={zone} seconds />
+    </Fact>
+  );
+
 const DECISION_LABELS: Readonly<Record<RunDecision['what'], string>> = {
   release: 'Released',
   retry: 'Retried',
@@ -168,19 +140,6 @@ const DECISION_LABELS: Readonly<Record<RunDecision['what'], string>> = {
   settle: 'Last delivery marked as sent',
   cancel: 'Cancellation requested',
 };
-
-const DecisionHistory = ({ reopened, zone }: { readonly reopened: readonly RunDecision[]; readonly zone: string }) => (
-  <ol class="entries">
-    {reopened.map(({ what, by, reason, at }) => (
-      <li>
-        <p>
-          <strong>{DECISION_LABELS[what]}</strong> by {by}, <Timestamp at={at} zone={zone} />
-        </p>
-        <p class="quote">{reason}</p>
-      </li>
-    ))}
-  </ol>
-);
 
 const STAGE_LABELS: Readonly<Record<Stage, string>> = {
   plan: 'Plan',

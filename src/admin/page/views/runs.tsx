@@ -1,6 +1,6 @@
 import { RUN_STATES, type RunRecord, type RunState } from '../../../run/run-record.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, OrganizationSelect, PageLayout, Pager, type ViewProps } from '../components/layout.tsx';
 import { RunTable } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS } from '../components/status-badge.tsx';
 
@@ -26,17 +26,7 @@ export const Runs = ({ layout, data: { organizations, runs, next, query } }: Vie
   <PageLayout layout={layout} title="Runs" current="/runs">
     <h1>Runs</h1>
     <form class="filter" method="get" action="/runs">
-      <label>
-        Organization
-        <select name="org">
-          <option value="">all</option>
-          {organizations.map(({ org }) => (
-            <option value={org} selected={org === query.org}>
-              {org}
-            </option>
-          ))}
-        </select>
-      </label>
+      <OrganizationSelect organizations={organizations} selected={query.org} />
       <label>
         Report
         <input name="report" value={query.report ?? ''} placeholder="all" autocomplete="off" spellcheck={false} />
@@ -83,14 +73,11 @@ export const Runs = ({ layout, data: { organizations, runs, next, query } }: Vie
     ) : (
       <RunTable runs={runs} now={layout.now} caption="Runs, newest first" />
     )}
-    <p class="more">
-      {query.after === undefined ? null : <a href={runsPath({ ...query, after: undefined })}>Newest</a>}{' '}
-      {next === null ? null : (
-        <a href={runsPath({ ...query, after: next })} rel="next">
-          Older runs
-        </a>
-      )}
-    </p>
+    <Pager
+      newest={query.after === undefined ? undefined : runsPath({ ...query, after: undefined })}
+      older={next === null ? undefined : runsPath({ ...query, after: next })}
+      label="Older runs"
+    />
   </PageLayout>
 );
 
@@ -98,7 +85,7 @@ const isFiltered = ({ after, ...query }: RunsQuery): boolean =>
   Object.values(query).some((value) => value !== undefined);
 
 /** The path of the list with these filters. */
-export function runsPath(query: RunsQuery): string {
+function runsPath(query: RunsQuery): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? '/runs' : `/runs?${parameters}`;

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
-import { EmptyState, PageLayout, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, OrganizationSelect, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 
@@ -57,17 +57,7 @@ export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
     <h1>Slots</h1>
     <p class="lead">Upcoming scheduled runs, each in the time zone of its schedule.</p>
     <form class="filter" method="get" action="/slots">
-      <label>
-        Organization
-        <select name="org">
-          <option value="">all</option>
-          {data.organizations.map(({ org }) => (
-            <option value={org} selected={org === data.org}>
-              {org}
-            </option>
-          ))}
-        </select>
-      </label>
+      <OrganizationSelect organizations={data.organizations} selected={data.org} />
       <label>
         Ahead
         <select name="days">
@@ -90,35 +80,23 @@ const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; reado
       No slots in this range. Choose a longer one, or add a <code>schedule</code> to a definition.
     </EmptyState>
   ) : (
-    <table class="rows">
-      <caption class="visually-hidden">Slots, soonest first</caption>
-      <thead>
+    <Table caption="Slots, soonest first" columns={['Begins', 'In', 'Report', 'Schedule', 'State']}>
+      {slots.map((slot) => (
         <tr>
-          <th scope="col">Begins</th>
-          <th scope="col">In</th>
-          <th scope="col">Report</th>
-          <th scope="col">Schedule</th>
-          <th scope="col">State</th>
+          <td>
+            <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} weekday />
+          </td>
+          <td data-name="In">
+            <RelativeTime at={Date.parse(slot.begins)} now={now} />
+          </td>
+          <td data-name="Report">
+            <ReportLink {...slot} /> <span class="muted">{slot.title}</span>
+          </td>
+          <td data-name="Schedule">
+            <code>{slot.schedule}</code> <span class="muted">{slot.timezone}</span>
+          </td>
+          <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'Active'}</td>
         </tr>
-      </thead>
-      <tbody>
-        {slots.map((slot) => (
-          <tr>
-            <td>
-              <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} weekday />
-            </td>
-            <td data-name="In">
-              <RelativeTime at={Date.parse(slot.begins)} now={now} />
-            </td>
-            <td data-name="Report">
-              <ReportLink {...slot} /> <span class="muted">{slot.title}</span>
-            </td>
-            <td data-name="Schedule">
-              <code>{slot.schedule}</code> <span class="muted">{slot.timezone}</span>
-            </td>
-            <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'Active'}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );

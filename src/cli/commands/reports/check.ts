@@ -1,61 +1,32 @@
-import type { Command } from 'commander';
 import type { AppContext } from '../../../base/context.ts';
+import { toDocketError } from '../../../base/error.ts';
+import { secretSource } from '../../../base/secrets/secret.ts';
+import { composeCatalogs } from '../../../compose/run-ports.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
-import type { Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
+import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
+import { periodOf } from '../../../definitions/periods/period.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { locate } from '../../../definitions/yaml/source-file.ts';
+import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
+import { checkPlan } from '../../../plan/check-plan.ts';
+import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
+import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
+import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
+import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
+import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
-
-export function addCheckCommand(program: Command, io: CommandIo): void {
-  program
-    .command('check')
-    .description('Validate report definitions and your own templates: all errors, as file:line:column')
-    .argument('[paths...]', 'files or folders below DOCKET_JOBS; default: all')
-    .option('--offline', 'do not fetch the organizations’ metric catalogs')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-A later version will refuse what a warning names: a secret or a destination outside the report's organization (docs/targets.md).
-
-Environment: DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, LOG_LEVEL;
-without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys
-
-Exit codes: 0 no errors, warnings are allowed; 1 errors; 2 usage or configuration
-
-Examples:
-  docket check                         everything, against the catalogs that can be reached
-  docket check --offline               without calling the API
-  docket check jobs/acme/weekly.yaml   one report`,
-    )
-    .action((paths: string[], flags: CheckFlags) => check(paths, flags, io));
-}
 
 interface CheckFlags {
   readonly offline?: boolean;
   readonly json?: boolean;
 }
 
-async function check(given: readonly string[], flags: CheckFlags, io: CommandIo): Promise<void> {
+export async function check(given: readonly string[], flags: CheckFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { createContext },
-    { startReaderThread },
-    { BUILT_IN_KINDS, loadDefinitions },
-    { selectDiagnostics, reportSelector },
-    { comparePositions, formatDiagnostic },
-    { readScopePolicy },
-    { checkAllowLists },
-  ] = await Promise.all([
-    import('../../context.ts'),
-    import('../../../services/definitions/definition-threads.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-    import('../../../definitions/load/path-selection.ts'),
-    import('../../../definitions/diagnostics/diagnostic.ts'),
-    import('../../../services/definitions/report-scope.ts'),
-    import('../../../definitions/allow-lists/check-allow-lists.ts'),
-  ]);
   const context = createContext(io);
   const paths = given.map((path) => resolvePath(path, io));
   const thread = startReaderThread({ clock: context.clock, positions: true });
@@ -103,11 +74,6 @@ async function templateDiagnostics(folder: string | undefined): Promise<Diagnost
 
 /** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */
 async function budgetDiagnostics(jobs: Definitions, context: AppContext): Promise<Diagnostic[]> {
-  const [{ budgetConflicts, BUDGET_CONFLICT_HINT, budgetLimits }, { secretSource }, { locate }] = await Promise.all([
-    import('../../../services/budgets/key-limits.ts'),
-    import('../../../base/secrets/secret.ts'),
-    import('../../../definitions/yaml/source-file.ts'),
-  ]);
   const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(context.env, context));
   return conflicts.flatMap(({ organizations, message }) =>
     organizations.flatMap((org): Diagnostic[] => {
@@ -140,21 +106,6 @@ async function catalogDiagnostics(
     unchecked('COMPLIANCE_API_URL is not set');
     return [];
   }
-  const [
-    { composeCatalogs },
-    { toDocketError },
-    { periodOf },
-    { RECENT_CATALOG_MAX_AGE_MS },
-    { checkPlan },
-    { locate },
-  ] = await Promise.all([
-    import('../../../compose/run-ports.ts'),
-    import('../../../base/error.ts'),
-    import('../../../definitions/periods/period.ts'),
-    import('../../../fetch/cache/catalog-cache.ts'),
-    import('../../../plan/check-plan.ts'),
-    import('../../../definitions/yaml/source-file.ts'),
-  ]);
   const opened = await composeCatalogs(context, { orgs: jobs.orgs }).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
     unchecked(`${message} ${next}`.trim());

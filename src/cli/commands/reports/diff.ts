@@ -1,33 +1,26 @@
-import type { Command } from 'commander';
 import type { AppContext } from '../../../base/context.ts';
+import { toDocketError } from '../../../base/error.ts';
+import { composeCatalogs } from '../../../compose/run-ports.ts';
+import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
-import type { ReportDiff, ReportVersion, SetChange } from '../../../definitions/report-diff.ts';
-import type { ActiveVersion } from '../../../queue/definitions/active-versions.ts';
+import { resolvePeriod } from '../../../definitions/periods/period.ts';
+import { diffReports, type ReportDiff, type ReportVersion, type SetChange } from '../../../definitions/report-diff.ts';
+import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
+import { compilePlan } from '../../../plan/compile.ts';
+import { freezeReports } from '../../../queue/definitions/active-reports.ts';
+import { type ActiveVersion, redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
+import { definitionStore } from '../../../queue/definitions/definition-store.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
+import {
+  BUILT_IN_KINDS,
+  loadDefinitions,
+  reportDiagnostics,
+  reportFileSchema,
+} from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
+import { withRedis } from '../../redis.ts';
 import { createPrinter } from '../../terminal/print.ts';
-
-export function addDiffCommand(program: Command, io: CommandIo): void {
-  program
-    .command('diff')
-    .description('Show how the local definitions differ from the active ones: schedules, recipients, calls')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Compares DOCKET_JOBS with the active definitions of the schedulers of REDIS_URL. Changes nothing and spends no metrics call,
-except for metric catalogs that the workers have not cached.
-
-Environment: REDIS_URL, DOCKET_JOBS, COMPLIANCE_API_URL, LOG_LEVEL; the organizations' keys
-
-Exit codes: 0 the definitions are valid, whether or not they change anything; 1 some are invalid: their active versions
-stay
-
-Examples:
-  docket diff
-  DOCKET_JOBS=checkout/jobs docket diff --json`,
-    )
-    .action((flags: { json?: boolean }) => diff(flags, io));
-}
 
 /** A changed report. */
 interface ReportChange extends ReportDiff {
@@ -39,13 +32,8 @@ interface ReportChange extends ReportDiff {
   readonly calls: { readonly before: number | null; readonly after: number | null };
 }
 
-async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
+export async function diff(flags: { json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [{ createContext }, { loadDefinitions, reportDiagnostics }, { formatDiagnostic }] = await Promise.all([
-    import('../../context.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-    import('../../../definitions/diagnostics/diagnostic.ts'),
-  ]);
   const context = createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { pairs, unreadable } = await findChangedVersions(jobs, context);
@@ -75,25 +63,7 @@ interface VersionPair {
 }
 
 /** The reports whose active and local versions differ, sorted by name. */
-async function findChangedVersions(
-  jobs: Definitions,
-  context: AppContext,
-): Promise<{ pairs: VersionPair[]; unreadable: string[] }> {
-  const [
-    { withRedis },
-    { redisActiveVersions },
-    { definitionStore },
-    { DEFAULT_KEY_PREFIX, RETENTION_DAYS },
-    { freezeReports },
-    { reportFileSchema },
-  ] = await Promise.all([
-    import('../../redis.ts'),
-    import('../../../queue/definitions/active-versions.ts'),
-    import('../../../queue/definitions/definition-store.ts'),
-    import('../../../redis/keys.ts'),
-    import('../../../queue/definitions/active-reports.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-  ]);
+function findChangedVersions(jobs: Definitions, context: AppContext) {
   return withRedis(context, async (redis) => {
     const prefix = DEFAULT_KEY_PREFIX;
     const versions = await redisActiveVersions(redis, { prefix }).read();
@@ -121,10 +91,6 @@ async function describeChanges(
   { orgs }: Pick<Definitions, 'orgs'>,
 ): Promise<{ changes: ReportChange[]; unknown: string[] }> {
   if (pairs.length === 0) return { changes: [], unknown: [] };
-  const [{ diffReports }, { BUILT_IN_KINDS }] = await Promise.all([
-    import('../../../definitions/report-diff.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-  ]);
   const { tokensOf, unknown, close } = await openCallCounter(context, orgs);
   try {
     const changes: ReportChange[] = [];
@@ -147,31 +113,15 @@ async function describeChanges(
 }
 
 /** Counts metrics calls by planning versions against their organization's catalog. Errors make the calls unknown. */
-async function openCallCounter(
-  context: AppContext,
-  orgs: Definitions['orgs'],
-): Promise<{
-  readonly tokensOf: (version: ReportVersion | undefined) => Promise<number | null>;
-  readonly unknown: Set<string>;
-  readonly close: () => Promise<void>;
-}> {
-  const [{ composeCatalogs }, { withCatalog }, { compilePlan }, { resolvePeriod }, { toDocketError }] =
-    await Promise.all([
-      import('../../../compose/run-ports.ts'),
-      import('../../../fetch/cache/catalog-cache.ts'),
-      import('../../../plan/compile.ts'),
-      import('../../../definitions/periods/period.ts'),
-      import('../../../base/error.ts'),
-    ]);
+async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
   const unknown = new Set<string>();
   const composed = await composeCatalogs(context, { orgs }).catch((thrown: unknown) => {
     unknown.add(toDocketError(thrown).message);
-    return undefined;
   });
   return {
     unknown,
     close: async () => composed?.scope.close(),
-    tokensOf: async (version) => {
+    tokensOf: async (version: ReportVersion | undefined): Promise<number | null> => {
       if (version === undefined || composed === undefined) return null;
       const { definition, settings } = version;
       try {
@@ -196,16 +146,8 @@ async function openCallCounter(
 
 const CHANGE_SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 
-function formatReportChange({
-  report,
-  change,
-  fields,
-  org_fields,
-  slots,
-  recipients,
-  targets,
-  calls,
-}: ReportChange): string {
+function formatReportChange({ report, change, org_fields, slots, calls, ...changed }: ReportChange): string {
+  const { fields, recipients, targets } = changed;
   const lines = [`${CHANGE_SIGNS[change]} ${report} ${change}`];
   const line = (name: string, text: string) => lines.push(`    ${name.padEnd(11)}${text}`);
   if (fields.length > 0) line('report', fields.join(', '));

@@ -1,12 +1,20 @@
-import type { Command } from 'commander';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import type { AppContext } from '../../../base/context.ts';
+import { DocketError } from '../../../base/error.ts';
+import { replaceFile } from '../../../base/files/durable-file.ts';
+import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { inlineImages } from '../../../render/artifact.ts';
 import { type Format, formatOf } from '../../../render/formats/format.ts';
 import { FORMATS } from '../../../render/formats/registry.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
+import { runInline } from '../../run-inline.ts';
 import { createPrinter } from '../../terminal/print.ts';
 
 interface PreviewFlags {
@@ -17,52 +25,8 @@ interface PreviewFlags {
   readonly json?: boolean;
 }
 
-export function addPreviewCommand(program: Command, io: CommandIo): void {
-  program
-    .command('preview')
-    .description('Create a report’s e-mail and files for review, without sending')
-    .argument('<report>', '<org>/<report>')
-    .option('--period <period>', 'instead of the definition’s period, e.g. previous_month, 2026-10')
-    .option('--out <dir>', 'output folder; default: out/preview/<org>/<report>/<period>')
-    .option('--open', 'open the e-mail in the browser')
-    .option('--sample', 'sample data from the sandbox: no call to the service, no key or password needed')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Without --sample it makes the same calls as \`docket run --no-deliver\`. In addition to the output of a run (files, mail.html
-and mail.txt as sent, the manifest) it writes preview.html: the e-mail with inline images, for a browser.
-
-Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --sample also COMPLIANCE_API_URL, REDIS_URL and the organization's secrets
-
-Exit codes: 0 created; 1 failed; 2 usage or configuration
-
-Examples:
-  docket preview acme/weekly-kpi --sample --open
-  docket preview acme/board-pack --period 2026-10 --out preview`,
-    )
-    .action((report: string, flags: PreviewFlags) => preview(report, flags, io));
-}
-
-async function preview(report: string, flags: PreviewFlags, io: CommandIo): Promise<void> {
+export async function preview(report: string, flags: PreviewFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { createContext },
-    { loadDefinitions, requireReport },
-    { parsePeriod },
-    { runInline },
-    { inlineImages },
-    { replaceFile },
-    path,
-  ] = await Promise.all([
-    import('../../context.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-    import('../../../definitions/periods/period.ts'),
-    import('../../run-inline.ts'),
-    import('../../../render/artifact.ts'),
-    import('../../../base/files/durable-file.ts'),
-    import('node:path'),
-  ]);
   const context = createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
@@ -83,7 +47,7 @@ async function preview(report: string, flags: PreviewFlags, io: CommandIo): Prom
       source.context,
       io,
     );
-    const page = path.join(result.folder, 'preview.html');
+    const page = join(result.folder, 'preview.html');
     await replaceFile(page, inlineImages(published.mail));
     if (flags.json) print.printJson(documentOf(order, result, page));
     else print.printLine(summaryOf(order, result, page));
@@ -109,10 +73,7 @@ const SAMPLE_WINDOW_S = 1;
 
 /** Starts a sandbox, and points the report to it. E-mail and files are marked as samples. */
 async function useSandbox(context: AppContext, settings: OrgSettings) {
-  const [{ startSandbox }, { DocketError }] = await Promise.all([
-    import('../../../sandbox/sandbox.ts'),
-    import('../../../base/error.ts'),
-  ]);
+  const { startSandbox } = await import('../../../sandbox/sandbox.ts');
   const sandbox = await startSandbox({ windowMs: SAMPLE_WINDOW_S * 1000 });
   const key = sandbox.keys.find(({ organizations }) => organizations.length === 1)?.key;
   if (key === undefined) throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
@@ -139,7 +100,6 @@ const OPENERS = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] } as const
 
 /** With the desktop's own program. Without one, prints that. */
 async function openInBrowser(page: string, printStatus: (line: string) => void): Promise<void> {
-  const { spawn } = await import('node:child_process');
   const [command, ...args] =
     process.platform === 'darwin' || process.platform === 'win32' ? OPENERS[process.platform] : ['xdg-open'];
   await new Promise<void>((resolve) => {

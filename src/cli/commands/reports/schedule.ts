@@ -1,34 +1,21 @@
-import type { Command } from 'commander';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { slotView } from '../../../definitions/schedules/slot-view.ts';
+import { nextReportSlots, timetableOf } from '../../../definitions/schedules/slots.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
+import { redisPauses } from '../../../queue/schedules/pauses.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
+import { loadDefinitions, reportDiagnostics, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
-import { createPrinter } from '../../terminal/print.ts';
-import type { Column } from '../../terminal/table.ts';
+import { parseNumber } from '../../options/option-parsers.ts';
+import { readOptionalRedis } from '../../redis.ts';
+import { type Column, createPrinter } from '../../terminal/print.ts';
+import { formatPause, pauseToJson } from '../pause.ts';
 
 interface ScheduleFlags {
   readonly count: string;
   readonly json?: boolean;
-}
-
-export function addScheduleCommand(program: Command, io: CommandIo): void {
-  program
-    .command('schedule')
-    .description('List the next slots of the scheduled reports, in UTC and in their own time zone')
-    .argument('[report]', '<org>/<report>; default: all of DOCKET_JOBS')
-    .option('--count <n>', 'slots per report', '5')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-With REDIS_URL set, also lists the pauses of these reports and organizations.
-
-Environment: DOCKET_JOBS, REDIS_URL, LOG_LEVEL
-
-Examples:
-  docket schedule
-  docket schedule demo/weekly-kpi --count 10 --json`,
-    )
-    .action((report: string | undefined, flags: ScheduleFlags) => schedule(report, flags, io));
 }
 
 const COLUMNS: readonly (string | Column)[] = [
@@ -40,32 +27,13 @@ const COLUMNS: readonly (string | Column)[] = [
   { name: 'SCHEDULE', whenNarrow: 'drop' },
 ];
 
-async function schedule(report: string | undefined, flags: ScheduleFlags, io: CommandIo): Promise<void> {
+export async function schedule(report: string | undefined, flags: ScheduleFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { parseNumber },
-    { createContext },
-    { readOptionalRedis },
-    { redisPauses },
-    { DEFAULT_KEY_PREFIX },
-    { pauseToJson, formatPause },
-    { redisActiveVersions },
-    { reportDiagnostics, loadDefinitions, requireReport },
-  ] = await Promise.all([
-    import('../../options/option-parsers.ts'),
-    import('../../context.ts'),
-    import('../../redis.ts'),
-    import('../../../queue/schedules/pauses.ts'),
-    import('../../../redis/keys.ts'),
-    import('../../terminal/format-pause.ts'),
-    import('../../../queue/definitions/active-versions.ts'),
-    import('../../../services/definitions/built-in-kinds.ts'),
-  ]);
   const count = parseNumber('--count', flags.count, { min: 1, max: 1000 });
   const context = createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const definitions = report === undefined ? [...jobs.reports.values()] : [requireReport(jobs, report).definition];
-  const { slots, ended } = await nextSlots(definitions, jobs, count, context.clock.now());
+  const { slots, ended } = nextSlots(definitions, jobs, count, context.clock.now());
   for (const name of ended)
     print.printStatus(`${name} has no more slots: its schedules have ended, or no day matches them`);
   for (const { file } of jobs.diagnostics) print.printStatus(`skipped: ${file} is invalid; see \`docket check\``);
@@ -101,11 +69,7 @@ async function schedule(report: string | undefined, flags: ScheduleFlags, io: Co
 }
 
 /** @param now epoch ms */
-async function nextSlots(definitions: readonly Definition[], { orgs }: Definitions, count: number, now: number) {
-  const [{ nextReportSlots, timetableOf }, { slotView }] = await Promise.all([
-    import('../../../definitions/schedules/slots.ts'),
-    import('../../../definitions/schedules/slot-view.ts'),
-  ]);
+function nextSlots(definitions: readonly Definition[], { orgs }: Definitions, count: number, now: number) {
   const ended: string[] = [];
   const slots = definitions.flatMap((definition) => {
     const settings = orgs.get(definition.org);

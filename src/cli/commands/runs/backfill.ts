@@ -1,38 +1,125 @@
-import type { Command } from 'commander';
+import { randomBytes } from 'node:crypto';
+import { type DeliveredJson, toDocketError } from '../../../base/error.ts';
+import { withScope } from '../../../base/scope.ts';
+import { findCatalog } from '../../../compose/catalogs.ts';
+import { openVerifiedStore } from '../../../compose/store.ts';
+import { parsePeriod } from '../../../definitions/periods/period.ts';
+import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
+import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
+import { type CurrentCountsSection, currentCountsSections } from '../../../plan/section-requests.ts';
+import { backfillPeriods } from '../../../run/backfill-periods.ts';
+import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
+import { requestRun } from '../../../services/runs/trigger-run.ts';
+import { openAuditLog } from '../../audit-log.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
-import type { BackfillFlags } from './enqueue-backfill.ts';
+import { readActorName } from '../../options/actor.ts';
+import { invalidOption } from '../../options/option-parsers.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { openProgressBars } from '../../terminal/progress-bar.ts';
 
-export function addBackfillCommand(program: Command, io: CommandIo): void {
-  program
-    .command('backfill')
-    .description('Run a report for each of its periods within a past time range, at the lowest priority')
-    .argument('<report>', '<org>/<report>')
-    .requiredOption('--from <period>', 'first period: a day, week, month, quarter or year, e.g. 2026-01 or 2026-W03')
-    .requiredOption('--to <period>', 'last period, e.g. 2026-09')
-    .option('--deliver', 'deliver the runs; default: only archive them')
-    .option('--again', 'new runs even for periods that were backfilled or delivered before')
-    .option('--by <name>', 'who requests it; default: the user of this shell')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Current counts have no history: they are undefined in these runs; the command lists the sections that contain some.
+export interface BackfillFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly deliver?: boolean;
+  readonly again?: boolean;
+  readonly by?: string;
+  readonly json?: boolean;
+}
 
-Enqueues one run per period of the report's own kind (previous_month: months) for the workers, at the lowest priority:
-on-demand and scheduled runs and their calls come first. It uses the current definition. Repeating a backfill finds its runs;
-after a correction of the definition, --again creates new ones.
-With --deliver, periods that another run has delivered before are skipped and listed; --again or DOCKET_REPEAT=allow sends
-them as well.
+/** A period that another run has delivered before. */
+interface SkippedPeriod {
+  readonly period: Extract<PeriodSpec, object>;
+  readonly delivered: DeliveredJson | undefined;
+  /** One sentence. */
+  readonly why: string;
+}
 
-Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, DOCKET_REPEAT, LOG_LEVEL; SMTP_URL and MAIL_FROM with --deliver;
-COMPLIANCE_API_URL and the organization's key, to find the sections with current counts
+/** Enqueues one run for each period, and prints the runs. */
+export async function backfill(report: string, flags: BackfillFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const definitions = await loadDefinitions(context.config.DOCKET_JOBS);
+  const { definition, settings } = requireReport(definitions, report);
+  const { deliver = false, again = false } = flags;
+  if (deliver) assertMailConfigured(definition, settings, context.config);
+  const { from } = parseCalendarPeriod('--from', flags.from);
+  const { to } = parseCalendarPeriod('--to', flags.to);
+  const periods = backfillPeriods({ definition, settings, from, to, now: context.clock.now() });
+  const by = readActorName(flags.by);
+  const suffix = `${deliver ? ':deliver' : ''}${again ? `:${randomBytes(6).toString('hex')}` : ''}`;
+  await withScope(async (scope) => {
+    const { trigger, redis, prefix } = await openVerifiedStore(context, scope);
+    const candidates = currentCountsSections(definition, undefined);
+    const catalog =
+      candidates.length === 0
+        ? undefined
+        : await findCatalog(context, { redis, prefix, orgs: () => definitions.orgs }, settings, scope);
+    const counts = catalog === undefined ? candidates : currentCountsSections(definition, catalog);
+    const known = catalog !== undefined || candidates.length === 0;
+    if (counts.length > 0) print.printStatus(formatUndefinedCounts(counts, known));
+    const audit = openAuditLog(redis, context);
+    const bars = scope.add(openProgressBars(io));
+    const bar = bars.add(report);
+    const runs = [];
+    const skipped: SkippedPeriod[] = [];
+    for (const period of periods) {
+      bar.set(runs.length + skipped.length, periods.length, `opening ${period.from} to ${period.to}`);
+      const slot = { trigger: `backfill:${period.from}..${period.to}${suffix}` };
+      const kind = { trigger: 'backfill', priority: 'backfill' } as const;
+      const request = { definition, settings, slot, ...kind, period, deliver, again, by };
+      const triggered = await requestRun(request, { trigger, audit }, { why: 'backfill' }).catch((thrown: unknown) => {
+        const { code, delivered, message } = toDocketError(thrown);
+        if (code !== 'already_delivered') throw thrown;
+        skipped.push({ period, delivered, why: message });
+      });
+      if (!triggered) continue;
+      const { opened, record } = triggered;
+      runs.push({ id: record.id, period: record.period, state: record.state, opened });
+    }
+    bars.close();
+    if (flags.json) {
+      const undefinedCounts = { known, sections: counts };
+      const deliveredBefore = skipped.map(({ period, delivered }) => ({ period, delivered }));
+      return print.printJson({
+        report,
+        deliver,
+        undefined_counts: undefinedCounts,
+        runs,
+        already_delivered: deliveredBefore,
+      });
+    }
+    print.printTable(
+      ['PERIOD', 'STATE', { name: 'OPENED', whenNarrow: 'drop' }, { name: 'RUN', whenNarrow: 'keep' }],
+      runs.map(({ period, state, opened, id }) => [period.label, state, opened ? 'now' : 'before', id]),
+    );
+    for (const { why } of skipped) print.printStatus(`Skipped: ${why}`);
+    if (skipped.length > 0) print.printStatus('Skipped periods were delivered before; --again sends them as well.');
+    const opened = runs.filter((run) => run.opened).length;
+    print.printStatus(`${opened} of ${runs.length} runs are new; \`docket runs --org ${definition.org}\` lists them.`);
+  });
+}
 
-Examples:
-  docket backfill acme/board-pack --from 2026-01 --to 2026-09
-  docket backfill acme/weekly-kpi --from 2026-W01 --to 2026-W26 --deliver`,
-    )
-    .action(async (report: string, flags: BackfillFlags) => {
-      const { enqueueBackfill } = await import('./enqueue-backfill.ts');
-      await enqueueBackfill(report, flags, io);
-    });
+/** @param known whether a catalog said which sections contain current counts */
+function formatUndefinedCounts(counts: readonly CurrentCountsSection[], known: boolean): string {
+  const sections = counts.map(({ section, metrics }) => `${section} (${metrics.join(', ')})`).join('; ');
+  return known
+    ? `Current counts have no history. They are undefined in every run of this backfill: ${sections}.`
+    : `Current counts have no history. They are undefined in every run of this backfill. Without a metric catalog their sections are unknown; candidates: ${sections}.`;
+}
+
+/** The days of a calendar period. Throws `usage.invalid` also for names such as previous_week, which depend on the day. */
+function parseCalendarPeriod(option: string, text: string): Extract<PeriodSpec, object> {
+  let spec: PeriodSpec | undefined;
+  try {
+    spec = parsePeriod(text);
+  } catch {
+    spec = undefined;
+  }
+  if (typeof spec === 'object') return spec;
+  throw invalidOption(
+    option,
+    text,
+    'a day, week, month, quarter or year: 2026-01-31, 2026-W05, 2026-01, 2026-Q1 or 2026',
+  );
 }

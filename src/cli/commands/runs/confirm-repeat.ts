@@ -3,19 +3,12 @@ import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { isTerminal } from '../../terminal/style.ts';
 
-export interface RepeatFlags {
-  /** `--again`: delivers once more without a prompt. */
-  readonly again: boolean;
-  /** `--json`: never prompts. */
-  readonly json: boolean;
-}
-
 /**
  * Runs `attempt`, which may fail with `already_delivered`. On a terminal the error becomes a prompt, and yes runs it once
- * more with `again`; otherwise it is thrown. Throws `run.cancelled` for no.
+ * more with `again`; otherwise, and always with `--json`, it is thrown. Throws `run.cancelled` for no.
  */
 export async function withRepeatConfirmation<T>(
-  { again, json }: RepeatFlags,
+  { again, json }: { readonly again: boolean; readonly json: boolean },
   io: CommandIo,
   attempt: (again: boolean) => Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createScope } from '../../../base/scope.ts';
+import { withScope } from '../../../base/scope.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
@@ -11,7 +11,7 @@ import type { CommandIo } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { withRepeatConfirmation } from './confirm-repeat.ts';
-import { followRun, printRunResult } from './follow-run.ts';
+import { followRun, printRunResult } from './watch.ts';
 
 export interface EnqueueRequest {
   readonly period: PeriodSpec | undefined;
@@ -33,9 +33,8 @@ export async function enqueueRun(
   const context = createContext(io);
   const { definition, settings } = requireReport(await loadDefinitions(context.config.DOCKET_JOBS), report);
   if (deliver) assertMailConfigured(definition, settings, context.config, '--no-deliver only creates the files');
-  const by = await readActorName();
-  const scope = createScope();
-  try {
+  const by = readActorName();
+  await withScope(async (scope) => {
     const { trigger, redis } = await openVerifiedStore(context, scope);
     const audit = openAuditLog(redis, context);
     const { record } = await withRepeatConfirmation({ again, json }, io, (force) =>
@@ -61,7 +60,5 @@ export async function enqueueRun(
     }
     if (json) return print.printJson(record);
     print.printLine(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
-  } finally {
-    await scope.close();
-  }
+  });
 }

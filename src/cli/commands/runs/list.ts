@@ -1,13 +1,10 @@
-import type { Command } from 'commander';
+import { withDecisions } from '../../../compose/decisions.ts';
+import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
-import { createPrinter, formatInstant } from '../../terminal/print.ts';
-import type { Column } from '../../terminal/table.ts';
-import { addRunsCancelCommand } from './cancel.ts';
-import { addRunDecisionCommands } from './decide.ts';
-import { addRunsGetCommand } from './get.ts';
-import { addRunsShowCommand } from './show.ts';
-import { addRunsWatchCommand } from './watch.ts';
+import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
+import { type Column, createPrinter, formatInstant } from '../../terminal/print.ts';
 
 interface RunsFlags {
   readonly org?: string;
@@ -20,52 +17,8 @@ interface RunsFlags {
   readonly json?: boolean;
 }
 
-export function addRunsCommand(program: Command, io: CommandIo): void {
-  const runs = program.command('runs').description('List runs; show, watch, get, cancel, retry or release one');
-  runs
-    .command('list', { isDefault: true })
-    .description('List the recorded runs, newest first')
-    .option('--org <org>', 'only of this organization')
-    .option('--report <report>', 'only of this report, with --org')
-    .option(
-      '--state <state...>',
-      'only in these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
-    )
-    .option('--since <instant>', 'only runs created at this instant or later, e.g. 2026-11-01T00:00:00Z')
-    .option('--until <instant>', 'only runs created before this instant')
-    .option('--after <cursor>', 'the next page: "next" of the previous page')
-    .option('--limit <n>', 'maximum number of runs', '20')
-    .option('--json', 'one JSON document on stdout: runs, and next for --after')
-    .addHelpText(
-      'after',
-      `
-Environment: REDIS_URL, LOG_LEVEL
-
-Examples:
-  docket runs --org acme --report weekly-kpi
-  docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`,
-    )
-    .action((flags: RunsFlags) => list(flags, io));
-  addRunsShowCommand(runs, io);
-  addRunsWatchCommand(runs, io);
-  addRunsGetCommand(runs, io);
-  addRunsCancelCommand(runs, io);
-  addRunDecisionCommands(runs, io);
-}
-
-async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
+export async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [
-    { createContext },
-    { withDecisions },
-    { parseInstant, parseNumber, parseRunStates, assertOrgWithReport },
-    { listRunPage, parseRunCursor },
-  ] = await Promise.all([
-    import('../../context.ts'),
-    import('../../decisions.ts'),
-    import('../../options/option-parsers.ts'),
-    import('../../../run/run-page.ts'),
-  ]);
   assertOrgWithReport(flags);
   const { org, report, state, since, until, after } = flags;
   const filter = {

@@ -3,20 +3,22 @@ import type { AppContext } from '../../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
 import { withArchive } from '../../../compose/archive.ts';
-import type { DecisionContext } from '../../../compose/decisions.ts';
-import type { AttemptRecord, Manifest, Release } from '../../../deliver/archive/archive.ts';
+import { type DecisionContext, withDecisions } from '../../../compose/decisions.ts';
+import type { Manifest } from '../../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../../deliver/archive/archive-errors.ts';
-import { readAttempts, readReceipts, readRelease } from '../../../deliver/archive/attempt-log.ts';
+import {
+  type AttemptRecord,
+  type Release,
+  readAttempts,
+  readReceipts,
+  readRelease,
+} from '../../../deliver/archive/attempt-log.ts';
 import { readManifest } from '../../../deliver/archive/run-metadata.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
-import { redisLedger } from '../../../deliver/ledger/redis-ledger.ts';
-import { definitionStore } from '../../../queue/definitions/definition-store.ts';
-import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../../redis/keys.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import { loadDefinitions, reportFileSchema } from '../../../services/definitions/built-in-kinds.ts';
+import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
-import { withDecisions } from '../../decisions.ts';
 import type { CommandIo } from '../../io.ts';
 import { findRunId } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
@@ -79,23 +81,19 @@ const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
 /** Undefined if the run is not held, or has no archived files. */
 async function loadHeldRun(
   run: RunRecord | undefined,
-  { archive, redis }: Pick<DecisionContext, 'archive' | 'redis'>,
+  { archive, definitions, ledger }: DecisionContext,
   context: AppContext,
 ): Promise<Omit<HeldRun, 'error'> | undefined> {
   if (run?.state !== 'held') return undefined;
   // Without definitions on this machine, the settings stored with the run apply.
   const settings = await loadDefinitions(context.config.DOCKET_JOBS).then(
-    (definitions) => definitions.orgs.get(run.org),
+    (local) => local.orgs.get(run.org),
     () => undefined,
   );
   return loadReleasePreview(run, {
-    definitions: definitionStore(redis, {
-      prefix: DEFAULT_KEY_PREFIX,
-      keepDays: RETENTION_DAYS,
-      reportSchema: reportFileSchema,
-    }),
+    definitions,
     archive,
-    ledger: redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS }),
+    ledger,
     secrets: secretSource(context.env, context),
     clock: context.clock,
     settingsNow: () => settings,

@@ -1,37 +1,14 @@
-import type { Command } from 'commander';
+import { deliveryView } from '../../../admin/api/schemas.ts';
 import type { ErrorJson } from '../../../base/error.ts';
 import type { Manifest } from '../../../deliver/archive/archive.ts';
 import { type RunRecord, STAGES } from '../../../run/run-record.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
-import type { ArchivedRunDetails, LoadedRun } from './load-run.ts';
+import { type ArchivedRunDetails, type LoadedRun, loadRunWithArchive } from './load-run.ts';
 
-export function addRunsShowCommand(runs: Command, io: CommandIo): void {
-  runs
-    .command('show')
-    .description('Show a run: its record, its files, and each delivery')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
-    .option('--json', 'one JSON document on stdout')
-    .addHelpText(
-      'after',
-      `
-Reads the record and the ledger from Redis, and the manifest from the archive; either alone is enough.
-
-Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
-
-Example:
-  docket runs show 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e`,
-    )
-    .action((text: string, flags: { readonly json?: boolean }) => show(text, flags, io));
-}
-
-async function show(text: string, flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+export async function show(text: string, flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const [{ createContext }, { loadRunWithArchive }, { deliveryView }] = await Promise.all([
-    import('../../context.ts'),
-    import('./load-run.ts'),
-    import('../../../admin/api/schemas.ts'),
-  ]);
   const run = await loadRunWithArchive(createContext(io), text, io);
   if (flags.json) {
     const { id, record, rows, held, archived } = run;

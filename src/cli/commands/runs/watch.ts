@@ -1,48 +1,127 @@
-import type { Command } from 'commander';
+import type { AppContext } from '../../../base/context.ts';
+import { DocketError } from '../../../base/error.ts';
+import { DAY_MS } from '../../../base/time.ts';
+import { redisLiveProgress } from '../../../queue/runs/live-progress.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
+import type { RunSnapshot } from '../../../run/live-progress.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { watchRun } from '../../../services/runs/watch-run.ts';
+import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
-
-export function addRunsWatchCommand(runs: Command, io: CommandIo): void {
-  runs
-    .command('watch')
-    .description('Watch a queued run until it ends')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
-    .option('--timeout <time>', 'stop watching after this time, e.g. 90s, 15m, 2h; the run continues')
-    .option('--json', 'one JSON document on stdout: the record, when the run has ended')
-    .addHelpText(
-      'after',
-      `
-Prints progress on stderr, one line per event, and on a terminal a bar for the calls. Keeps watching a run that waits or is
-retried. Polls once a second; Ctrl-C stops watching, not the run.
-
-Environment: REDIS_URL, LOG_LEVEL
-
-Exit codes: 0 done; 1 failed, cancelled or not ended in time; 2 usage or configuration; 3 held or partly delivered; 130
-Ctrl-C stopped watching
-
-Examples:
-  docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e
-  docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --timeout 15m --json`,
-    )
-    .action((text: string, flags: WatchFlags) => watch(text, flags, io));
-}
+import { parseDurationOption } from '../../options/option-parsers.ts';
+import { expandRunId } from '../../options/run-id.ts';
+import { withRedis } from '../../redis.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { openProgressBars, type ProgressBar, type ProgressBars } from '../../terminal/progress-bar.ts';
+import { formatDelivery, formatSecondsUntil, snapshotLines } from '../../terminal/run-snapshot-lines.ts';
 
 interface WatchFlags {
   readonly timeout?: string;
   readonly json?: boolean;
 }
 
-async function watch(text: string, flags: WatchFlags, io: CommandIo): Promise<void> {
-  const [{ createContext }, { parseDurationOption }, { followRun, printRunResult }, { expandRunId }, { DAY_MS }] =
-    await Promise.all([
-      import('../../context.ts'),
-      import('../../options/option-parsers.ts'),
-      import('./follow-run.ts'),
-      import('../../options/run-id.ts'),
-      import('../../../base/time.ts'),
-    ]);
+export async function watch(text: string, flags: WatchFlags, io: CommandIo): Promise<void> {
   const timeoutMs =
     flags.timeout === undefined ? undefined : parseDurationOption('--timeout', flags.timeout, { maxMs: 7 * DAY_MS });
   const context = createContext(io);
   const id = await expandRunId(context, text);
   printRunResult(await followRun(id, context, timeoutMs, io), flags.json ?? false, io);
 }
+
+/**
+ * Shows the progress of a queued run on stderr until it ends, and returns its final record.
+ *
+ * Throws `run.not_found`, `redis.unreachable`, and `run.unfinished` if a signal or the timeout came first.
+ *
+ * @param timeoutMs undefined: no timeout
+ */
+export const followRun = (
+  id: string,
+  context: AppContext,
+  timeoutMs: number | undefined,
+  io: CommandIo,
+): Promise<RunRecord> =>
+  withRedis(context, async (redis) => {
+    const { clock } = context;
+    const stopped = io.signals.stop();
+    const timeout = new AbortController();
+    if (timeoutMs !== undefined) {
+      clock.sleep(timeoutMs, timeout.signal).then(
+        () => timeout.abort(new Error(`It timed out after ${timeoutMs / 1000} s.`)),
+        () => {},
+      );
+    }
+    const bars = openProgressBars(io);
+    try {
+      const signal = AbortSignal.any([stopped, timeout.signal]);
+      const live = redisLiveProgress(redis, { prefix: DEFAULT_KEY_PREFIX });
+      const show = createRunDisplay(bars, () => clock.now());
+      let last: RunSnapshot | undefined;
+      for await (const snapshot of watchRun(id, signal, { live, clock })) {
+        show(last, snapshot);
+        last = snapshot;
+      }
+      if (last === undefined || !TERMINAL_STATES.has(last.record.state))
+        throw unfinishedError(id, signal.reason, last?.record);
+      return last.record;
+    } finally {
+      bars.close();
+      timeout.abort(null);
+    }
+  });
+
+/** Prints lines; on a terminal, the calls are a bar instead. */
+function createRunDisplay(bars: ProgressBars, now: () => number) {
+  let bar: ProgressBar | undefined;
+  return (before: RunSnapshot | undefined, snapshot: RunSnapshot): void => {
+    for (const { of, text } of snapshotLines(before, snapshot, now()))
+      if (of === 'run' || !bars.isVisible) bars.printLine(text);
+    if (!bars.isVisible) return;
+    const { record, live } = snapshot;
+    bar ??= bars.add(`${record.org}/${record.report}`);
+    bar.set(live?.done ?? record.calls.made + record.calls.saved, live?.of ?? record.calls.planned, () =>
+      formatProgress(snapshot, now()),
+    );
+  };
+}
+
+const STAGE_LABELS = { plan: 'planning', render: 'rendering', deliver: 'delivering' } as const;
+
+function formatProgress({ record, live }: RunSnapshot, now: number): string {
+  if (record.state === 'waiting') return `waiting ${formatSecondsUntil(record.until ?? now, now)}`;
+  if (live === null) return record.state.replaceAll('_', ' ');
+  if (live.stage !== 'fetch') return STAGE_LABELS[live.stage];
+  const finish = live.finish === null ? '' : `, finish in ${formatSecondsUntil(live.finish, now)}`;
+  const left = live.tokens === null ? '' : `, ${live.tokens} tokens left`;
+  const tokens = live.ahead === null ? left : `, no token free (${live.ahead} ahead)`;
+  return `${live.done}/${live.of} calls${tokens}${finish}`;
+}
+
+const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefined): DocketError =>
+  new DocketError(
+    'run.unfinished',
+    `The run is no longer watched. ${reason instanceof Error ? reason.message : 'It was stopped.'}`,
+    {
+      expected: 'the end of the run before',
+      ...(record === undefined ? {} : { got: `a run in state ${record.state}` }),
+      next: `The run continues. \`docket runs watch ${id}\` watches it again, \`docket runs cancel ${id}\` stops it.`,
+    },
+  );
+
+/** Prints the result and sets the exit code: 0 done, 1 failed or cancelled, 3 held or partly delivered. */
+export function printRunResult(record: RunRecord, json: boolean, io: CommandIo): void {
+  const print = createPrinter(io);
+  if (json) print.printJson(record);
+  else print.printLine(formatRunResult(record));
+  const { state } = record;
+  io.exitCode = state === 'done' ? 0 : state === 'held' || state === 'partly_delivered' ? 3 : 1;
+}
+
+const formatRunResult = ({ org, report, period, state, calls, files, deliveries, error, id }: RunRecord): string =>
+  [
+    `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls`,
+    ...files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
+    ...deliveries.map(formatDelivery),
+    ...(error === null ? [] : [`  ${error.message} [${error.code}]`]),
+    `  docket runs show ${id}${files.length === 0 ? '' : `, docket runs get ${id}`}`,
+  ].join('\n');

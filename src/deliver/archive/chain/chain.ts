@@ -74,29 +74,11 @@ interface Head {
   readonly sha256: string | null;
 }
 
-/** The signed hash chain of each organization: `<org>/.chain/<sequence>.json`, each entry with the hash of the previous one. */
-export interface Chain {
-  /** Reads the key. Throws `config.secret_missing`, `config.invalid`. */
-  ready(): Promise<void>;
-  /** Appends an entry. Concurrent writers get different sequences. @returns the sequence */
-  append(org: string, event: ChainEvent): Promise<number>;
-  /** Signs the current end of the chain, once a day; undefined where today's checkpoint exists, or there is no chain. */
-  checkpoint(org: string): Promise<{ readonly text: string; readonly body: Checkpoint } | undefined>;
-  /**
-   * The entry with this sequence; undefined when it is absent. Throws `archive.corrupt` for an invalid signature, and
-   * `archive.key_unknown` for an entry that names a key which this process does not have (yet).
-   */
-  entry(org: string, sequence: number): Promise<ChainEntry | undefined>;
-  /** Entries with these sequences, without the invalid ones. Throws `archive.key_unknown`. */
-  entries(org: string, sequences: readonly number[]): AsyncGenerator<ChainEntry>;
-}
-
-/** @param readKey called once; again after it threw, or for an entry with an unknown key */
-export function openChain(
-  { metadata, location }: ChainStorage,
-  readKey: () => Promise<SigningKey>,
-  clock: Clock,
-): Chain {
+/**
+ * The signed hash chain of each organization: `<org>/.chain/<sequence>.json`, each entry with the hash of the previous one.
+ * @param readKey called once; again after it threw, or for an entry with an unknown key
+ */
+export function openChain({ metadata, location }: ChainStorage, readKey: () => Promise<SigningKey>, clock: Clock) {
   let opening: Promise<SigningKey> | undefined;
   let publishedKey: string | undefined;
   const heads = new Map<string, Head>();
@@ -187,7 +169,7 @@ export function openChain(
     return result;
   };
 
-  const checkpoint: Chain['checkpoint'] = async (org) => {
+  const checkpoint = async (org: string): Promise<{ readonly text: string; readonly body: Checkpoint } | undefined> => {
     const { sequence, sha256: head } = await readHead(org);
     if (head === null) return undefined;
     const key = await openKey();
@@ -201,22 +183,30 @@ export function openChain(
   };
 
   return {
-    ready: async () => {
+    /** Reads the key. Throws `config.secret_missing`, `config.invalid`. */
+    ready: async (): Promise<void> => {
       await openKey();
     },
-    append: (org, event) =>
+    /** Appends an entry. Concurrent writers get different sequences. @returns the sequence */
+    append: (org: string, event: ChainEvent): Promise<number> =>
       serialize(org, async () => {
         const sequence = await write(org, event);
         // From here on a deleted chain is detected; older runs count as unsigned.
         if (sequence === 1) await checkpoint(org);
         return sequence;
       }),
-    checkpoint: (org) => serialize(org, () => checkpoint(org)),
-    entry: async (org, sequence) => {
+    /** Signs the current end of the chain, once a day; undefined where today's checkpoint exists, or there is no chain. */
+    checkpoint: (org: string) => serialize(org, () => checkpoint(org)),
+    /**
+     * The entry with this sequence; undefined when it is absent. Throws `archive.corrupt` for an invalid signature, and
+     * `archive.key_unknown` for an entry that names a key which this process does not have (yet).
+     */
+    entry: async (org: string, sequence: number): Promise<ChainEntry | undefined> => {
       const text = await textOf(org, sequence);
       return text === undefined ? undefined : (await verifyEntry(org, sequence, text)).body;
     },
-    entries: async function* (org, sequences) {
+    /** Entries with these sequences, without the invalid ones. Throws `archive.key_unknown`. */
+    entries: async function* (org: string, sequences: readonly number[]): AsyncGenerator<ChainEntry> {
       for await (const { sequence, text } of readEntries({ metadata }, org, sequences)) {
         if (text === undefined) continue;
         const { trusted: keys } = await keyTrusting(org, sequence, text);

@@ -10,38 +10,14 @@ import {
   type RunFiles,
   type RunRef,
 } from '../storage/archive-storage.ts';
-import { type Chain, openChain } from './chain.ts';
+import { openChain } from './chain.ts';
 import { chainIndex } from './chain-index.ts';
-import type { ChainEntry, ChainFile, Checkpoint } from './signed-document.ts';
+import type { ChainEntry, ChainFile } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /** A file of a run with the sequence of its entry in the chain. A shortcut that proves nothing by itself. */
 export const CHAIN_POINTER = 'chain.json';
 const pointerSchema = z.looseObject({ sequence: z.int().positive() });
-
-/** Records the runs of an archive in the signed chain of their organization. */
-export interface RunChain {
-  /** Throws `config.secret_missing`, `config.invalid`. */
-  ready(): Promise<void>;
-  /** Records a run that was just published. */
-  recordPublished(run: RunRef): Promise<void>;
-  /**
-   * Compares a run's manifest with its chain entry. False for a run without an entry. Throws `archive.corrupt` when they
-   * differ.
-   */
-  verifyManifest(run: RunRef): Promise<boolean>;
-  /** Records files of a run that a dead process wrote and did not record. @returns their number */
-  recordMissing(run: RunRef): Promise<number>;
-  /** Records files of a run together with the next call of `record`. */
-  defer(run: RunRef, files: readonly ChainFile[]): void;
-  /** Records files of a run that were just written, and the deferred ones. */
-  record(run: RunRef, files: readonly ChainFile[]): Promise<void>;
-  /** Whether the last entry of retention for the run says that it could not be deleted. */
-  isDeletionBlocked(run: RunRef): Promise<boolean>;
-  /** Records that retention deletes the run, or could not. */
-  recordRemoval(run: RunRef, kind: 'removed' | 'kept', why: string): Promise<void>;
-  checkpoint(org: string): Promise<{ readonly text: string; readonly body: Checkpoint } | undefined>;
-}
 
 /** Does not parse the manifest: the chain signs its bytes. */
 const manifestSha256 = async (files: RunFiles): Promise<string> => {
@@ -52,12 +28,13 @@ const manifestSha256 = async (files: RunFiles): Promise<string> => {
 
 const isEntryOf = (entry: ChainEntry, { id, report }: RunRef): boolean => entry.run === id && entry.report === report;
 
+/** Records the runs of an archive in the signed chain of their organization. */
 export function runChain(
   storage: Pick<ArchiveStorage, 'metadata' | 'location' | 'runFiles'>,
   readKey: () => Promise<SigningKey>,
   clock: Clock,
-): RunChain {
-  const chain: Chain = openChain(storage, readKey, clock);
+) {
+  const chain = openChain(storage, readKey, clock);
   const index = chainIndex(storage);
   const deferred = new Map<string, readonly ChainFile[]>();
   const runFields = ({ id, report }: RunRef) => ({ run: id, report });
@@ -109,6 +86,7 @@ export function runChain(
     }
     return recorded;
   };
+  /** Whether the last entry of retention for the run says that it could not be deleted. */
   const isDeletionBlocked = async (run: RunRef): Promise<boolean> => {
     const first = await manifestEntry(run, storage.runFiles(run)).catch(() => undefined);
     const { all } = await index.find(run, first?.sequence ?? 1);
@@ -120,9 +98,12 @@ export function runChain(
 
   return {
     ready: chain.ready,
-    recordPublished: (run) => recordManifest(run, false),
-    verifyManifest: async (run) => (await verify(run)) !== undefined,
-    recordMissing: async (run) => {
+    /** Records a run that was just published. */
+    recordPublished: (run: RunRef) => recordManifest(run, false),
+    /** Compares a run's manifest with its entry; false without an entry. Throws `archive.corrupt` when they differ. */
+    verifyManifest: async (run: RunRef): Promise<boolean> => (await verify(run)) !== undefined,
+    /** Records files of a run that a dead process wrote and did not record. @returns their number */
+    recordMissing: async (run: RunRef): Promise<number> => {
       const runFiles = storage.runFiles(run);
       const entry = await verify(run);
       if (entry === undefined) {
@@ -144,10 +125,12 @@ export function runChain(
       if (files.length > 0) await chain.append(run.org, { kind: 'papers', ...runFields(run), files, late: true });
       return files.length + (entry === undefined ? 1 : 0);
     },
-    defer: (run, files) => {
+    /** Records files of a run together with the next call of `record`. */
+    defer: (run: RunRef, files: readonly ChainFile[]): void => {
       deferred.set(run.id, [...(deferred.get(run.id) ?? []), ...files]);
     },
-    record: async (run, written) => {
+    /** Records files of a run that were just written, and the deferred ones. */
+    record: async (run: RunRef, written: readonly ChainFile[]): Promise<void> => {
       const files = [...(deferred.get(run.id) ?? []), ...written];
       deferred.delete(run.id);
       try {
@@ -158,11 +141,13 @@ export function runChain(
       }
     },
     isDeletionBlocked,
-    recordRemoval: async (run, kind, why) => {
+    /** Records that retention deletes the run, or could not. */
+    recordRemoval: async (run: RunRef, kind: 'removed' | 'kept', why: string): Promise<void> => {
       await chain.append(run.org, { kind, ...runFields(run), files: [], why });
     },
     checkpoint: chain.checkpoint,
   };
 }
+export type RunChain = ReturnType<typeof runChain>;
 
 export const toChainFile = (name: string, bytes: string | Uint8Array): ChainFile => ({ name, sha256: sha256(bytes) });

@@ -6,33 +6,6 @@ import { createRedactor, type Redact } from '../../../base/secrets/redactor.ts';
 import type { S3Connection } from '../../s3/s3-client.ts';
 import { classifyS3Error, isTransient, type S3Failure } from '../../s3/s3-failure.ts';
 
-export interface ListedObject {
-  readonly key: string;
-  /** Epoch ms. */
-  readonly at: number;
-}
-
-/** The objects of the archive's bucket. Throws `archive.unreachable` or `archive.unwritable` with the store's answer. */
-export interface S3Objects {
-  get(key: string): Promise<Buffer | undefined>;
-  stream(key: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  exists(key: string): Promise<boolean>;
-  put(key: string, bytes: string | Uint8Array, about?: Partial<PutObjectCommandInput>): Promise<void>;
-  /** As `put`, where no object exists. Resolves with the store's refusal; undefined when the object is written. */
-  putIfAbsent(key: string, bytes: string): Promise<S3Failure | undefined>;
-  /** Sorted by key. */
-  list(prefix: string): AsyncGenerator<ListedObject>;
-  /** Names between the prefix, which ends with `/` or is empty, and the next `/`. */
-  listPrefixes(prefix: string): Promise<readonly string[]>;
-  delete(key: string): Promise<void>;
-  /** As `delete`. Throws `archive.locked` where the store refuses (403): a lock, or a missing permission. */
-  deleteUnlocked(key: string): Promise<void>;
-  /** The Object Lock of an object at `now`, epoch ms; undefined where there is none, or no permission to see it. */
-  describeLock(key: string, now: number): Promise<string | undefined>;
-  /** A thrown error as `archive.unwritable`. */
-  toUnwritable(error: unknown): unknown;
-}
-
 /** For requests with small bodies. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
@@ -50,8 +23,11 @@ export const storeError = (code: ArchiveErrorCode, failure: S3Failure, location:
     },
   );
 
-/** @param connect opens the connection, or returns the open one */
-export function s3Objects(bucket: string, location: string, connect: () => Promise<S3Connection>): S3Objects {
+/**
+ * The objects of the archive's bucket. Throws `archive.unreachable` or `archive.unwritable` with the store's answer.
+ * @param connect opens the connection, or returns the open one
+ */
+export function s3Objects(bucket: string, location: string, connect: () => Promise<S3Connection>) {
   // The first connection replaces it; before that there is no answer to redact.
   let redact: Redact = createRedactor().redact;
   const failure = (error: unknown): S3Failure => classifyS3Error(error, redact);
@@ -99,6 +75,10 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
     );
   };
 
+  const remove = async ({ sdk, client }: S3Connection, key: string): Promise<void> => {
+    await client.send(new sdk.DeleteObjectCommand(object(key)), withTimeout());
+  };
+
   async function* pages(prefix: string, delimiter?: string) {
     for (let token: string | undefined; ; ) {
       const page = await request('archive.unreachable', ({ sdk, client }) =>
@@ -119,14 +99,14 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
   }
 
   return {
-    get: (key) =>
+    get: (key: string): Promise<Buffer | undefined> =>
       request('archive.unreachable', ({ sdk, client }) =>
         unlessMissing(async () => {
           const { Body } = await client.send(new sdk.GetObjectCommand(object(key)), withTimeout());
           return Body === undefined ? Buffer.alloc(0) : Buffer.from(await Body.transformToByteArray());
         }),
       ),
-    stream: async (key) => {
+    stream: async (key: string): Promise<AsyncIterable<Uint8Array> | undefined> => {
       const found = await request('archive.unreachable', ({ sdk, client }) =>
         unlessMissing(() => client.send(new sdk.GetObjectCommand(object(key)))),
       );
@@ -139,16 +119,17 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
         }
       })();
     },
-    exists: (key) =>
+    exists: (key: string): Promise<boolean> =>
       request('archive.unreachable', async ({ sdk, client }) => {
         const found = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(object(key)), withTimeout()));
         return found !== undefined;
       }),
-    put: (key, bytes, about) =>
+    put: (key: string, bytes: string | Uint8Array): Promise<void> =>
       request('archive.unwritable', async (connection) => {
-        await send(connection, key, bytes, about);
+        await send(connection, key, bytes);
       }),
-    putIfAbsent: (key, bytes) =>
+    /** As `put`, where no object exists. Resolves with the store's refusal; undefined when the object is written. */
+    putIfAbsent: (key: string, bytes: string): Promise<S3Failure | undefined> =>
       request('archive.unwritable', async (connection) => {
         try {
           await send(connection, key, bytes, { IfNoneMatch: '*' });
@@ -157,28 +138,28 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
           return failure(error);
         }
       }),
-    async *list(prefix) {
+    /** Sorted by key; `at` in epoch ms. */
+    async *list(prefix: string) {
       for await (const { Contents } of pages(prefix)) {
         for (const { Key, LastModified } of Contents ?? []) {
           if (Key !== undefined) yield { key: Key, at: LastModified?.getTime() ?? 0 };
         }
       }
     },
-    listPrefixes: async (prefix) => {
+    /** Names between the prefix, which ends with `/` or is empty, and the next `/`. */
+    listPrefixes: async (prefix: string): Promise<readonly string[]> => {
       const names: string[] = [];
       for await (const { CommonPrefixes } of pages(prefix, '/')) {
         names.push(...(CommonPrefixes ?? []).flatMap(({ Prefix }) => Prefix?.slice(prefix.length, -1) ?? []));
       }
       return names;
     },
-    delete: (key) =>
-      request('archive.unwritable', async ({ sdk, client }) => {
-        await client.send(new sdk.DeleteObjectCommand(object(key)), withTimeout());
-      }),
-    deleteUnlocked: (key) =>
-      request('archive.unwritable', async ({ sdk, client }) => {
+    delete: (key: string): Promise<void> => request('archive.unwritable', (connection) => remove(connection, key)),
+    /** As `delete`. Throws `archive.locked` where the store refuses (403): a lock, or a missing permission. */
+    deleteUnlocked: (key: string): Promise<void> =>
+      request('archive.unwritable', async (connection) => {
         try {
-          await client.send(new sdk.DeleteObjectCommand(object(key)), withTimeout());
+          await remove(connection, key);
         } catch (error) {
           const { status, detail } = failure(error);
           if (status !== 403) throw error;
@@ -188,16 +169,19 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
           });
         }
       }),
-    describeLock: (key, now) =>
+    /** The Object Lock of an object at `now`, epoch ms; undefined where there is none, or no permission to see it. */
+    describeLock: (key: string, now: number): Promise<string | undefined> =>
       request('archive.unreachable', async ({ sdk, client }) => {
         const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(object(key)), withTimeout()));
         const until = head?.ObjectLockRetainUntilDate;
         if (head?.ObjectLockLegalHoldStatus === 'ON') return 'under a legal hold';
         return until === undefined || until.getTime() <= now ? undefined : `locked until ${until.toISOString()}`;
       }),
-    toUnwritable: (error) => toArchiveError(error, 'archive.unwritable'),
+    /** A thrown error as `archive.unwritable`. */
+    toUnwritable: (error: unknown): unknown => toArchiveError(error, 'archive.unwritable'),
   };
 }
+export type S3Objects = ReturnType<typeof s3Objects>;
 
 /** The store compares it with what it received. */
 const checksumHeader = (bytes: Uint8Array) => ({ ChecksumSHA256: createHash('sha256').update(bytes).digest('base64') });

@@ -6,10 +6,9 @@ import type { ChainEntry } from '../chain/signed-document.ts';
 import type { PublicKeys } from '../chain/signing-key.ts';
 import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
 import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '../storage/archive-storage.ts';
-import { type ArchiveFinding, errorFinding, noteFinding } from './finding.ts';
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
 import { readVerifyKeys, type VerifyKeys } from './verify-keys.ts';
-import { verifyRunFiles } from './verify-run.ts';
+import { type ArchiveFinding, errorFinding, noteFinding, verifyRunFiles } from './verify-run.ts';
 
 export interface VerifyInput {
   /** Only this organization. */

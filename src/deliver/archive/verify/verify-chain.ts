@@ -8,8 +8,8 @@ import {
   verifyDocument,
 } from '../chain/signed-document.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
-import { type ArchiveFinding, errorFinding } from './finding.ts';
 import type { VerifyKeys } from './verify-keys.ts';
+import { type ArchiveFinding, errorFinding } from './verify-run.ts';
 
 /** A run in the chain. Holds sequences instead of entries, to bound memory; `entriesOf` reads the entries. */
 export interface ChainedRunEntries {
@@ -21,22 +21,6 @@ export interface ChainedRunEntries {
   last: number;
   /** Epoch ms at which retention removed the run. */
   removed?: number | undefined;
-}
-
-/** The chain of one organization, verified. */
-export interface VerifiedChain {
-  /** Instant of the first entry; undefined where there is no chain. */
-  readonly begins: string | undefined;
-  readonly run: (report: string, id: string) => ChainedRunEntries | undefined;
-  readonly runs: () => Iterable<ChainedRunEntries>;
-  /** The entries of a run, in order. */
-  readonly entriesOf: (run: ChainedRunEntries) => Promise<readonly ChainEntry[]>;
-  /** Reads the entries that were appended since. */
-  readonly extend: () => Promise<void>;
-  /** Call it once, at the end. */
-  readonly findings: () => readonly ArchiveFinding[];
-  /** Ids of the keys that signed entries. */
-  readonly signers: ReadonlySet<string>;
 }
 
 interface CheckpointFile {
@@ -53,7 +37,7 @@ export async function verifyChain(
   org: string,
   keys: VerifyKeys,
   given: readonly string[] = [],
-): Promise<VerifiedChain> {
+) {
   const { metadata } = storage;
   const findings: ArchiveFinding[] = [];
   const runs = new Map<string, ChainedRunEntries>();
@@ -132,12 +116,14 @@ export async function verifyChain(
   }
 
   return {
-    get begins() {
+    /** Instant of the first entry; undefined where there is no chain. */
+    get begins(): string | undefined {
       return begins;
     },
-    run: (report, id) => runs.get(`${report}/${id}`),
+    run: (report: string, id: string) => runs.get(`${report}/${id}`),
     runs: () => runs.values(),
-    entriesOf: async (run) => {
+    /** The entries of a run, in order. */
+    entriesOf: async (run: ChainedRunEntries): Promise<readonly ChainEntry[]> => {
       const found: ChainEntry[] = [];
       for await (const { text } of readEntries(storage, org, run.sequences)) {
         const read = text === undefined ? 'missing' : verifyDocument('chain entry', text, entrySchema, keys.known);
@@ -145,13 +131,15 @@ export async function verifyChain(
       }
       return found;
     },
-    extend: async () => {
+    /** Reads the entries that were appended since. */
+    extend: async (): Promise<void> => {
       for (let next = previous.sequence + 1; ; next += 1) {
         if ((await metadata.get(nameOf(next))) === undefined) return;
         await readRange(sequenceRange(next, next));
       }
     },
-    findings: () => {
+    /** Call it once, at the end. */
+    findings: (): readonly ArchiveFinding[] => {
       for (const [sequence, each] of checkpoints) {
         for (const { path } of each) {
           findings.push(
@@ -167,9 +155,12 @@ export async function verifyChain(
       }
       return findings;
     },
+    /** Ids of the keys that signed entries. */
     signers,
   };
 }
+/** The chain of one organization, verified. */
+export type VerifiedChain = Awaited<ReturnType<typeof verifyChain>>;
 
 function addEntry(
   runs: Map<string, ChainedRunEntries>,

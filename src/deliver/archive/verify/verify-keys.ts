@@ -2,7 +2,7 @@ import { toDocketError } from '../../../base/error.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
 import { type PublicKeys, parsePublicKeys } from '../chain/signing-key.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
-import { type ArchiveFinding, errorFinding, noteFinding } from './finding.ts';
+import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
 
 /** The keys of a verification. */
 export interface VerifyKeys {

@@ -2,13 +2,34 @@ import { toDocketError } from '../../../base/error.ts';
 import { kindOfTarget } from '../../../definitions/schema/kinds.ts';
 import type { Receipt } from '../../ledger/ledger.ts';
 import { messageKinds } from '../../targets/registry.ts';
-import type { AttemptRecord } from '../archive.ts';
 import { problemOf } from '../archive-errors.ts';
-import { archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
+import { type AttemptRecord, archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
 import type { Manifest } from '../manifest.ts';
 import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
 import { isMetadataFile, type RunFiles, type RunRef, type StoredRun } from '../storage/archive-storage.ts';
-import { type ArchiveFinding, errorFinding } from './finding.ts';
+
+/** One result of `docket archive verify`. Codes are stable. */
+export interface ArchiveFinding {
+  /** E.g. `file.changed`; docs/archive.md lists all of them. */
+  readonly code: string;
+  /** Relative to the run's folder or, for files of the archive itself, to its root. */
+  readonly path: string;
+  /** A sentence that starts with the path. */
+  readonly text: string;
+  /** Present for information that is no problem. */
+  readonly note?: true;
+}
+
+export const errorFinding = (code: string, path: string, problem: string): ArchiveFinding => ({
+  code,
+  path,
+  text: `${path} ${problem}`,
+});
+
+export const noteFinding = (code: string, path: string, fact: string): ArchiveFinding => ({
+  ...errorFinding(code, path, fact),
+  note: true,
+});
 
 type VerifiableRun = Pick<StoredRun, keyof RunRef | 'files'>;
 

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { isErrno } from '../../../base/errno.ts';
+import { findDiskFailure, isErrno } from '../../../base/errno.ts';
 import { DocketError, errorMessage, isStorageOutage } from '../../../base/error.ts';
 import { describeDiskFailure } from '../../../base/files/disk-error.ts';
-import { findDiskFailure } from '../../../base/files/disk-failure.ts';
 import { createFolder, PROBE_BYTES, syncPath, writeSynced } from '../../../base/files/durable-file.ts';
 import { renderPath } from '../../../base/files/safe-path.ts';
 import { sha256 } from '../../../base/sha256.ts';
@@ -130,7 +129,7 @@ async function compareFile(path: string, artifact: Artifact): Promise<'absent' |
 }
 
 /** Whether the folder already holds exactly these files. */
-export async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
+async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Promise<boolean> {
   for (const artifact of artifacts) {
     if ((await compareFile(join(folder, artifact.name), artifact)) !== 'same') return false;
   }

@@ -124,13 +124,7 @@ const serverRef = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
   smtp?.url === undefined ? 'SMTP_URL' : JSON.stringify([smtp.url, smtp.oauth2 ?? null]);
 
 /** One open mailer per `serverRef`. */
-interface MailerCache {
-  /** Returns the open mailer; after a rotation of a secret, replaces it and drains the old one. */
-  get(ref: string, server: MailServer): Mailer;
-  close(): Promise<void>;
-}
-
-function createMailerCache(open: typeof smtpMailer): MailerCache {
+function createMailerCache(open: typeof smtpMailer) {
   const current = new Map<string, { readonly fingerprint: string; readonly mailer: SmtpMailer }>();
   const retiring = new Set<SmtpMailer>();
   const retire = async (mailer: SmtpMailer): Promise<void> => {
@@ -139,7 +133,8 @@ function createMailerCache(open: typeof smtpMailer): MailerCache {
     retiring.delete(mailer);
   };
   return {
-    get: (ref, { fingerprint, url, options }) => {
+    /** Returns the open mailer; after a rotation of a secret, replaces it and drains the old one. */
+    get: (ref: string, { fingerprint, url, options }: MailServer): Mailer => {
       const cached = current.get(ref);
       if (cached?.fingerprint === fingerprint) return cached.mailer;
       const mailer = open(url, options);
@@ -147,7 +142,7 @@ function createMailerCache(open: typeof smtpMailer): MailerCache {
       if (cached !== undefined) void retire(cached.mailer);
       return mailer;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       for (const { mailer } of current.values()) await mailer.close();
       for (const mailer of retiring) await mailer.close();
     },

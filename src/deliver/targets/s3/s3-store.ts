@@ -17,29 +17,20 @@ export interface S3Object {
 /** The object of a key compared with its file. `hidden`: the credentials may not read it. */
 export type ObjectState = 'absent' | 'same' | 'other' | 'hidden';
 
-/** The bucket of a delivery. Every method rejects with an error that `failure` classifies. */
-export interface S3Store {
-  compare(object: S3Object): Promise<ObjectState>;
-  /** @param onlyNew stores that support conditional writes refuse an existing key with 412 */
-  put(object: S3Object, onlyNew: boolean, signal: AbortSignal): Promise<void>;
-  /** Begins and aborts an upload: proves that the credentials may write, and leaves no object. */
-  probe(key: string): Promise<void>;
-  failure(error: unknown): S3Failure;
-  close(): void;
-}
-
 const SOCKET_TIMEOUT_MS = 60_000;
 
 const RUN_KEY = 'docket-run';
 const SHA_KEY = 'docket-sha256';
 
-/** Connects to the bucket. Throws `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`. */
+/**
+ * Connects to the bucket of a delivery. Every method rejects with an error that `failure` classifies. Throws `config.secret_missing`, `config.secret_refused`, `deliver.target_refused`.
+ */
 export async function openS3(
   spec: S3Spec,
   run: string,
   secrets: SecretSource,
   addresses: AddressPolicy = { allowPrivate: true },
-): Promise<S3Store> {
+) {
   const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS, addresses);
   const { sdk, client, redact, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
@@ -59,7 +50,7 @@ export async function openS3(
   };
 
   return {
-    compare: async ({ key, artifact }) => {
+    compare: async ({ key, artifact }: S3Object): Promise<ObjectState> => {
       try {
         const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(locationOf(key)));
         if (ContentLength !== artifact.bytes) return 'other';
@@ -74,14 +65,18 @@ export async function openS3(
         throw error;
       }
     },
-    put: (object, onlyNew, signal) => putFile(connection, putParams(object, onlyNew), object.artifact, signal),
-    probe: async (key) => {
+    /** @param onlyNew stores that support conditional writes refuse an existing key with 412 */
+    put: (object: S3Object, onlyNew: boolean, signal: AbortSignal) =>
+      putFile(connection, putParams(object, onlyNew), object.artifact, signal),
+    /** Begins and aborts an upload: proves that the credentials may write, and leaves no object. */
+    probe: async (key: string): Promise<void> => {
       const begun = await client.send(
         new sdk.CreateMultipartUploadCommand({ ...locationOf(key), ...encryption, ...tagging }),
       );
       await client.send(new sdk.AbortMultipartUploadCommand({ ...locationOf(key), UploadId: begun.UploadId }));
     },
-    failure: (error) => classifyS3Error(error, redact),
+    failure: (error: unknown): S3Failure => classifyS3Error(error, redact),
     close: connection.close,
   };
 }
+export type S3Store = Awaited<ReturnType<typeof openS3>>;

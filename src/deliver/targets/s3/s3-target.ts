@@ -23,9 +23,6 @@ import {
 import { keyDiagnostics, type S3Spec, s3Schema } from './s3-schema.ts';
 import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 
-/** Opens the bucket of a delivery. */
-export type OpenS3 = (spec: S3Spec, run: string, secrets: SecretSource) => Promise<S3Store>;
-
 const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/${key}`;
 
 const objectsOf = (spec: S3Spec, { published }: DeliveryContext): S3Object[] =>
@@ -48,7 +45,7 @@ export const s3Target = defineTarget({
     const { published, settings, secrets, clock, destinations } = context;
     const { run, org, made_at } = published.manifest;
     const { endpoint, bucket, key } = spec;
-    const open = guardedS3(spec, destinationGuard(settings, destinations));
+    const open = guardedS3(spec, run, secrets, destinationGuard(settings, destinations));
     const keys = fillOrUndefined(() => objectsOf(spec, context).map((object) => object.key)) ?? [key];
     return [
       {
@@ -58,9 +55,7 @@ export const s3Target = defineTarget({
         messageId: null,
         // A PUT is idempotent, so an unreachable store counts as `unsent`.
         verify: async () =>
-          (await hasAllObjects(spec, run, objectsOf(spec, context), secrets, open).catch(() => false))
-            ? 'sent'
-            : 'unsent',
+          (await hasAllObjects(objectsOf(spec, context), open).catch(() => false)) ? 'sent' : 'unsent',
         linkable: true,
         fileLocations: () =>
           new Map(objectsOf(spec, context).map((object) => [object.artifact.name, objectUrl(spec, object.key)])),
@@ -73,18 +68,17 @@ export const s3Target = defineTarget({
     const { published, settings, secrets, destinations } = context;
     const guard = destinationGuard(settings, destinations);
     guard.assertBucket(spec);
-    return putObjects(spec, published.manifest.run, objectsOf(spec, context), secrets, guardedS3(spec, guard));
+    return putObjects(spec, objectsOf(spec, context), guardedS3(spec, published.manifest.run, secrets, guard));
   },
   probe: (spec, context) => probeS3(spec, context),
 });
 
 /** Opens a bucket that the organization may use, at no refused address. Throws `deliver.target_refused`. */
 const guardedS3 =
-  (spec: S3Spec, guard: DestinationGuard): OpenS3 =>
-  async (...args) => {
+  (spec: S3Spec, run: string, secrets: SecretSource, guard: DestinationGuard) => async (): Promise<S3Store> => {
     guard.assertBucket(spec);
     const host = spec.endpoint === undefined ? undefined : new URL(spec.endpoint).hostname;
-    return openS3(...args, host === undefined ? undefined : guard.addressPolicy(host));
+    return openS3(spec, run, secrets, host === undefined ? undefined : guard.addressPolicy(host));
   };
 
 /** Begins and aborts an upload. */
@@ -93,7 +87,7 @@ function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): Tar
     name: `S3 ${objectUrl(spec, spec.key)}${spec.endpoint === undefined ? '' : ` at ${spec.endpoint}`}`,
     probe: async () => {
       const key = renderPath(spec.key, { ...variables, file: { name: probeName() } }, KEY_FIELD);
-      const store = await guardedS3(spec, guard)(spec, 'doctor', secrets);
+      const store = await guardedS3(spec, 'doctor', secrets, guard)();
       try {
         await store.probe(key);
         return `${spec.bucket} lets us write`;
@@ -183,17 +177,11 @@ type PutResult =
  * Puts the missing objects. An object is there completely or not at all, and after a lost reply the store is asked again,
  * so the result is never `unknown` and a repetition changes nothing.
  */
-export function putObjects(
-  spec: S3Spec,
-  run: string,
-  objects: readonly S3Object[],
-  secrets: SecretSource,
-  open: OpenS3,
-): SendFn {
+function putObjects(spec: S3Spec, objects: readonly S3Object[], open: () => Promise<S3Store>): SendFn {
   return async (signal, fence = noFence) => {
     let store: S3Store;
     try {
-      store = await open(spec, run, secrets);
+      store = await open();
     } catch (error) {
       if (isTargetRefusal(error)) return { state: 'refused', detail: errorMessage(error) };
       return { state: 'pending', detail: errorMessage(error), targetDown: true };
@@ -263,14 +251,8 @@ const failedPut = ({ kind, detail }: ReturnType<S3Store['failure']>): PutResult 
       : { state: 'pending', detail };
 
 /** Whether every object has the bytes of its file. */
-export async function hasAllObjects(
-  spec: S3Spec,
-  run: string,
-  objects: readonly S3Object[],
-  secrets: SecretSource,
-  open: OpenS3,
-): Promise<boolean> {
-  const store = await open(spec, run, secrets);
+async function hasAllObjects(objects: readonly S3Object[], open: () => Promise<S3Store>): Promise<boolean> {
+  const store = await open();
   try {
     for (const object of objects) if ((await store.compare(object)) !== 'same') return false;
     return true;

@@ -29,31 +29,13 @@ export class SftpFailure extends Error {
 const NO_SUCH_FILE = 2;
 const UNSUPPORTED = 8;
 
-export interface SftpSession {
-  /** Undefined when the file does not exist. */
-  size(path: string): Promise<number | undefined>;
-  /** SHA-256 (hex) of the file on the server. */
-  digest(path: string): Promise<string>;
-  /** Undefined when the folder may not be listed. `modified` in epoch seconds. */
-  list(folder: string): Promise<readonly { readonly name: string; readonly modified: number }[] | undefined>;
-  /** Creates a file. Verifies the artifact's bytes while it reads them; syncs the file where the server can. */
-  write(path: string, artifact: Artifact, signal: AbortSignal): Promise<void>;
-  /** Creates an empty file. */
-  touch(path: string): Promise<void>;
-  /** Atomic. Without `replace` the server refuses an existing `to`. */
-  rename(from: string, to: string, replace: boolean): Promise<void>;
-  remove(path: string): Promise<void>;
-  makeFolder(path: string): Promise<void>;
-  close(): void;
-}
-
 /** Of one request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const CHUNK_BYTES = 32 * 1024;
 
 type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
-export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact): SftpSession {
+export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Redact) {
   const pending = new Set<(error: Error) => void>();
   let closed = false;
   client.once('close', () => {
@@ -122,6 +104,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
     }
   }
 
+  /** Undefined when the file does not exist. */
   const sizeOf = async (path: string): Promise<number | undefined> => {
     try {
       return (await request<Stats>((done) => sftp.stat(path, done))).size;
@@ -133,7 +116,8 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
 
   return {
     size: sizeOf,
-    digest: async (path) => {
+    /** SHA-256 (hex) of the file on the server. */
+    digest: async (path: string): Promise<string> => {
       const hash = createHash('sha256');
       const handle = await open(path, 'r');
       try {
@@ -151,7 +135,8 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         await closeHandle(handle).catch(() => {});
       }
     },
-    list: async (folder) => {
+    /** Undefined when the folder may not be listed. `modified` in epoch seconds. */
+    list: async (folder: string) => {
       try {
         const entries = await request<FileEntryWithStats[]>((done) => sftp.readdir(folder, done));
         return entries.map(({ filename, attrs }) => ({ name: filename, modified: attrs.mtime }));
@@ -160,7 +145,8 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         throw error;
       }
     },
-    write: async (path, artifact, signal) => {
+    /** Creates a file. Verifies the artifact's bytes while it reads them; syncs the file where the server can. */
+    write: async (path: string, artifact: Artifact, signal: AbortSignal): Promise<void> => {
       const handle = await open(path, 'wx');
       try {
         await writeChunks(handle, artifact, signal);
@@ -170,8 +156,10 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
       }
       await closeHandle(handle);
     },
-    touch: async (path) => closeHandle(await open(path, 'wx')),
-    rename: (from, to, replace) =>
+    /** Creates an empty file. */
+    touch: async (path: string) => closeHandle(await open(path, 'wx')),
+    /** Atomic. Without `replace` the server refuses an existing `to`. */
+    rename: (from: string, to: string, replace: boolean) =>
       command((done) => {
         if (!replace) return sftp.rename(from, to, done);
         try {
@@ -181,8 +169,8 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
           sftp.rename(from, to, done);
         }
       }),
-    remove: (path) => command((done) => sftp.unlink(path, done)),
-    makeFolder: async (path) => {
+    remove: (path: string) => command((done) => sftp.unlink(path, done)),
+    makeFolder: async (path: string): Promise<void> => {
       const steps = path.split('/');
       for (const [index, step] of steps.entries()) {
         const folder = steps.slice(0, index + 1).join('/');
@@ -193,6 +181,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         });
       }
     },
-    close: () => client.end(),
+    close: (): void => void client.end(),
   };
 }
+export type SftpSession = ReturnType<typeof createSftpSession>;

@@ -9,8 +9,8 @@ import { generateSigningKey } from '../../../../src/deliver/archive/chain/signin
 import { createArchive } from '../../../../src/deliver/archive/create-archive.ts';
 import { applyRetention } from '../../../../src/deliver/archive/retention.ts';
 import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/archive-storage.ts';
-import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/finding.ts';
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
+import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
 import { ARCHIVES } from '../../../support/archives.ts';

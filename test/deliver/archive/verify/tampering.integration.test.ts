@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ChainEntry, signDocument } from '../../../../src/deliver/archive/chain/signed-document.ts';
 import { generateSigningKey } from '../../../../src/deliver/archive/chain/signing-key.ts';
 import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
-import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/finding.ts';
 import { type VerifyInput, verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
+import type { ArchiveFinding } from '../../../../src/deliver/archive/verify/verify-run.ts';
 import { keyFrom, MAILED, RUNS, sha256, signedArchive, TOLD } from '../../../support/signed-archive.ts';
 
 type Made = Awaited<ReturnType<typeof signedArchive>>;

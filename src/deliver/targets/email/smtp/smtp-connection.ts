@@ -118,23 +118,13 @@ const tokenAuthentication =
       throw new Error(`The access token was refused: ${second.status} ${second.text}`);
   };
 
-/** One connection to a mail server, for consecutive messages. */
-export interface SmtpSession {
-  readonly connection: SMTPConnection;
-  /** Messages sent so far. */
-  messageCount: number;
-  /** Sets the listener for failures of the connection; undefined: none. */
-  setListener(onFailure: ((error: unknown) => void) | undefined): void;
-  close(): void;
-}
-
 /** A pooled connection must reply to RSET within this time. */
 const RESET_TIMEOUT_MS = 5_000;
 /** Servers may treat more messages on one connection as abuse. */
 const MAX_MESSAGES_PER_CONNECTION = 100;
 
-/** A session that is not open yet. */
-export function createSmtpSession(server: SmtpServer, options: SmtpOptions): SmtpSession {
+/** One connection to a mail server, for consecutive messages; not open yet. */
+export function createSmtpSession(server: SmtpServer, options: SmtpOptions) {
   const connection = openConnection(server, options);
   let onFailure: ((error: unknown) => void) | undefined;
   // Never removed: nodemailer may emit a late `error`, which without a listener would end the process.
@@ -143,27 +133,22 @@ export function createSmtpSession(server: SmtpServer, options: SmtpOptions): Smt
   connection.once('end', () => setImmediate(() => onFailure?.(new Error('Connection closed unexpectedly'))));
   return {
     connection,
+    /** Messages sent so far. */
     messageCount: 0,
-    setListener: (next) => {
+    /** Sets the listener for failures of the connection; undefined: none. */
+    setListener: (next: typeof onFailure): void => {
       onFailure = next;
     },
-    close: () => connection.close(),
+    close: (): void => connection.close(),
   };
 }
-
-export interface SmtpPool {
-  /** A live pooled session; undefined when there is none. */
-  acquire(): Promise<SmtpSession | undefined>;
-  /** Returns a session to the pool after an accepted message, or closes it. */
-  release(session: SmtpSession): void;
-  close(): void;
-}
+export type SmtpSession = ReturnType<typeof createSmtpSession>;
 
 /**
  * Idle connections, kept for a few seconds, without a limit: no message waits for a connection. A pooled session is reset
  * (RSET) before its next message, so that a late reply is never taken for the reply to that message.
  */
-export function smtpPool(options: SmtpOptions): SmtpPool {
+export function smtpPool(options: SmtpOptions) {
   const idleMs = options.timeouts?.idle ?? SMTP_TIMEOUTS_MS.idle;
   const idle = new Map<SmtpSession, NodeJS.Timeout>();
   let closed = false;
@@ -173,7 +158,8 @@ export function smtpPool(options: SmtpOptions): SmtpPool {
     session.close();
   };
   return {
-    acquire: async () => {
+    /** A live pooled session; undefined when there is none. */
+    acquire: async (): Promise<SmtpSession | undefined> => {
       for (;;) {
         const session = [...idle.keys()].at(-1);
         if (session === undefined) return undefined;
@@ -183,7 +169,8 @@ export function smtpPool(options: SmtpOptions): SmtpPool {
         session.close();
       }
     },
-    release: (session) => {
+    /** Returns a session to the pool after an accepted message, or closes it. */
+    release: (session: SmtpSession) => {
       session.messageCount += 1;
       const isFull = session.messageCount >= MAX_MESSAGES_PER_CONNECTION;
       if (closed || isFull || session.connection.destroyed) return session.close();

@@ -12,7 +12,7 @@ const DIM = 2;
 
 /**
  * Formats a JSON log line for a terminal: time, level, message, fields; an error's parts below, one line each. Values were
- * escaped before (log-text.ts).
+ * escaped before (log.ts).
  */
 export function formatPretty(json: string, color: boolean): string {
   const { level, time, msg, error, ...fields } = lineSchema.parse(JSON.parse(json));

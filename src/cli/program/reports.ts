@@ -1,0 +1,120 @@
+import { Argument } from 'commander';
+import type { CommandIo } from '../io.ts';
+import { createPrinter } from '../terminal/print.ts';
+import type { DocketCommand } from './command.ts';
+
+export function addReportCommands(program: DocketCommand, io: CommandIo): void {
+  program.commandsGroup('Reports:');
+
+  program
+    .command('schema')
+    .description('Print the JSON Schema of report definitions (or of org.yaml) for editors')
+    .addArgument(new Argument('[file]', 'kind of file').choices(['report', 'org']).default('report'))
+    .option('--json', 'no effect: the output is always one JSON document')
+    .details(`
+Refer to it in the first line of a definition:
+  # yaml-language-server: $schema=../report.schema.json
+
+Environment: none
+
+Examples:
+  docket schema > jobs/report.schema.json
+  docket schema org > jobs/org.schema.json`)
+    .action(async (file) => {
+      const { orgJsonSchema, reportJsonSchema } = await import('../../definitions/schema/json-schema.ts');
+      const { BUILT_IN_KINDS } = await import('../../services/definitions/built-in-kinds.ts');
+      createPrinter(io).printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema(BUILT_IN_KINDS));
+    });
+
+  program
+    .command('check')
+    .description('Validate report definitions and your own templates: all errors, as file:line:column')
+    .argument('[paths...]', 'files or folders below DOCKET_JOBS; default: all')
+    .option('--offline', 'do not fetch the organizations’ metric catalogs')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+A later version will refuse what a warning names: a secret or a destination outside the report's organization (docs/targets.md).
+
+Environment: DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, LOG_LEVEL;
+without --offline also COMPLIANCE_API_URL, REDIS_URL and the organizations' keys
+
+Exit codes: 0 no errors, warnings are allowed; 1 errors; 2 usage or configuration
+
+Examples:
+  docket check                         everything, against the catalogs that can be reached
+  docket check --offline               without calling the API
+  docket check jobs/acme/weekly.yaml   one report`)
+    .action(async (paths, flags) => (await import('../commands/reports/check.ts')).check(paths, flags, io));
+
+  program
+    .command('explain')
+    .description('Print the requests, cost and deliveries of a run, without running it')
+    .argument('<report>', '<org>/<report>')
+    .option('--period <period>', 'instead of the definition’s period')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+With REDIS_URL set, shows the rate-limit state of the key, and fetches the metric catalog only if the workers have not cached it.
+
+Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
+
+Examples:
+  docket explain acme/board-pack
+  docket explain acme/board-pack --period 2026-10 --json`)
+    .action(async (report, flags) => (await import('../commands/reports/explain.ts')).explain(report, flags, io));
+
+  program
+    .command('preview')
+    .description('Create a report’s e-mail and files for review, without sending')
+    .argument('<report>', '<org>/<report>')
+    .option('--period <period>', 'instead of the definition’s period, e.g. previous_month, 2026-10')
+    .option('--out <dir>', 'output folder; default: out/preview/<org>/<report>/<period>')
+    .option('--open', 'open the e-mail in the browser')
+    .option('--sample', 'sample data from the sandbox: no call to the service, no key or password needed')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Without --sample it makes the same calls as \`docket run --no-deliver\`. In addition to the output of a run (files, mail.html
+and mail.txt as sent, the manifest) it writes preview.html: the e-mail with inline images, for a browser.
+
+Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --sample also COMPLIANCE_API_URL, REDIS_URL and the organization's secrets
+
+Exit codes: 0 created; 1 failed; 2 usage or configuration
+
+Examples:
+  docket preview acme/weekly-kpi --sample --open
+  docket preview acme/board-pack --period 2026-10 --out preview`)
+    .action(async (report, flags) => (await import('../commands/reports/preview.ts')).preview(report, flags, io));
+
+  program
+    .command('diff')
+    .description('Show how the local definitions differ from the active ones: schedules, recipients, calls')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Compares DOCKET_JOBS with the active definitions of the schedulers of REDIS_URL. Changes nothing and spends no metrics call,
+except for metric catalogs that the workers have not cached.
+
+Environment: REDIS_URL, DOCKET_JOBS, COMPLIANCE_API_URL, LOG_LEVEL; the organizations' keys
+
+Exit codes: 0 the definitions are valid, whether or not they change anything; 1 some are invalid: their active versions
+stay
+
+Examples:
+  docket diff
+  DOCKET_JOBS=checkout/jobs docket diff --json`)
+    .action(async (flags) => (await import('../commands/reports/diff.ts')).diff(flags, io));
+
+  program
+    .command('schedule')
+    .description('List the next slots of the scheduled reports, in UTC and in their own time zone')
+    .argument('[report]', '<org>/<report>; default: all of DOCKET_JOBS')
+    .option('--count <n>', 'slots per report', '5')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+With REDIS_URL set, also lists the pauses of these reports and organizations.
+
+Environment: DOCKET_JOBS, REDIS_URL, LOG_LEVEL
+
+Examples:
+  docket schedule
+  docket schedule demo/weekly-kpi --count 10 --json`)
+    .action(async (report, flags) => (await import('../commands/reports/schedule.ts')).schedule(report, flags, io));
+}

@@ -1,0 +1,183 @@
+import type { CommandIo } from '../io.ts';
+import type { DocketCommand } from './command.ts';
+
+export function addResultCommands(program: DocketCommand, io: CommandIo): void {
+  program.commandsGroup('Results:');
+
+  const runs = program.command('runs').description('List runs; show, watch, get, cancel, retry or release one');
+  runs
+    .command('list', { isDefault: true })
+    .description('List the recorded runs, newest first')
+    .option('--org <org>', 'only of this organization')
+    .option('--report <report>', 'only of this report, with --org')
+    .option(
+      '--state <state...>',
+      'only in these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
+    )
+    .option('--since <instant>', 'only runs created at this instant or later, e.g. 2026-11-01T00:00:00Z')
+    .option('--until <instant>', 'only runs created before this instant')
+    .option('--after <cursor>', 'the next page: "next" of the previous page')
+    .option('--limit <n>', 'maximum number of runs', '20')
+    .option('--json', 'one JSON document on stdout: runs, and next for --after')
+    .details(`
+Environment: REDIS_URL, LOG_LEVEL
+
+Examples:
+  docket runs --org acme --report weekly-kpi
+  docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`)
+    .action(async (flags) => (await import('../commands/runs/list.ts')).list(flags, io));
+
+  runs
+    .command('show')
+    .description('Show a run: its record, its files, and each delivery')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reads the record and the ledger from Redis, and the manifest from the archive; either alone is enough.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket runs show 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e`)
+    .action(async (text, flags) => (await import('../commands/runs/show.ts')).show(text, flags, io));
+
+  runs
+    .command('watch')
+    .description('Watch a queued run until it ends')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .option('--timeout <time>', 'stop watching after this time, e.g. 90s, 15m, 2h; the run continues')
+    .option('--json', 'one JSON document on stdout: the record, when the run has ended')
+    .details(`
+Prints progress on stderr, one line per event, and on a terminal a bar for the calls. Keeps watching a run that waits or is
+retried. Polls once a second; Ctrl-C stops watching, not the run.
+
+Environment: REDIS_URL, LOG_LEVEL
+
+Exit codes: 0 done; 1 failed, cancelled or not ended in time; 2 usage or configuration; 3 held or partly delivered; 130
+Ctrl-C stopped watching
+
+Examples:
+  docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e
+  docket runs watch 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --timeout 15m --json`)
+    .action(async (text, flags) => (await import('../commands/runs/watch.ts')).watch(text, flags, io));
+
+  runs
+    .command('get')
+    .description('Copy everything that a run created and sent from the archive: files, e-mail, messages, receipts')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .option('--out <dir>', 'a new or empty folder; default: the id of the run')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Every hash is recomputed; if one differs, nothing is copied. Needs no Redis, which only speeds up the look-up of short ids.
+
+Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, REDIS_URL, LOG_LEVEL
+
+Example:
+  docket runs get 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --out /tmp/pack`)
+    .action(async (text, flags) => (await import('../commands/runs/get.ts')).get(text, flags, io));
+
+  const decision = (name: 'cancel' | 'retry' | 'release', description: string) =>
+    runs
+      .command(name)
+      .description(description)
+      .argument('<id>', 'id of the run, or its first 8 digits or more')
+      .option('--json', 'one JSON document on stdout')
+      .actor()
+      .action(async (id, flags) => (await import('../commands/runs/decide.ts')).decide(name, id, flags, io));
+  decision('cancel', 'Cancel a run that has not ended').details(`
+A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
+message that is being sent is finished first. Deliveries that were made stay made and listed; \`docket runs retry\` continues
+with the others.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket runs cancel 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "wrong recipients"`);
+  decision('retry', 'Retry deliveries known to have failed, or a run that failed').details(`
+Recipients who already have the files do not receive them again; the others receive the same files. Uncertain deliveries stay
+unchanged: resolve them with \`docket deliveries resolve\`. A run that failed before its files were created starts again, with
+the definition and the period that it was triggered with; corrected definitions take effect with a new run.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`);
+  decision('release', 'Deliver a run that is held because figures are missing').details(`
+Every missing figure is marked in the files; check them first, with \`docket runs get\`.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket runs release 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "the board knows that October is preliminary"`);
+
+  const deliveries = program.command('deliveries').description('List deliveries; resolve uncertain ones');
+  deliveries
+    .command('list', { isDefault: true })
+    .description('List the deliveries of recent runs, of one run, or all that need a decision')
+    .option('--org <org>', 'only of this organization')
+    .option('--report <report>', 'only of this report, with --org')
+    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
+    .option('--unknown', 'only those that may or may not have arrived, of all runs')
+    .option('--limit <n>', 'number of runs, newest first; with --unknown, number of deliveries', '20')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Environment: REDIS_URL, LOG_LEVEL
+
+Examples:
+  docket deliveries --unknown
+  docket deliveries --org acme --report weekly-kpi`)
+    .action(async (flags) => (await import('../commands/deliveries.ts')).list(flags, io));
+  deliveries
+    .command('resolve')
+    .description('Resolve a delivery that may have arrived, or was refused')
+    .argument('<id>', 'id of the delivery (see `docket deliveries`), or its first digits')
+    .option('--sent', 'it has arrived: mark it as sent')
+    .option('--resend', 'send it again, with the same Message-ID; nothing else of its run is sent')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+The decision, its author and reason are stored in the ledger, the archive and the audit log. A worker does the sending.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Examples:
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`)
+    .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
+
+  const archive = program.command('archive').description('Verify the archive of runs; print its checkpoints');
+  archive
+    .command('verify')
+    .description('Recompute every hash of every archived run, and report each difference')
+    .option('--org <org>', 'only of this organization')
+    .option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY')
+    .option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reads every byte of the archive: files, e-mails and sent messages; where the archive is signed, also the chain of each
+organization. Needs neither Redis nor the private key. Without a key from outside, the archive's own public keys are used,
+which prove nothing to somebody who does not trust the archive.
+
+Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or configuration
+
+Examples:
+  docket archive verify --org acme
+  docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`)
+    .action(async (flags) => (await import('../commands/archive.ts')).verify(flags, io));
+  archive
+    .command('checkpoint')
+    .description('Print the newest signed checkpoint of each organization, to be stored elsewhere')
+    .option('--org <org>', 'only of this organization')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+One line for each organization: the current end of its chain. Store it where nobody with write access to the archive can
+write; \`docket archive verify --checkpoint FILE\` then detects that the end of the chain was removed.
+
+Environment: DOCKET_ARCHIVE, LOG_LEVEL
+
+Example:
+  docket archive checkpoint --org acme`)
+    .action(async (flags) => (await import('../commands/archive.ts')).printNewestCheckpoints(flags, io));
+}
