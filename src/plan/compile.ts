@@ -29,7 +29,7 @@ export function compilePlan(input: PlanInput): Plan {
   );
   const callsBySection = buildCalls(metricsRequests, settings.org, catalog, callLimits(catalog, input.limits));
   const calls = new Map<string, Call>();
-  const sections = requests.map(({ section, replaced }): SectionPlan => {
+  const sections = requests.map(({ section, replaced, request }): SectionPlan => {
     const { calls: sectionCalls, join } =
       section.list === undefined
         ? (callsBySection.get(section.id) ?? unplanned(section))
@@ -38,6 +38,9 @@ export function compilePlan(input: PlanInput): Plan {
     for (const call of sectionCalls) calls.set(call.id, call);
     return {
       section,
+      period,
+      comparisons: request?.time?.compare === undefined ? [] : ['previous_period'],
+      partners: [],
       call: sectionCalls[0].id,
       ...(join === undefined ? {} : { join }),
       ...(replaced.length === 0 ? {} : { replaced }),
