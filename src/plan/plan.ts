@@ -1,7 +1,7 @@
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
-import type { ComparisonKind } from '../definitions/schema/comparison.ts';
+import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import type { Bucket, DateRange } from './buckets.ts';
 
@@ -69,7 +69,8 @@ export interface Replacement {
 
 /**
  * Figures of a section over other days, which its own calls do not answer: of the year before, or from the start of a
- * year or quarter on. Their requests have neither `order` nor `limit`.
+ * year or quarter on. Their requests have neither `order` nor `limit`, unless the days are the section's own and its calls
+ * answer them. Totals are read from the response's totals if the request includes them, else from its single row.
  */
 export interface PartnerPlan {
   readonly kind: 'previous_year' | 'to_date';
@@ -91,6 +92,8 @@ export interface SectionPlan {
   readonly period: Period;
   /** In the order of the definition. */
   readonly comparisons: readonly ComparisonKind[];
+  /** The section's `to_date`, or the report's. Absent for current counts and lists. */
+  readonly toDate?: ToDate;
   /** For `previous_year` and `to_date`. A range that serves rows and totals alike is there twice, with the same call. */
   readonly partners: readonly PartnerPlan[];
   /** Id of its call; of the first part if there is a `join`. */
@@ -99,9 +102,14 @@ export interface SectionPlan {
   readonly replaced?: readonly Replacement[];
 }
 
-/** Ids of all calls of a section, each once. */
-export const callsOf = ({ call, join }: SectionPlan): readonly string[] =>
+/** Ids of the calls of a section, or of a partner, each once. */
+export const callsOf = ({ call, join }: Pick<SectionPlan, 'call' | 'join'>): readonly string[] =>
   join === undefined ? [call] : [...new Set(join.parts.map((part) => part.call))];
+
+/** Ids of all calls of a section, those of its partners included. */
+export const allCallsOf = (section: SectionPlan): readonly string[] => [
+  ...new Set([section, ...section.partners].flatMap(callsOf)),
+];
 
 /** The calls of a run, in order, as frozen data. */
 export interface Plan {

@@ -14,6 +14,7 @@ const MAX_FILES = 1_000;
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
 
 const nullableText = z.string().nullable();
+const periodSchema = z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() });
 
 const knownFieldsSchema = z.object({
   version: z.literal(1),
@@ -26,7 +27,9 @@ const knownFieldsSchema = z.object({
   /** ISO instant of the schedule, or the trigger's id. */
   slot: z.string(),
   digest: z.string(),
-  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  period: periodSchema,
+  /** Of the sections with a period of their own, by section id. Absent if there is none, and in older manifests. */
+  section_periods: z.record(z.string(), periodSchema).optional(),
   registry_version: z.number(),
   calls: listOf(
     z.object({

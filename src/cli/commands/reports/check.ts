@@ -7,7 +7,7 @@ import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-li
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
-import { periodOf } from '../../../definitions/periods/period.ts';
+import { runPeriodsOf } from '../../../definitions/periods/period.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { locate } from '../../../definitions/yaml/source-file.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
@@ -123,14 +123,16 @@ async function catalogDiagnostics(
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
             // The current period is representative of later ones.
-            const period = periodOf(report, settings, context.clock.now());
-            return checkPlan({ definition: report, period, catalog }).map(({ path, expected, got, next }) => ({
-              file: source.file,
-              ...locate(source, path),
-              expected,
-              got,
-              next,
-            }));
+            const periods = runPeriodsOf(report, settings, context.clock.now());
+            return checkPlan({ definition: report, settings, ...periods, catalog }).map(
+              ({ path, expected, got, next }) => ({
+                file: source.file,
+                ...locate(source, path),
+                expected,
+                got,
+                next,
+              }),
+            );
           });
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.

@@ -3,7 +3,7 @@ import { toDocketError } from '../../../base/error.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
-import { resolvePeriod } from '../../../definitions/periods/period.ts';
+import { runPeriodsOf } from '../../../definitions/periods/period.ts';
 import { diffReports, type ReportDiff, type ReportVersion, type SetChange } from '../../../definitions/report-diff.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { compilePlan } from '../../../plan/compile.ts';
@@ -125,15 +125,10 @@ async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
       if (version === undefined || composed === undefined) return null;
       const { definition, settings } = version;
       try {
-        const period = resolvePeriod(
-          definition.period,
-          context.clock.now(),
-          definition.timezone ?? settings.timezone,
-          definition.locale ?? settings.locale,
-        );
+        const periods = runPeriodsOf(definition, settings, context.clock.now());
         const { calls } = await withCatalog(
           (maxAgeMs) => composed.catalogOf(settings, maxAgeMs),
-          (catalog) => compilePlan({ definition, settings, period, catalog }),
+          (catalog) => compilePlan({ definition, settings, ...periods, catalog }),
         );
         return calls.filter(({ kind }) => kind === 'report').length;
       } catch (thrown) {

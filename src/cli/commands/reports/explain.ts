@@ -1,6 +1,6 @@
 import { secretSource } from '../../../base/secrets/secret.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
-import { parsePeriod, periodOf } from '../../../definitions/periods/period.ts';
+import { parsePeriod, runPeriodsOf } from '../../../definitions/periods/period.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { formatExplain } from '../../../plan/explain.ts';
 import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
@@ -19,8 +19,8 @@ export async function explain(
   const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
-  const spec = flags.period === undefined ? definition.period : parsePeriod(flags.period);
-  const period = periodOf(definition, settings, clock.now(), spec);
+  const spec = flags.period === undefined ? undefined : parsePeriod(flags.period);
+  const days = runPeriodsOf(definition, settings, clock.now(), spec);
   const { catalogOf, sharedBudgets, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
   try {
     const ports = {
@@ -31,7 +31,7 @@ export async function explain(
     };
     const document = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
-      (catalog) => explainReport({ definition, settings }, period, { ...ports, catalog }),
+      (catalog) => explainReport({ definition, settings }, days, { ...ports, catalog }),
     );
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));
