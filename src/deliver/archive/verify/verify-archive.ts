@@ -9,6 +9,7 @@ import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '
 import { type ArchiveFinding, errorFinding, noteFinding } from './finding.ts';
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
 import { readVerifyKeys, type VerifyKeys } from './verify-keys.ts';
+import { verifyReadings } from './verify-readings.ts';
 import { verifyRunFiles } from './verify-run.ts';
 
 export interface VerifyInput {
@@ -73,6 +74,7 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
       findings.push(errorFinding('archive.file_added', name, 'is not part of the archive'));
   }
   if (input.org === undefined) findings.push(...unusedKeys(keys, chains));
+  findings.push(...(await verifyReadings(storage, input.org)));
   yield { kind: 'archive', findings };
 }
 
