@@ -40,7 +40,7 @@ export type TakeResult = 'stored' | 'waiting' | 'closed';
 /** Another process asks again after this, ms: the process of the last call may have died. Longer than a call takes. */
 export const CLAIM_TTL_MS = 3 * MINUTE_MS;
 /** After a failure: a minute, doubled each time. */
-const MAX_BACKOFF_MS = 10 * MINUTE_MS;
+const MAX_BACKOFF_MS = 5 * MINUTE_MS;
 /** Clocks of two machines differ by less. What is further in the future was written by a wrong clock. */
 const MAX_CLOCK_SKEW_MS = 2 * MINUTE_MS;
 
@@ -81,13 +81,15 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
     (await archive.list(org, window.day)).some((state) => state.question === question.id && state.stored);
 
   if (await isStored()) return 'stored';
+  const isOpen = (now: number): boolean => window.at <= now && now < window.until;
+  if (!isOpen(clock.now())) return 'closed';
   if (nextCallAt(await archive.lastAsked(ref), clock.now()) !== undefined) return 'waiting';
 
   let claimed: number | undefined;
   const claim = async (): Promise<void> => {
     const last = await archive.lastAsked(ref);
     const now = clock.now();
-    if (now < window.at || now >= window.until) throw new NotClaimed('closed');
+    if (!isOpen(now)) throw new NotClaimed('closed');
     if (nextCallAt(last, now) !== undefined) throw new NotClaimed('waiting');
     const number = (last?.number ?? 0) + 1;
     const until = now + CLAIM_TTL_MS;
