@@ -9,6 +9,7 @@ import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addInitCommand } from './commands/init.ts';
 import { addPauseCommand } from './commands/pause.ts';
+import { addReadingsCommand } from './commands/readings.ts';
 import { addCheckCommand } from './commands/reports/check.ts';
 import { addDiffCommand } from './commands/reports/diff.ts';
 import { addExplainCommand } from './commands/reports/explain.ts';
@@ -52,7 +53,7 @@ const GROUPS: readonly (readonly [string, readonly ((program: Command, io: Comma
     [addSchemaCommand, addCheckCommand, addExplainCommand, addPreviewCommand, addDiffCommand, addScheduleCommand],
   ],
   ['Runs:', [addRunCommand, addStartCommand, addBackfillCommand, addPauseCommand, addResumeCommand]],
-  ['Results:', [addRunsCommand, addDeliveriesCommand, addArchiveCommand]],
+  ['Results:', [addRunsCommand, addDeliveriesCommand, addReadingsCommand, addArchiveCommand]],
   ['Operation:', [addBudgetCommand, addTokensCommand, addCompletionCommand]],
 ];
 

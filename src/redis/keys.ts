@@ -42,6 +42,8 @@ export interface RedisKeys {
   readonly present: string;
   /** Hash: the schedulers' last scan of due slots. */
   readonly looks: string;
+  /** Hash: organization → summary of its recent readings of current counts; rebuilt from the archive. */
+  readonly readings: string;
   /** Hash: steps of Redis's wall clock. */
   readonly redisClock: string;
   /** List: the last pauses and resumptions. */
@@ -83,6 +85,7 @@ export function redisKeys(prefix: string): RedisKeys {
     skipped: `${prefix}:skipped`,
     present: `${prefix}:present`,
     looks: `${prefix}:looks`,
+    readings: `${prefix}:readings`,
     redisClock: `${prefix}:redis-clock`,
     pauses: `${prefix}:pauses`,
     pauseHistory: `${prefix}:pauses:history`,

@@ -8,6 +8,7 @@ import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { assertVisible } from './permissions.ts';
+import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
@@ -19,6 +20,7 @@ export type AccessPorts = ReportsPorts &
   HeldRunPorts &
   DeliveriesPorts &
   PausesPorts &
+  ReadingsPorts &
   AuditPorts &
   SlotsPorts &
   BudgetsPorts &
@@ -34,6 +36,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...heldRunAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
+  ...readingsAccess(ports, principal),
   ...slotsAccess(ports, principal),
   ...budgetsAccess(ports, principal),
   ...definitionsAccess(ports, principal),

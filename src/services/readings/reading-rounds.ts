@@ -29,7 +29,7 @@ export interface ReadingRoundPorts {
  * in any number of processes. A failing organization is logged and does not stop the others.
  */
 export function createReadingRounds(ports: ReadingRoundPorts): () => Promise<void> {
-  const { clock, log, signal } = ports;
+  const { clock, signal } = ports;
   /** By organization: the window that is being read, and whether it is complete. Only saves requests to the archive. */
   const windows = new Map<string, { readonly name: string; readonly complete: boolean }>();
   return async () => {
@@ -42,13 +42,13 @@ export function createReadingRounds(ports: ReadingRoundPorts): () => Promise<voi
       if (window === undefined) {
         if (known === undefined) return;
         windows.delete(id);
-        if (!known.complete) await guarded(id, log, async () => ports.onWindowEnd?.(settings));
+        if (!known.complete) await guarded(id, ports, async () => ports.onWindowEnd?.(settings));
         return;
       }
       const name = JSON.stringify([window.day, readings]);
       if (known?.name === name && known.complete) return;
       windows.set(id, { name, complete: false });
-      await guarded(id, log, async () => {
+      await guarded(id, ports, async () => {
         const complete = await takeReadings(settings, window, ports);
         windows.set(id, { name, complete });
         if (complete) await ports.onWindowEnd?.(settings);
@@ -57,10 +57,15 @@ export function createReadingRounds(ports: ReadingRoundPorts): () => Promise<voi
   };
 }
 
-async function guarded(org: string, log: Log, work: () => Promise<void>): Promise<void> {
+async function guarded(
+  org: string,
+  { log, signal }: Pick<ReadingRoundPorts, 'log' | 'signal'>,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (thrown) {
+    if (signal.aborted) return;
     log.error('Readings failed; they are tried again within their hour', {
       org,
       error: toDocketError(thrown).toJSON(),
