@@ -1,5 +1,6 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { Period } from '../definitions/periods/period.ts';
+import type { ReadingSettings } from '../definitions/schema/readings.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import { dayCount } from './buckets.ts';
 import { type MetricsRequest, splitMetrics } from './build-calls.ts';
@@ -13,6 +14,8 @@ export interface CheckPlanInput {
   readonly definition: Definition;
   readonly period: Period;
   readonly catalog: Catalog;
+  /** The organization's readings of current counts. */
+  readonly readings?: ReadingSettings | undefined;
   /** Stricter limits than the service's; the tables stay the same. */
   readonly limits?: Partial<CallLimits>;
 }
@@ -24,11 +27,11 @@ export const MAX_PLAN_DIAGNOSTICS = 100;
  * What cannot be requested, from this catalog or over this period: in the order of the file, at most
  * `MAX_PLAN_DIAGNOSTICS`.
  */
-export function checkPlan({ definition, period, catalog, limits }: CheckPlanInput): PlanDiagnostic[] {
+export function checkPlan({ definition, period, catalog, limits, readings }: CheckPlanInput): PlanDiagnostic[] {
   const requests = sectionRequests(definition, period, catalog);
   const diagnostics: PlanDiagnostic[] = [];
   const sections = requests.map(({ section }) => section);
-  for (const diagnostic of findCatalogDiagnostics({ ...definition, sections }, catalog)) {
+  for (const diagnostic of findCatalogDiagnostics({ ...definition, sections }, catalog, readings)) {
     if (diagnostics.push(diagnostic) === MAX_PLAN_DIAGNOSTICS) return diagnostics;
   }
   for (const [index, { section, request }] of requests.entries()) {

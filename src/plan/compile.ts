@@ -21,7 +21,7 @@ export interface PlanInput extends CheckPlanInput {
  */
 export function compilePlan(input: PlanInput): Plan {
   const { definition, settings, period, catalog } = input;
-  const diagnostics = checkPlan(input);
+  const diagnostics = checkPlan({ ...input, readings: settings.readings });
   if (diagnostics.length > 0) throw planInvalidError(definition, diagnostics);
   const requests = sectionRequests(definition, period, catalog);
   const metricsRequests = requests.flatMap(({ section, request }) =>

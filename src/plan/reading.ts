@@ -96,7 +96,7 @@ export function readingGap(
 export function readingAdvice(gap: ReadingGap): string {
   switch (gap.kind) {
     case 'metrics':
-      return `Add ${gap.metrics.map((id) => `"${id}"`).join(', ')} to "readings: metrics" of org.yaml: Docket then reads it every day.`;
+      return `Add ${gap.metrics.map((id) => `"${id}"`).join(', ')} to "readings: metrics" of org.yaml: Docket then reads them every day.`;
     case 'dimension':
       return `Add "${gap.dimension}" to "readings: by" of org.yaml: Docket then reads the counts by it every day.`;
     case 'dimensions':

@@ -30,7 +30,12 @@ export function checkDefinitions(jobs: Definitions, catalogs: ReadonlyMap<string
     const settings = jobs.orgs.get(definition.org);
     const catalog = catalogs.get(definition.org);
     if (settings === undefined || catalog === undefined) continue;
-    planErrors += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
+    planErrors += checkPlan({
+      definition,
+      period: periodOf(definition, settings, now),
+      catalog,
+      readings: settings.readings,
+    }).length;
   }
   const { folder, reports, orgs, diagnostics } = jobs;
   const facts = { folder, reports: reports.size, orgs: orgs.size, faults: diagnostics.length, planErrors };

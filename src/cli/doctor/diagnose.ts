@@ -58,7 +58,9 @@ export async function diagnose(
       async () => {
         const identity = await checkDeploymentIdentity(context, redis);
         // The folder may be an empty mount point: write nothing into it.
-        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(context)), ...(await checkReadings(jobs, context))];
+        return identity.state === 'fail'
+          ? [identity]
+          : [identity, ...(await checkArchive(context)), ...(await checkReadings(jobs, context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),

@@ -25,9 +25,7 @@ export async function checkReadings(jobs: Definitions, context: AppContext): Pro
       withArchive(context, async ({ storage }) => {
         const archive = readingArchive(storage);
         const now = context.clock.now();
-        return evaluateReadings(
-          await Promise.all(orgs.map((settings) => summarizeReadings(archive, settings, now))),
-        );
+        return evaluateReadings(await Promise.all(orgs.map((settings) => summarizeReadings(archive, settings, now))));
       }),
     ),
   ];

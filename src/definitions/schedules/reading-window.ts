@@ -16,8 +16,7 @@ export interface ReadingWindow {
 }
 
 /** YYYY-MM-DD of an instant in its zone. */
-export const localDay = (at: number, zone: string): string =>
-  DateTime.fromMillis(at, { zone }).toFormat('yyyy-MM-dd');
+export const localDay = (at: number, zone: string): string => DateTime.fromMillis(at, { zone }).toFormat('yyyy-MM-dd');
 
 /**
  * The window of a local day. Undefined where the zone skips the time together with the rest of the day: no reading can be

@@ -11,9 +11,7 @@ const MAX_DIMENSIONS = 10;
 const TIME_PATTERN = /^([01]\d|2[0-3]):[0-5]\d$/;
 
 /** Ids are parts of file names in the archive. */
-const idSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/, 'an id as the catalog has it, e.g. alerts.open');
+const idSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/, 'an id as the catalog has it, e.g. alerts.open');
 
 const distinct = (ids: readonly string[], context: z.RefinementCtx): void => {
   for (const [index, id] of ids.entries()) {

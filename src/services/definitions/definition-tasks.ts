@@ -51,7 +51,12 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
 export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
   const { source, definition, diagnostics } = definitionParser.report(text, file, name, of);
   if (definition === undefined || of === undefined || catalog === undefined) return diagnostics;
-  const planned = checkPlan({ definition, period: periodOf(definition, of.settings, now), catalog });
+  const planned = checkPlan({
+    definition,
+    period: periodOf(definition, of.settings, now),
+    catalog,
+    readings: of.settings.readings,
+  });
   return limitDiagnostics(
     source,
     planned.map(({ path, ...fault }) => diagnosticAt(source, path, fault)).sort(comparePositions),

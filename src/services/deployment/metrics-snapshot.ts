@@ -78,19 +78,20 @@ export async function readMetricsSnapshot({
   clock,
 }: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
-  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, readings, pending, unknown] = await Promise.all([
-    inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
-    queue.counts(),
-    countOpenRuns(redis, { prefix, since }),
-    redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
-    redisSchedulerHeartbeats(redis, { prefix }).last(),
-    readRedisMemory(redis),
-    redisClock(redis, { prefix }).read(),
-    redisPauses(redis, { prefix }).list(),
-    redisReadingIndex(redis, { prefix }).list(),
-    redisNoticeOutbox(redis, { prefix }).list(),
-    countUnknown(redis, `${prefix}:`, 0),
-  ]);
+  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, readings, pending, unknown] =
+    await Promise.all([
+      inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
+      queue.counts(),
+      countOpenRuns(redis, { prefix, since }),
+      redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
+      redisSchedulerHeartbeats(redis, { prefix }).last(),
+      readRedisMemory(redis),
+      redisClock(redis, { prefix }).read(),
+      redisPauses(redis, { prefix }).list(),
+      redisReadingIndex(redis, { prefix }).list(),
+      redisNoticeOutbox(redis, { prefix }).list(),
+      countUnknown(redis, `${prefix}:`, 0),
+    ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
   return {

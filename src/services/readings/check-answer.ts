@@ -93,11 +93,19 @@ export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of
 function rowsOf(
   { rows }: ReportResponse,
   { metrics, dimension }: ReadingQuestion,
-  refuse: (code: 'reading.incomplete', message: string, detail: { expected: string; got: string; next: string }) => never,
+  refuse: (
+    code: 'reading.incomplete',
+    message: string,
+    detail: { expected: string; got: string; next: string },
+  ) => never,
 ): Reading['rows'] {
   const next = 'Docket asks again within the hour. If it stays so, report it to the service.';
   if (dimension === null && rows.length !== 1) {
-    return refuse('reading.incomplete', 'The answer is not one row.', { expected: '1 row', got: `${rows.length}`, next });
+    return refuse('reading.incomplete', 'The answer is not one row.', {
+      expected: '1 row',
+      got: `${rows.length}`,
+      next,
+    });
   }
   const groups = new Set<string | null>();
   return rows.map((row) => {

@@ -1,7 +1,7 @@
 import { mapWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
-import { daysBetween, localDay, readingWindow } from '../../definitions/schedules/reading-window.ts';
 import { formatCivilDay, parseCivilDay } from '../../definitions/schedules/civil-day.ts';
+import { daysBetween, localDay, readingWindow } from '../../definitions/schedules/reading-window.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { QuestionRef, QuestionState, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
 import { readingQuestions } from '../../plan/reading.ts';

@@ -1,5 +1,5 @@
-import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import type { Clock } from '../../base/clock.ts';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { openReadingWindow, type ReadingWindow } from '../../definitions/schedules/reading-window.ts';
@@ -89,10 +89,7 @@ async function takeReadings(
   const ask = askService(settings, asked);
   let complete = true;
   for (const question of questions) {
-    const result = await takeReading(
-      { org, timezone, window, question },
-      { archive, ask, clock, log, signal },
-    );
+    const result = await takeReading({ org, timezone, window, question }, { archive, ask, clock, log, signal });
     complete &&= result === 'stored';
   }
   return complete;

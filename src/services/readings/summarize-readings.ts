@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { localDay } from '../../definitions/schedules/reading-window.ts';
 import { formatCivilDay, parseCivilDay } from '../../definitions/schedules/civil-day.ts';
+import { localDay } from '../../definitions/schedules/reading-window.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
 import type { ReadingIndex, ReadingSummary } from '../../queue/schedules/reading-index.ts';
@@ -25,9 +25,7 @@ export async function summarizeReadings(
     org: settings.id,
     at: now,
     newest: Number.isFinite(newest) ? newest : null,
-    missed: entries
-      .filter(isGap)
-      .map(({ day, question, why }) => ({ day, question, why: why?.message ?? null })),
+    missed: entries.filter(isGap).map(({ day, question, why }) => ({ day, question, why: why?.message ?? null })),
   };
 }
 

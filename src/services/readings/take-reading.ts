@@ -122,10 +122,12 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
   };
 
   const closing = new AbortController();
-  const closeAtEnd = clock.sleep(Math.max(0, window.until - clock.now()), AbortSignal.any([signal, closing.signal])).then(
-    () => closing.abort(),
-    () => {},
-  );
+  const closeAtEnd = clock
+    .sleep(Math.max(0, window.until - clock.now()), AbortSignal.any([signal, closing.signal]))
+    .then(
+      () => closing.abort(),
+      () => {},
+    );
   let outcome: Outcome<ReadingAnswer>;
   try {
     outcome = await ask(question, record, { signal, stop: closing.signal });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { daysBetween, localDay, openReadingWindow, readingWindow } from '../../../src/definitions/schedules/reading-window.ts';
+import {
+  daysBetween,
+  localDay,
+  openReadingWindow,
+  readingWindow,
+} from '../../../src/definitions/schedules/reading-window.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { readingsSchema } from '../../../src/definitions/schema/readings.ts';
 
@@ -8,12 +13,47 @@ const iso = (at: number | undefined) => at && new Date(at).toISOString();
 describe('the window of a reading', () => {
   test.each([
     ['a plain day', '2026-10-31', '22:30', 'Europe/Zurich', '2026-10-31T21:30:00.000Z', '2026-10-31T22:30:00.000Z'],
-    ['the end of summer time', '2026-10-25', '22:30', 'Europe/Zurich', '2026-10-25T21:30:00.000Z', '2026-10-25T22:30:00.000Z'],
-    ['a skipped time: after the gap', '2026-03-29', '02:30', 'Europe/Zurich', '2026-03-29T01:00:00.000Z', '2026-03-29T02:00:00.000Z'],
-    ['a repeated time: the first', '2026-10-25', '02:30', 'Europe/Zurich', '2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z'],
+    [
+      'the end of summer time',
+      '2026-10-25',
+      '22:30',
+      'Europe/Zurich',
+      '2026-10-25T21:30:00.000Z',
+      '2026-10-25T22:30:00.000Z',
+    ],
+    [
+      'a skipped time: after the gap',
+      '2026-03-29',
+      '02:30',
+      'Europe/Zurich',
+      '2026-03-29T01:00:00.000Z',
+      '2026-03-29T02:00:00.000Z',
+    ],
+    [
+      'a repeated time: the first',
+      '2026-10-25',
+      '02:30',
+      'Europe/Zurich',
+      '2026-10-25T00:30:00.000Z',
+      '2026-10-25T01:30:00.000Z',
+    ],
     ['the last possible time', '2026-12-31', '23:00', 'UTC', '2026-12-31T23:00:00.000Z', '2027-01-01T00:00:00.000Z'],
-    ['midnight that a zone skips', '2026-03-29', '00:00', 'Asia/Beirut', '2026-03-28T22:00:00.000Z', '2026-03-28T23:00:00.000Z'],
-    ['an offset of half an hour', '2026-06-01', '22:30', 'Asia/Kolkata', '2026-06-01T17:00:00.000Z', '2026-06-01T18:00:00.000Z'],
+    [
+      'midnight that a zone skips',
+      '2026-03-29',
+      '00:00',
+      'Asia/Beirut',
+      '2026-03-28T22:00:00.000Z',
+      '2026-03-28T23:00:00.000Z',
+    ],
+    [
+      'an offset of half an hour',
+      '2026-06-01',
+      '22:30',
+      'Asia/Kolkata',
+      '2026-06-01T17:00:00.000Z',
+      '2026-06-01T18:00:00.000Z',
+    ],
   ])('%s', (_, day, time, zone, at, until) => {
     const window = readingWindow(day, time, zone);
     expect([iso(window?.at), iso(window?.until)]).toEqual([at, until]);
@@ -30,7 +70,14 @@ describe('the window of a reading', () => {
   });
 
   test('every window of every day is inside its local day', () => {
-    for (const zone of ['Europe/Zurich', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Beirut', 'America/Nuuk', 'UTC']) {
+    for (const zone of [
+      'Europe/Zurich',
+      'America/New_York',
+      'Australia/Lord_Howe',
+      'Asia/Beirut',
+      'America/Nuuk',
+      'UTC',
+    ]) {
       for (const time of ['00:00', '01:30', '02:30', '22:30', '23:00']) {
         for (const day of daysBetween('2025-01-01', '2026-12-31')) {
           const window = readingWindow(day, time, zone);
@@ -60,7 +107,11 @@ describe('the window of a reading', () => {
 
 describe('readings in org.yaml', () => {
   test('have defaults', () => {
-    expect(readingsSchema.parse({ metrics: ['alerts.open'] })).toEqual({ at: '22:30', metrics: ['alerts.open'], by: [] });
+    expect(readingsSchema.parse({ metrics: ['alerts.open'] })).toEqual({
+      at: '22:30',
+      metrics: ['alerts.open'],
+      by: [],
+    });
   });
 
   test('an org.yaml without them stays as it is', () => {

@@ -98,7 +98,10 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     const text = readingText(reading(1));
     await shelf.metadata.put('.readings/acme/2026-10-30/by-profile.risk.json', text);
     await shelf.metadata.put('.readings/acme/2026-10-31/whole.json', '{"version": 1}');
-    await shelf.metadata.put('.readings/acme/2026-10-31/by-profile.risk.json', text.replace('"alerts.open": 1', '"alerts.open": 2'));
+    await shelf.metadata.put(
+      '.readings/acme/2026-10-31/by-profile.risk.json',
+      text.replace('"alerts.open": 1', '"alerts.open": 2'),
+    );
     await shelf.metadata.put('.readings/acme/notes.txt', 'mine');
     expect(await findings(place)).toEqual([
       'reading.changed .readings/acme/2026-10-30/by-profile.risk.json',

@@ -47,7 +47,9 @@ beforeEach(async () => {
   archive = readingArchive(storage);
 });
 const history = async (range = {}) =>
-  (await readingHistory(archive, settings, range, NOW)).map(({ day, question, state }) => `${day} ${question} ${state}`);
+  (await readingHistory(archive, settings, range, NOW)).map(
+    ({ day, question, state }) => `${day} ${question} ${state}`,
+  );
 
 async function fill() {
   for (const day of ['2026-10-30', '2026-11-01']) await archive.putIfAbsent(reading(day));

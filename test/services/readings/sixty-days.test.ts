@@ -120,7 +120,9 @@ async function aService(clock: ManualClock, draw: (chance: number) => boolean): 
 /** The workers' budget; its Redis has the time of the test. */
 function budgetByClock(redis: Redis, prefix: string, clock: ManualClock) {
   const wall = `wall:${prefix}`;
-  const script = luaScript(budgetScript().lua.replace("redis.call('TIME')", `redis.call('HMGET', '${wall}', 's', 'us')`));
+  const script = luaScript(
+    budgetScript().lua.replace("redis.call('TIME')", `redis.call('HMGET', '${wall}', 's', 'us')`),
+  );
   const evaluate = async (...args: Parameters<Redis['eval']>) => {
     const now = clock.now();
     await redis.hset(wall, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });

@@ -20,7 +20,11 @@ export interface AttentionData {
 const MAX_NAMED_RUNS = 3;
 
 /** Everything that needs a decision, or the statement that nothing does. */
-export const AttentionList = ({ data: { undecided, held, failed, pauses, readings } }: { readonly data: AttentionData }) => {
+export const AttentionList = ({
+  data: { undecided, held, failed, pauses, readings },
+}: {
+  readonly data: AttentionData;
+}) => {
   // Pauses that Docket created after a refused key.
   const refused = pauses.filter(({ key }) => key !== null);
   const missed = readings.filter((summary) => summary.missed.length > 0);

@@ -146,6 +146,7 @@ async function catalogDiagnostics(
     { periodOf },
     { RECENT_CATALOG_MAX_AGE_MS },
     { checkPlan },
+    { checkReadings },
     { locate },
   ] = await Promise.all([
     import('../../../compose/run-ports.ts'),
@@ -153,6 +154,7 @@ async function catalogDiagnostics(
     import('../../../definitions/periods/period.ts'),
     import('../../../fetch/cache/catalog-cache.ts'),
     import('../../../plan/check-plan.ts'),
+    import('../../../plan/reading-check.ts'),
     import('../../../definitions/yaml/source-file.ts'),
   ]);
   const opened = await composeCatalogs(context, { orgs: jobs.orgs }).catch((thrown: unknown) => {
@@ -167,20 +169,33 @@ async function catalogDiagnostics(
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const errorsBy = (catalog: Catalog): Diagnostic[] =>
-          reports.flatMap((report) => {
+        const orgSource = jobs.sources.get(org);
+        const readingErrors = (catalog: Catalog): Diagnostic[] =>
+          settings.readings === undefined || orgSource === undefined
+            ? []
+            : checkReadings(settings.readings, catalog).map(({ path, ...text }) => ({
+                file: orgSource.file,
+                ...locate(orgSource, path),
+                ...text,
+              }));
+        const errorsBy = (catalog: Catalog): Diagnostic[] => [
+          ...readingErrors(catalog),
+          ...reports.flatMap((report) => {
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
             // The current period is representative of later ones.
             const period = periodOf(report, settings, context.clock.now());
-            return checkPlan({ definition: report, period, catalog }).map(({ path, expected, got, next }) => ({
-              file: source.file,
-              ...locate(source, path),
-              expected,
-              got,
-              next,
-            }));
-          });
+            return checkPlan({ definition: report, period, catalog, readings: settings.readings }).map(
+              ({ path, expected, got, next }) => ({
+                file: source.file,
+                ...locate(source, path),
+                expected,
+                got,
+                next,
+              }),
+            );
+          }),
+        ];
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.
         errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));

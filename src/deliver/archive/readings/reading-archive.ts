@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { sha256 } from '../../../base/sha256.ts';
+import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { type Reading, readingSchema } from '../../../plan/reading.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
 import { requirePathName } from '../path-names.ts';
@@ -79,12 +79,7 @@ export function readingText(reading: Reading): string {
 /** Throws `archive.corrupt` for what is no reading, was changed, or belongs elsewhere. */
 export function parseReading(location: string, { org, day, question }: QuestionRef, bytes: Buffer): Reading {
   const name = `${folderOf(org, day)}/${question}.json`;
-  const { sha256: expected, ...reading } = parseMetadata(
-    location,
-    name,
-    bytes,
-    z.looseObject({ sha256: z.string() }),
-  );
+  const { sha256: expected, ...reading } = parseMetadata(location, name, bytes, z.looseObject({ sha256: z.string() }));
   const actual = sha256(JSON.stringify(reading));
   if (actual !== expected) {
     throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${expected}`, got: actual });
@@ -157,10 +152,7 @@ export function readingArchive({ metadata, location }: Pick<ArchiveStorage, 'met
         `${JSON.stringify({ by: randomUUID(), asked_at: iso(askedAt), until: iso(until) })}\n`,
       ),
     fail: async (ref, number, { at, code, message }) => {
-      await metadata.putIfAbsent(
-        askedName(ref, number, '.end'),
-        `${JSON.stringify({ at: iso(at), code, message })}\n`,
-      );
+      await metadata.putIfAbsent(askedName(ref, number, '.end'), `${JSON.stringify({ at: iso(at), code, message })}\n`);
     },
   };
 }
