@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { DocketError } from '../../base/error.ts';
+import { DocketError, type ErrorDetail } from '../../base/error.ts';
 import type { ReportResponse } from '../../contract/report.ts';
 import { localDay, type ReadingWindow } from '../../definitions/schedules/reading-window.ts';
 import type { Reading, ReadingQuestion } from '../../plan/reading.ts';
@@ -18,6 +18,8 @@ export interface ReadingOf {
   readonly question: ReadingQuestion;
 }
 
+type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
+
 /**
  * The reading of a day from the service's answer. Throws where it belongs to another day or time, or lacks counts:
  * `reading.wrong_day`, `reading.too_old`, `reading.late`, `reading.incomplete`.
@@ -25,50 +27,22 @@ export interface ReadingOf {
 export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of: ReadingOf): Reading {
   const { org, timezone, window, question } = of;
   const { meta } = body;
-  const where = `the reading ${question.id} of ${org} on ${window.day}`;
-  const refuse = (
-    code: 'reading.wrong_day' | 'reading.too_old' | 'reading.late' | 'reading.incomplete',
-    message: string,
-    detail: { readonly expected: string; readonly got: string; readonly next: string },
-  ): never => {
-    throw new DocketError(code, message, {
-      where,
-      ...detail,
-      ...(correlationId === null ? {} : { correlationId }),
-    });
+  const where: Where = {
+    where: `the reading ${question.id} of ${org} on ${window.day}`,
+    ...(correlationId === null ? {} : { correlationId }),
   };
-  const asOf = meta.as_of === null ? Number.NaN : Date.parse(meta.as_of);
-  if (meta.as_of === null || Number.isNaN(asOf)) {
-    return refuse('reading.incomplete', 'The answer does not say when its counts were computed.', {
+  if (meta.as_of === null) {
+    throw new DocketError('reading.incomplete', 'The answer does not say when its counts were computed.', {
+      ...where,
       expected: 'a timestamp in meta.as_of',
       got: 'none that can be read',
       next: 'Report it to the service.',
     });
   }
-  const local = (at: number): string => DateTime.fromMillis(at, { zone: timezone }).toFormat('yyyy-MM-dd HH:mm');
-  if (localDay(asOf, timezone) !== window.day) {
-    return refuse('reading.wrong_day', 'The counts were computed on another day.', {
-      expected: `${window.day} in ${timezone}`,
-      got: local(asOf),
-      next: 'Compare the clocks of this machine and of the service.',
-    });
-  }
-  if (asOf < window.notBefore) {
-    return refuse('reading.too_old', 'The counts were computed too long before the time of the reading.', {
-      expected: `${local(window.notBefore)} or later, in ${timezone}`,
-      got: local(asOf),
-      next: 'Compare the clocks of this machine and of the service.',
-    });
-  }
-  if (receivedAt >= window.until) {
-    return refuse('reading.late', 'The answer arrived after the hour of the reading.', {
-      expected: `an answer before ${local(window.until)}, in ${timezone}`,
-      got: local(receivedAt),
-      next: 'The day stays without this reading.',
-    });
-  }
+  assertTime(Date.parse(meta.as_of), receivedAt, of, where);
   if (meta.truncated) {
-    return refuse('reading.incomplete', 'The answer lacks rows.', {
+    throw new DocketError('reading.incomplete', 'The answer lacks rows.', {
+      ...where,
       expected: 'all groups',
       got: `${body.rows.length} rows, truncated`,
       next: `Remove "${question.dimension}" from "readings: by" of org.yaml.`,
@@ -86,45 +60,71 @@ export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of
     received_at: new Date(receivedAt).toISOString(),
     registry_version: meta.registry_version,
     correlation_id: correlationId,
-    rows: rowsOf(body, question, refuse),
+    rows: rowsOf(body, question, where),
   });
 }
 
-function rowsOf(
-  { rows }: ReportResponse,
-  { metrics, dimension }: ReadingQuestion,
-  refuse: (
-    code: 'reading.incomplete',
-    message: string,
-    detail: { expected: string; got: string; next: string },
-  ) => never,
-): Reading['rows'] {
-  const next = 'Docket asks again within the hour. If it stays so, report it to the service.';
+/** Checks that the counts are of the day and the time of the reading, and that they arrived within its hour. */
+function assertTime(asOf: number, receivedAt: number, { timezone, window }: ReadingOf, where: Where): void {
+  const local = (at: number): string => DateTime.fromMillis(at, { zone: timezone }).toFormat('yyyy-MM-dd HH:mm');
+  if (localDay(asOf, timezone) !== window.day) {
+    throw new DocketError('reading.wrong_day', 'The counts were computed on another day.', {
+      ...where,
+      expected: `${window.day} in ${timezone}`,
+      got: local(asOf),
+      next: 'Compare the clocks of this machine and of the service.',
+    });
+  }
+  if (asOf < window.notBefore) {
+    throw new DocketError('reading.too_old', 'The counts were computed too long before the time of the reading.', {
+      ...where,
+      expected: `${local(window.notBefore)} or later, in ${timezone}`,
+      got: local(asOf),
+      next: 'Compare the clocks of this machine and of the service.',
+    });
+  }
+  if (receivedAt >= window.until) {
+    throw new DocketError('reading.late', 'The answer arrived after the hour of the reading.', {
+      ...where,
+      expected: `an answer before ${local(window.until)}, in ${timezone}`,
+      got: local(receivedAt),
+      next: 'The day stays without this reading.',
+    });
+  }
+}
+
+const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report it to the service.';
+
+/** Each group once, with a count for each metric. */
+function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestion, where: Where): Reading['rows'] {
   if (dimension === null && rows.length !== 1) {
-    return refuse('reading.incomplete', 'The answer is not one row.', {
+    throw new DocketError('reading.incomplete', 'The answer is not one row.', {
+      ...where,
       expected: '1 row',
       got: `${rows.length}`,
-      next,
+      next: ASKED_AGAIN,
     });
   }
   const groups = new Set<string | null>();
   return rows.map((row) => {
     const group = dimension === null ? null : row[dimension];
     if ((typeof group !== 'string' && group !== null) || groups.has(group)) {
-      return refuse('reading.incomplete', 'A row of the answer has no group of its own.', {
+      throw new DocketError('reading.incomplete', 'A row of the answer has no group of its own.', {
+        ...where,
         expected: `each value of "${dimension}" once`,
         got: JSON.stringify(group ?? null),
-        next,
+        next: ASKED_AGAIN,
       });
     }
     groups.add(group);
     const values = metrics.map((id): [string, number | null] => {
       const value = row[id];
       if (value === null || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) return [id, value];
-      return refuse('reading.incomplete', `The answer has no count for "${id}".`, {
+      throw new DocketError('reading.incomplete', `The answer has no count for "${id}".`, {
+        ...where,
         expected: 'a number of 0 or more, or null',
         got: JSON.stringify(value) ?? 'nothing',
-        next,
+        next: ASKED_AGAIN,
       });
     });
     return { group, values: Object.fromEntries(values) };
