@@ -87,10 +87,10 @@ async function takeReadings(
   if (catalog.kind !== 'done') return false;
   const questions = readingQuestions(readings, catalog.value);
   const ask = askService(settings, asked);
-  let complete = true;
   for (const question of questions) {
-    const result = await takeReading({ org, timezone, window, question }, { archive, ask, clock, log, signal });
-    complete &&= result === 'stored';
+    await takeReading({ org, timezone, window, question }, { archive, ask, clock, log, signal });
   }
-  return complete;
+  // Another process may have stored what this one waited for.
+  const states = await archive.list(org, window.day);
+  return questions.every(({ id }) => states.some(({ question, stored }) => question === id && stored));
 }
