@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
+import { evaluateReadings } from '../../../src/cli/doctor/readings.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import { type ReadingArchive, readingArchive } from '../../../src/deliver/archive/readings/reading-archive.ts';
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
@@ -115,6 +116,15 @@ describe('the history of readings', () => {
     expect((await index.list()).map(({ org }) => org)).toEqual(['gone']);
     await rebuildSummaries(new Map([['acme', settings]]), ports);
     expect(await index.list()).toEqual([summary]);
+  });
+});
+
+test('docket doctor warns of missed readings', () => {
+  const missed = [{ day: '2026-11-02', question: 'whole', why: null }];
+  expect(evaluateReadings([{ org: 'acme', missed: [] }]).state).toBe('ok');
+  expect(evaluateReadings([{ org: 'acme', missed }])).toMatchObject({
+    state: 'warn',
+    detail: expect.stringContaining('acme 2026-11-02 whole'),
   });
 });
 
