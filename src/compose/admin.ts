@@ -28,6 +28,7 @@ import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
+import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
@@ -145,6 +146,7 @@ function openAccessPorts(
       log,
     }),
     pauses,
+    readings: redisReadingIndex(redis, { prefix }),
     archivedFiles: createRunFileReader(storage, signing),
     heldRun: (run) =>
       loadReleasePreview(run, {

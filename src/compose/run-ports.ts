@@ -10,6 +10,7 @@ import { RATE_LIMITS } from '../contract/limits.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import { inlineArchive } from '../deliver/archive/inline-archive.ts';
+import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import type { CircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
@@ -28,7 +29,9 @@ import { renderPool } from '../render/render-pool.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
 import { createReportScope, type ReportScope } from '../services/definitions/report-scope.ts';
+import { findReadings } from '../services/readings/find-readings.ts';
 import type { RunPortsFactory } from '../services/runs/execute-run.ts';
+import { openArchive } from './archive.ts';
 import { openOptionalRedis } from './optional-redis.ts';
 
 /** The parts of the run ports that differ between a worker (Redis) and an inline run (memory). */
@@ -163,6 +166,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const pool = scope.add(renderPool());
   const orgs = stores.orgs ?? (() => new Map());
   const reportScope = stores.reportScope ?? createReportScope(context, orgs);
+  const readings = findReadings(readingArchive(openArchive(context, scope).storage));
   const limits = keyLimits({ orgs, secrets, log: context.log });
   const reads = stores.budget('reads', RATE_LIMITS.reads);
   const metrics = new Map<string, Budget>();
@@ -200,6 +204,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       catalogs: stores.catalogs,
       render: pool.render,
       archive: stores.archive,
+      readings,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,

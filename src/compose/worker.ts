@@ -6,6 +6,7 @@ import { secretSource } from '../base/secrets/secret.ts';
 import { HOUR_MS, SECOND_MS } from '../base/time.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import { applyRetention } from '../deliver/archive/retention.ts';
 import { type CircuitEvent, redisCircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
@@ -20,6 +21,7 @@ import { redisInlineLeases } from '../queue/runs/inline-leases.ts';
 import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisPauses } from '../queue/schedules/pauses.ts';
+import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
 import type { RunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
@@ -37,6 +39,8 @@ import {
   type StoragePart,
   stagingProbe,
 } from '../services/deployment/storage-health.ts';
+import { createReadingRounds } from '../services/readings/reading-rounds.ts';
+import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { checkBucket, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';
@@ -158,12 +162,33 @@ export async function openWorker(
       log,
     }),
   );
+  const readings = { archive: readingArchive(storage), index: redisReadingIndex(redis, { prefix }), clock, log };
+  const stopReadings = new AbortController();
+  const orgs = () => jobs.current().orgs;
+  scope.use(
+    startPeriodicTasks({
+      steps: [
+        createReadingRounds({
+          ...readings,
+          orgs,
+          askPortsOf: portsOf,
+          onWindowEnd: (settings) => updateSummary(settings, readings),
+          signal: stopReadings.signal,
+        }),
+      ],
+      clock,
+      log,
+    }),
+    (opened) => opened.close(),
+  );
+  scope.use(stopReadings, (controller) => controller.abort());
   const retention = new AbortController();
   scope.add(
     startPeriodicTasks({
       steps: [
         () => touchUndecided({ runs, definitions, ledger, log }),
         () => recoverExpiredRows(redis, keyPrefix.prefix, { runs, ledger, archive, storage, clock, log }),
+        () => rebuildSummaries(orgs(), readings),
         () =>
           applyRetention({
             storage,

@@ -74,6 +74,8 @@ export const NOTE_CODES = [
   'unknown_unit',
   'count_changed',
   'fields_left_out',
+  'read_at',
+  'reading_missing',
 ] as const;
 export type NoteCode = (typeof NOTE_CODES)[number];
 

@@ -17,6 +17,7 @@ import { type CurrentCountsWindow, isCurrentSection, undefinedCountsTable } from
 import { joinAnswers } from './tables/join-answers.ts';
 import { summedFigures } from './tables/join-totals.ts';
 import { listTable } from './tables/list-table.ts';
+import { type ReadingsSource, readingsTable, withoutAnswered } from './tables/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
 
 export interface FetchInput extends FetchContext {
@@ -27,6 +28,8 @@ export interface FetchInput extends FetchContext {
   readonly catalog: Catalog;
   /** When current counts are defined; absent: always. The plan may have no calls for them. */
   readonly counts?: CurrentCountsWindow | undefined;
+  /** Stored readings of current counts; absent without `readings` in org.yaml. */
+  readonly readings?: ReadingsSource | undefined;
 }
 
 /** Calls of one run that are in flight or queued at once. */
@@ -52,11 +55,13 @@ export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
 }
 
 async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
-  const { plan, organization } = input;
-  const results = await mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner(input));
+  const { organization } = input;
+  const read = await readingsTables(input);
+  const plan = withoutAnswered(input.plan, new Set(read.keys()));
+  const results = await mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner({ ...input, plan }));
   if (results.kind !== 'done') return results;
   const byCall = new Map(results.value.map((result) => [result.record.id, result]));
-  const tables = plan.sections.map((section) => tableOf(section, byCall, input));
+  const tables = plan.sections.map((section) => read.get(section.section.id) ?? tableOf(section, byCall, input));
   const sums = plan.sections.flatMap(({ section, join }): [string, Sums][] => {
     const summed = join === undefined ? undefined : summedFigures(join);
     return summed === undefined ? [] : [[section.id, summed]];
@@ -75,6 +80,20 @@ async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
     calls: results.value.map(({ record }) => record),
     registryVersion: plan.registryVersion,
   });
+}
+
+/** The tables that readings answer, by section id. */
+async function readingsTables({ plan, catalog, readings, clock }: FetchInput): Promise<ReadonlyMap<string, Table>> {
+  const tables = new Map<string, Table>();
+  if (readings === undefined) return tables;
+  const now = clock.now();
+  for (const { section, period = plan.period, comparisons, replaced } of plan.sections) {
+    const compared = comparisons?.includes('previous_period') ?? plan.definition.compare !== undefined;
+    const input = { org: plan.org, section, catalog, period, compared, replaced, readings, now };
+    const table = await readingsTable(input);
+    if (table !== undefined) tables.set(section.id, table);
+  }
+  return tables;
 }
 
 function missingCall(call: string, { section }: SectionPlan): never {

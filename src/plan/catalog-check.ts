@@ -1,8 +1,10 @@
 import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
 import type { DiagnosticText } from '../definitions/diagnostics/diagnostic.ts';
 import { didYouMean } from '../definitions/diagnostics/suggest.ts';
+import type { ReadingSettings } from '../definitions/schema/readings.ts';
 import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 import type { ValuePath } from '../definitions/yaml/source-file.ts';
+import { readingAdvice, readingGap } from './reading.ts';
 
 /** A request error that the service would return, found before a token is spent. */
 export interface PlanDiagnostic extends Omit<DiagnosticText, 'message'> {
@@ -32,15 +34,21 @@ function unreadableHint(id: string, { unread = [] }: Catalog): string | undefine
  * of the file; empty when all of it may be requested. What needs no catalog (repetitions, sorting by a column that is not
  * there) was refused when the definition was read. Pure.
  */
-export const checkAgainstCatalog = (definition: Definition, catalog: Catalog): PlanDiagnostic[] => [
-  ...findCatalogDiagnostics(definition, catalog),
-];
+export const checkAgainstCatalog = (
+  definition: Definition,
+  catalog: Catalog,
+  readings?: ReadingSettings,
+): PlanDiagnostic[] => [...findCatalogDiagnostics(definition, catalog, readings)];
 
 /** The same, one after the other: whoever wants the first ones alone does not pay for the advice of the others. */
-export function* findCatalogDiagnostics(definition: Definition, catalog: Catalog): Generator<PlanDiagnostic> {
+export function* findCatalogDiagnostics(
+  definition: Definition,
+  catalog: Catalog,
+  readings?: ReadingSettings,
+): Generator<PlanDiagnostic> {
   const metrics = new Map(catalog.metrics.map((metric) => [metric.id, metric]));
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
-  const known = { catalog, metrics, dimensions };
+  const known = { catalog, metrics, dimensions, readings };
   for (const [index, section] of definition.sections.entries()) {
     const requested = section.metrics;
     if (requested !== undefined) yield* checkSection({ ...section, metrics: requested }, ['sections', index], known);
@@ -51,12 +59,14 @@ interface CatalogIndex {
   readonly catalog: Catalog;
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly dimensions: ReadonlyMap<string, Dimension>;
+  /** The organization's readings of current counts. */
+  readonly readings: ReadingSettings | undefined;
 }
 
 function* checkSection(section: MetricsSection, at: ValuePath, known: CatalogIndex): Generator<PlanDiagnostic> {
   const requested = section.metrics.flatMap((id) => known.metrics.get(id) ?? []);
   yield* checkMetrics(section, at, known);
-  yield* checkTime(section, at, requested);
+  yield* checkTime(section, at, requested, known.readings);
   yield* checkDimensions(section, at, known, requested);
   yield* checkFilters(section, at, known, requested);
   yield* checkLimit(section, at, known);
@@ -80,18 +90,28 @@ function* checkMetrics(
   }
 }
 
-function checkTime(section: MetricsSection, at: ValuePath, requested: readonly Metric[]): PlanDiagnostic[] {
+function checkTime(
+  section: MetricsSection,
+  at: ValuePath,
+  requested: readonly Metric[],
+  readings: ReadingSettings | undefined,
+): PlanDiagnostic[] {
   const current = requested.filter(isCurrentCount);
   const [first] = current;
   const diagnostics: PlanDiagnostic[] = [];
-  if (section.granularity !== undefined && first !== undefined) {
+  const mixed = current.length < requested.length;
+  const gap = readingGap(section, readings);
+  if (section.granularity !== undefined && first !== undefined && (mixed || gap !== undefined)) {
     diagnostics.push({
       path: [...at, 'granularity'],
-      expected: 'no granularity with a current count, which is the state now',
+      expected: 'no granularity with a current count, which is the state now, unless it is read every day',
       got: `"${section.granularity}" with ${quoted(current.map(({ id }) => id))}`,
-      next: 'Leave "granularity" out, or move the current counts into a section of their own.',
+      next:
+        mixed || gap === undefined
+          ? 'Move the current counts into a section of their own.'
+          : `${readingAdvice(gap)} Or leave "granularity" out.`,
     });
-  } else if (first !== undefined && current.length < requested.length) {
+  } else if (first !== undefined && mixed) {
     diagnostics.push({
       path: [...at, 'metrics', section.metrics.indexOf(first.id)],
       expected: 'current counts in a section of their own: the period does not apply to them',

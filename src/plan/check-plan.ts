@@ -5,12 +5,12 @@ import { dayCount } from './buckets.ts';
 import { splitMetrics } from './build-calls.ts';
 import { type CallLimits, callLimits } from './call.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
-import { type ComparisonCheckInput, comparisonDiagnostics } from './comparison-check.ts';
+import { comparisonDiagnostics } from './comparison-check.ts';
 import { MAX_CALLS_PER_TABLE } from './partition.ts';
 import { type SectionRequest, type SectionRequestsInput, sectionRequests } from './section-requests.ts';
 import { type SplitRefusal, splitRequest } from './split-request.ts';
 
-export interface CheckPlanInput extends SectionRequestsInput, ComparisonCheckInput {}
+export type CheckPlanInput = SectionRequestsInput;
 
 /** A section with its request, or that of a partner, regardless of limits. */
 export interface MetricsRequest {
@@ -41,11 +41,11 @@ const sectionIndex = ({ path }: PlanDiagnostic): number => (path[0] === 'section
 
 function requestDiagnostics(
   requests: readonly SectionRequest[],
-  { definition, catalog, limits }: CheckPlanInput,
+  { definition, settings, catalog, limits }: CheckPlanInput,
 ): PlanDiagnostic[] {
   const diagnostics: PlanDiagnostic[] = [];
   const sections = requests.map(({ section }) => section);
-  for (const diagnostic of findCatalogDiagnostics({ ...definition, sections }, catalog)) {
+  for (const diagnostic of findCatalogDiagnostics({ ...definition, sections }, catalog, settings?.readings)) {
     if (diagnostics.push(diagnostic) === MAX_PLAN_DIAGNOSTICS) return diagnostics;
   }
   for (const [index, one] of requests.entries()) {

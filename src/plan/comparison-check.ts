@@ -1,13 +1,10 @@
 import { isCurrentCount } from '../contract/catalog.ts';
-import type { MetricsSection } from '../definitions/schema/report-definition.ts';
 import type { ValuePath } from '../definitions/yaml/source-file.ts';
 import { type PlanDiagnostic, quoted } from './catalog-check.ts';
+import { readingGap } from './reading.ts';
 import type { SectionRequest, SectionRequestsInput } from './section-requests.ts';
 
-export interface ComparisonCheckInput extends Pick<SectionRequestsInput, 'definition' | 'catalog'> {
-  /** Whether stored readings give the section's current counts a history; absent: none do. */
-  readonly hasReadings?: ((section: MetricsSection) => boolean) | undefined;
-}
+export type ComparisonCheckInput = Pick<SectionRequestsInput, 'definition' | 'catalog' | 'settings'>;
 
 /** The field of the section if it has one, else the report's. */
 export const comparePath = (
@@ -32,13 +29,13 @@ const HISTORY_FIELDS = ['period', 'compare', 'to_date'] as const;
 /** Fields of a section of current counts that need its past values. */
 function historiesOfCurrentCounts(
   requests: readonly SectionRequest[],
-  { catalog, hasReadings = () => false }: ComparisonCheckInput,
+  { catalog, settings }: ComparisonCheckInput,
 ): PlanDiagnostic[] {
   const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   return requests.flatMap(({ section }, index) => {
     const { metrics } = section;
     if (metrics === undefined || !metrics.every((id) => current.has(id))) return [];
-    if (hasReadings({ ...section, metrics })) return [];
+    if (readingGap(section, settings?.readings) === undefined) return [];
     return HISTORY_FIELDS.filter((field) => section[field] !== undefined).map((field) => ({
       path: ['sections', index, field],
       expected: `no "${field}" with current counts: the service knows only those of now`,

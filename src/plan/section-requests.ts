@@ -3,6 +3,7 @@ import type { ReportRequest } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
+import type { ReadingSettings } from '../definitions/schema/readings.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import { buildRequest, type CallLimits, callLimits } from './call.ts';
 import { type PartnerRequest, partnerRequests } from './partner-requests.ts';
@@ -15,8 +16,8 @@ export interface SectionRequestsInput {
   /** Of the sections with a period of their own, by section id; the others have the report's. */
   readonly sectionPeriods?: Readonly<Record<string, Period>> | undefined;
   readonly catalog: Catalog;
-  /** The organization's fiscal year; the calendar year when absent. */
-  readonly settings?: FiscalCalendar;
+  /** The organization's fiscal year, the calendar year when absent; and its readings of current counts. */
+  readonly settings?: FiscalCalendar & { readonly readings?: ReadingSettings | undefined };
   /** Stricter limits than the service's; the tables stay the same. */
   readonly limits?: Partial<CallLimits>;
 }

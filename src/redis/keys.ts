@@ -55,6 +55,8 @@ export function redisKeys(prefix: string) {
     present: `${prefix}:present`,
     /** Hash: the schedulers' last scan of due slots. */
     looks: `${prefix}:looks`,
+    /** Hash: organization → summary of its recent readings of current counts; rebuilt from the archive. */
+    readings: `${prefix}:readings`,
     /** Hash: steps of Redis's wall clock. */
     redisClock: `${prefix}:redis-clock`,
     /** Hash: organization or report → the pause of its scheduled runs. */

@@ -11,6 +11,7 @@ import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { MailRoute, Target } from '../deliver/targets/target.ts';
 import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
 import type { FetchPorts } from '../fetch/fetch-context.ts';
+import type { FindReadings } from '../plan/reading.ts';
 import type { Format } from '../render/formats/format.ts';
 import type { Renderer } from '../render/renderer.ts';
 import type { OnRunEvent } from './run-events.ts';
@@ -26,6 +27,8 @@ export interface RunPorts
   readonly catalogs: CatalogCache;
   readonly render: Renderer;
   readonly archive: Archive;
+  /** Stored readings of current counts; undefined: none are used. */
+  readonly readings?: FindReadings | undefined;
   readonly ledger: Ledger;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;

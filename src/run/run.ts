@@ -121,7 +121,9 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   const folder = await ports.archive.stage(order.id);
   try {
     const { id: run, priority } = order;
-    const input = { ...ports, run, priority, plan, organization, catalog, counts, folder, signal, observe };
+    const find = ports.readings;
+    const readings = settings.readings && find && { settings: settings.readings, find };
+    const input = { ...ports, run, priority, plan, organization, catalog, counts, readings, folder, signal, observe };
     const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
     if (dataset.kind !== 'done') return dataset;
 

@@ -77,9 +77,9 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     {},
     ['granularity'],
     {
-      expected: 'no granularity with a current count, which is the state now',
+      expected: 'no granularity with a current count, which is the state now, unless it is read every day',
       got: '"day" with "alerts.open", "rfis.open"',
-      next: 'Leave "granularity" out, or move the current counts into a section of their own.',
+      next: 'Add "alerts.open", "rfis.open" to "readings: metrics" of org.yaml: Docket then reads them every day. Or leave "granularity" out.',
     },
   ],
   [

@@ -292,7 +292,8 @@ describe('docket check', () => {
       ['sections', 1, 'to_date'],
     ]);
     const definition = definitionOf([risk, now]);
-    expect(checkPlan({ definition, period: OCTOBER, catalog: CATALOG, hasReadings: () => true })).toEqual([]);
+    const readings = { at: '22:30', metrics: ['alerts.open'], by: [] };
+    expect(checkPlan({ definition, period: OCTOBER, catalog: CATALOG, settings: { readings } })).toEqual([]);
     expect(found([{ id: 'now', metrics: ['alerts.open'] }], { compare: 'previous_year', to_date: 'year' })).toEqual([]);
   });
 

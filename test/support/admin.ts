@@ -34,6 +34,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   runs: { get: async () => undefined, list: async () => [], findIdsByPrefix: async () => [] },
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
+  readings: { list: async () => [] },
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
   audit: NO_AUDIT,

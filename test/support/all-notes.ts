@@ -95,6 +95,11 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
     { why: 'backfill', due: AT, timezone },
     { why: 'late', due: AT, timezone },
   ],
+  read_at: [
+    { at: AT, timezone, granularity: null },
+    { at: AT, timezone, granularity: 'month' },
+  ],
+  readings_missing: [{ days: ['2026-10-25'] }, { days: ['2026-10-25', '2026-10-26'] }],
   undefined_totals: [
     { labels: [METRIC.label], why: 'range' },
     { labels: [METRIC.label], why: 'filter' },

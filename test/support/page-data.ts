@@ -295,6 +295,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,
     resolve: none,
     pauses: async () => [pause],
+    readings: async () => [],
     pause: none,
     resume: none,
     budgets: async () => ({

@@ -46,6 +46,7 @@ export async function populatedExposition(): Promise<Exposition> {
       { org: 'acme', report: null, since: 1 },
       { org: 'acme', report: 'weekly', since: 1 },
     ],
+    readings: [{ org: 'acme', newest: 1_800_000_000_000, missed: [] }],
     pendingNotices: 0,
     unknownDeliveries: 0,
     reports: 1,

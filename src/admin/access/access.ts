@@ -5,6 +5,7 @@ import type { SlotView } from '../../definitions/schedules/slot-view.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import type { Priority } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
+import type { ReadingSummary } from '../../queue/schedules/reading-index.ts';
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
@@ -75,6 +76,9 @@ export interface Access {
   /** @param report null: all reports of the organization */
   pause(org: string, report: string | null, reason: string): Promise<Pause>;
   resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
+
+  /** Organizations with readings of current counts, and what was missed lately. */
+  readings(): Promise<readonly ReadingSummary[]>;
 
   /** Entries of the audit log, newest first. */
   audit(filter: {

@@ -7,6 +7,7 @@ import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
+import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
@@ -18,6 +19,7 @@ export type AccessPorts = ReportsPorts &
   HeldRunPorts &
   DeliveriesPorts &
   PausesPorts &
+  ReadingsPorts &
   AuditPorts &
   SlotsPorts &
   BudgetsPorts &
@@ -33,6 +35,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...heldRunAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
+  ...readingsAccess(ports, principal),
   ...slotsAccess(ports, principal),
   ...budgetsAccess(ports, principal),
   ...definitionsAccess(ports, principal),

@@ -100,6 +100,18 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     if (report === null) since.set({ org }, at / 1000);
     else reportSince.set({ org, report }, at / 1000);
   }
+  const newest = gauge(
+    'docket_reading_timestamp_seconds',
+    'When the newest reading of current counts was computed, in seconds since 1970; 0 before the first.',
+    ['org'],
+  );
+  const missed = gauge('docket_readings_missed', 'Readings of current counts that were missed in the last 7 days.', [
+    'org',
+  ]);
+  for (const { org, newest: at, missed: gaps } of snapshot.readings) {
+    newest.set({ org }, (at ?? 0) / 1000);
+    missed.set({ org }, gaps.length);
+  }
   gauge(
     'docket_deliveries_unknown',
     'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',

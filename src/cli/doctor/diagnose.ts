@@ -13,6 +13,7 @@ import { checkDefinitions, checkTemplateFolder } from './definitions.ts';
 import { type Finding, fail, formatFinding } from './finding.ts';
 import { checkDeploymentIdentity } from './identity.ts';
 import { checkMailServers } from './mail.ts';
+import { checkReadings } from './readings.ts';
 import { checkRedis } from './redis.ts';
 import { checkReportScope } from './report-scope.ts';
 import { checkRuntime } from './runtime.ts';
@@ -74,7 +75,9 @@ export async function diagnose(
       async () => {
         const identity = await checkDeploymentIdentity(context, redis);
         // The folder may be an empty mount point: write nothing into it.
-        return identity.state === 'fail' ? [identity] : [identity, ...(await checkArchive(context))];
+        return identity.state === 'fail'
+          ? [identity]
+          : [identity, ...(await checkArchive(context)), ...(await checkReadings(jobs, context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),

@@ -145,6 +145,27 @@ Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`)
     .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
 
+  program
+    .command('readings')
+    .description('List the daily readings of current counts, and the days that were missed')
+    .argument('[org]', 'only of this organization; default: all with readings in org.yaml')
+    .option('--from <date>', 'first day, YYYY-MM-DD; default: the first reading, at most 31 days ago')
+    .option('--to <date>', 'last day, YYYY-MM-DD; default: today')
+    .option('--require-complete', 'exit with 1 if a reading was missed')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reads the archive only. A missed reading stays a gap: the service has no history of current counts. With --from, days before
+the first reading are gaps as well.
+
+Environment: DOCKET_JOBS, DOCKET_ARCHIVE, LOG_LEVEL
+
+Exit codes: 0 listed; 1 a reading was missed (--require-complete); 2 usage or configuration
+
+Examples:
+  docket readings acme
+  docket readings acme --from 2026-10-01 --to 2026-10-31 --require-complete`)
+    .action(async (org, flags) => (await import('../commands/readings.ts')).listReadings(org, flags, io));
+
   const archive = program.command('archive').description('Verify the archive of runs; print its checkpoints');
   archive
     .command('verify')

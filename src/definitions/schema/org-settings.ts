@@ -6,6 +6,7 @@ import { secretsSchema } from '../allow-lists/secrets.ts';
 import { fiscalYearSchema, weekStartSchema } from '../periods/fiscal-calendar.ts';
 import { calendarSchema } from '../schedules/calendar.ts';
 import { lineSchema, localeSchema, zoneSchema } from './primitives.ts';
+import { readingsSchema } from './readings.ts';
 
 const addressSchema = z
   .string()
@@ -120,6 +121,7 @@ export const orgFileSchema = z.strictObject({
   calendar: calendarSchema.optional().describe('Business days, for `on` and `shift` of schedules.'),
   fiscal_year_start: fiscalYearSchema.optional(),
   week_start: weekStartSchema.optional(),
+  readings: readingsSchema.optional(),
   budget: z
     .strictObject({
       calls: z.int().min(1).max(10_000).optional().describe('Calls per window; 30 by default.'),

@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { RunChain } from './chain/run-chain.ts';
+import { deleteExpiredReadings } from './readings/reading-archive.ts';
 import { readManifest } from './run-metadata.ts';
 import { ABANDONED_AFTER_MS } from './staging.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
@@ -78,6 +79,12 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
   };
   await deleteExpiredLedgers(storage, retainedSince, (path, thrown) => {
     log.error('Expired ledger could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
+  });
+  await deleteExpiredReadings(storage, retainedSince, (path, thrown) => {
+    log.error('Expired readings could not be deleted from the archive', {
+      path,
+      error: toDocketError(thrown).toJSON(),
+    });
   });
   for (const org of signing === undefined ? [] : await storage.listOrgs()) await signCheckpoint(org, ports);
   await storage.metadata.put(LAST_SWEEP_FILE, String(now));

@@ -8,6 +8,7 @@ import { redisProcessRegistry } from '../../queue/process-registry.ts';
 import { redisNoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import { countOpenRuns, type OpenRunCount } from '../../queue/runs/run-counts.ts';
 import { type Pause, redisPauses } from '../../queue/schedules/pauses.ts';
+import { type ReadingSummary, redisReadingIndex } from '../../queue/schedules/reading-index.ts';
 import { redisSchedulerHeartbeats, type SchedulerHeartbeat } from '../../queue/schedules/scheduler-heartbeat.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { type ClockSteps, redisClock } from '../../redis/clock.ts';
@@ -36,6 +37,8 @@ export interface MetricsSnapshot {
   /** Steps of the wall clock of Redis. */
   readonly clockSteps: ClockSteps;
   readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
+  /** Recent readings of current counts, by organization. */
+  readonly readings: readonly Pick<ReadingSummary, 'org' | 'newest' | 'missed'>[];
   readonly pendingNotices: number;
   /** Deliveries that may have arrived and need a decision. */
   readonly unknownDeliveries: number;
@@ -62,18 +65,20 @@ export interface MetricsSnapshotPorts {
 export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
   const { redis, prefix, queue, jobs, budgets, secrets, clock } = ports;
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
-  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, pending, unknown] = await Promise.all([
-    inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
-    queue.counts(),
-    countOpenRuns(redis, { prefix, since }),
-    redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
-    redisSchedulerHeartbeats(redis, { prefix }).last(),
-    readRedisMemory(redis),
-    redisClock(redis, { prefix }).read(),
-    redisPauses(redis, { prefix }).list(),
-    redisNoticeOutbox(redis, { prefix }).list(),
-    countUnknown(redis, `${prefix}:`, 0),
-  ]);
+  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, readings, pending, unknown] =
+    await Promise.all([
+      inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
+      queue.counts(),
+      countOpenRuns(redis, { prefix, since }),
+      redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole(),
+      redisSchedulerHeartbeats(redis, { prefix }).last(),
+      readRedisMemory(redis),
+      redisClock(redis, { prefix }).read(),
+      redisPauses(redis, { prefix }).list(),
+      redisReadingIndex(redis, { prefix }).list(),
+      redisNoticeOutbox(redis, { prefix }).list(),
+      countUnknown(redis, `${prefix}:`, 0),
+    ]);
   const keys = new Map<string, string | null>(now.unknown.map(({ org }) => [org, null]));
   for (const { key, organizations } of now.keys) for (const org of organizations) keys.set(org, key);
   return {
@@ -89,6 +94,7 @@ export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<
     memory,
     clockSteps,
     paused: pauses,
+    readings,
     pendingNotices: pending.length,
     unknownDeliveries: unknown,
     reports: jobs.reports.size,

@@ -34,6 +34,7 @@ const readings = (change: Partial<MetricsSnapshot> = {}): MetricsSnapshot => ({
   memory: null,
   clockSteps: { steps: 0, last: null },
   paused: [],
+  readings: [],
   pendingNotices: 0,
   unknownDeliveries: 0,
   reports: 2,

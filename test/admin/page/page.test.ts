@@ -324,6 +324,21 @@ describe('the page', () => {
     expect(await (await send('GET', '/')).text()).toContain('class="all-clear"');
   });
 
+  it('names the days whose readings were missed', async () => {
+    const missed = ['whole', 'by-profile.risk'].map((question) => ({ day: '2026-11-12', question, why: null }));
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      runs: async () => ({ runs: [], next: null }),
+      deliveries: async () => ({ deliveries: [], next: null }),
+      pauses: async () => [],
+      readings: async () => [{ org: 'acme', at: NOW, newest: null, missed }],
+    }));
+    const { send } = await own.visit(anna.token);
+    const html = await (await send('GET', '/')).text();
+    expect(html).toContain('<strong>2 readings</strong>');
+    expect(html).toContain('2026-11-12');
+    expect(html).not.toContain('class="all-clear"');
+  });
+
   it('offers each period with the days that it means now', async () => {
     const { send } = await house.visit(anna.token);
     const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();

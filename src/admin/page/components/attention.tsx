@@ -1,4 +1,5 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { formatInteger } from './format-numbers.ts';
@@ -12,15 +13,22 @@ export interface AttentionData {
   /** Runs of the last day that failed or were partly delivered. */
   readonly failed: RunPage;
   readonly pauses: readonly Pause[];
+  /** Recent readings of current counts. */
+  readonly readings: readonly ReadingSummary[];
 }
 
 const MAX_NAMED_RUNS = 3;
 
 /** Everything that needs a decision, or the statement that nothing does. */
-export const AttentionList = ({ data: { undecided, held, failed, pauses } }: { readonly data: AttentionData }) => {
+export const AttentionList = ({
+  data: { undecided, held, failed, pauses, readings },
+}: {
+  readonly data: AttentionData;
+}) => {
   // Pauses that Docket created after a refused key.
   const refused = pauses.filter(({ key }) => key !== null);
-  if ([undecided, held.runs, failed.runs, refused].every(({ length }) => length === 0)) {
+  const missed = readings.filter((summary) => summary.missed.length > 0);
+  if ([undecided, held.runs, failed.runs, refused, missed].every(({ length }) => length === 0)) {
     return (
       <p class="all-clear">
         <span class="state good">Nothing needs attention</span>{' '}
@@ -55,6 +63,12 @@ export const AttentionList = ({ data: { undecided, held, failed, pauses } }: { r
         <p>
           <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> is paused
           because the API key <code>{key}</code> was refused. Replace the key, then <a href="/pauses">resume it</a>.
+        </p>
+      ))}
+      {missed.map(({ org, missed: gaps }) => (
+        <p>
+          <strong>{countPhrase(gaps.length, false, 'reading', 'readings')}</strong> of current counts of {org} missed in
+          the last 7 days: {[...new Set(gaps.map(({ day }) => day))].join(', ')}. These days stay gaps.
         </p>
       ))}
     </div>

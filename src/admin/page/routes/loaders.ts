@@ -20,7 +20,7 @@ const MAX_ATTENTION_RUNS = 20;
 export const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
-  const [organizations, slots, active, recent, held, failed, undecided, pauses, budgets] = await Promise.all([
+  const [organizations, slots, active, recent, held, failed, undecided, pauses, readings, budgets] = await Promise.all([
     access.organizations(),
     access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
     access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
@@ -29,6 +29,7 @@ export async function loadOverview(access: Access, now: number) {
     access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
     loadUndecided(access),
     access.pauses(),
+    access.readings(),
     access.budgets(),
   ]);
   return {
@@ -41,6 +42,7 @@ export async function loadOverview(access: Access, now: number) {
     failed,
     undecided,
     pauses,
+    readings,
     budgets,
   };
 }

@@ -12,6 +12,7 @@ import type { Definition } from '../../../definitions/schema/report-definition.t
 import { locate } from '../../../definitions/yaml/source-file.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
 import { checkPlan } from '../../../plan/check-plan.ts';
+import { checkReadings } from '../../../plan/reading-check.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
@@ -118,8 +119,18 @@ async function catalogDiagnostics(
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const errorsBy = (catalog: Catalog): Diagnostic[] =>
-          reports.flatMap((report) => {
+        const orgSource = jobs.sources.get(org);
+        const readingErrors = (catalog: Catalog): Diagnostic[] =>
+          settings.readings === undefined || orgSource === undefined
+            ? []
+            : checkReadings(settings.readings, catalog).map(({ path, ...text }) => ({
+                file: orgSource.file,
+                ...locate(orgSource, path),
+                ...text,
+              }));
+        const errorsBy = (catalog: Catalog): Diagnostic[] => [
+          ...readingErrors(catalog),
+          ...reports.flatMap((report) => {
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
             // The current period is representative of later ones.
@@ -133,7 +144,8 @@ async function catalogDiagnostics(
                 next,
               }),
             );
-          });
+          }),
+        ];
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.
         errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));

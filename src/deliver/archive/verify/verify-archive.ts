@@ -8,6 +8,7 @@ import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
 import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '../storage/archive-storage.ts';
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
 import { readVerifyKeys, type VerifyKeys } from './verify-keys.ts';
+import { verifyReadings } from './verify-readings.ts';
 import { type ArchiveFinding, errorFinding, noteFinding, verifyRunFiles } from './verify-run.ts';
 
 export interface VerifyInput {
@@ -72,6 +73,7 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
       findings.push(errorFinding('archive.file_added', name, 'is not part of the archive'));
   }
   if (input.org === undefined) findings.push(...unusedKeys(keys, chains));
+  findings.push(...(await verifyReadings(storage, input.org)));
   yield { kind: 'archive', findings };
 }
 

@@ -1,0 +1,46 @@
+import { DateTime } from 'luxon';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts';
+import { formatCivilDay, parseCivilDay } from './civil-day.ts';
+import { localToInstants, zoneOffsets } from './local-time.ts';
+
+/** When the reading of a day may be taken; epoch ms. */
+export interface ReadingWindow {
+  /** The local day, YYYY-MM-DD. */
+  readonly day: string;
+  /** The reading's local time; of a skipped time the first instant after the gap, of a repeated one the first. */
+  readonly at: number;
+  /** Values computed earlier do not belong to the reading. */
+  readonly notBefore: number;
+  /** An hour after `at`, or the end of the day. Exclusive. */
+  readonly until: number;
+}
+
+/** YYYY-MM-DD of an instant in its zone. */
+export const localDay = (at: number, zone: string): string => DateTime.fromMillis(at, { zone }).toFormat('yyyy-MM-dd');
+
+/**
+ * The window of a local day. Undefined where the zone skips the time together with the rest of the day: no reading can be
+ * taken then.
+ *
+ * @param time HH:MM
+ */
+export function readingWindow(day: string, time: string, zone: string): ReadingWindow | undefined {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  const civil = parseCivilDay(day) * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS;
+  const [at] = localToInstants(civil, zoneOffsets(zone), false);
+  if (at === undefined || localDay(at, zone) !== day) return undefined;
+  const dayEnd = DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
+  return { day, at, notBefore: at - HOUR_MS, until: Math.min(at + HOUR_MS, dayEnd) };
+}
+
+/** The window that an instant is in; undefined between windows. */
+export function openReadingWindow(now: number, time: string, zone: string): ReadingWindow | undefined {
+  const window = readingWindow(localDay(now, zone), time, zone);
+  return window !== undefined && window.at <= now && now < window.until ? window : undefined;
+}
+
+/** All days of a range, both ends included. */
+export function daysBetween(from: string, to: string): string[] {
+  const [first, last] = [parseCivilDay(from), parseCivilDay(to)];
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => formatCivilDay(first + index));
+}

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { sha256 } from '../../../base/sha256.ts';
+import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
+import { type Reading, readingSchema } from '../../../plan/reading.ts';
+import { archiveCorrupt } from '../archive-errors.ts';
+import { requirePathName } from '../path-names.ts';
+import { parseMetadata } from '../run-metadata.ts';
+import type { ArchiveStorage } from '../storage/archive-storage.ts';
+
+/** Folder in the archive: `<org>/<day>/<question>.json`, and `asked/<question>.<n>.json` beside it. */
+export const READINGS_FOLDER = '.readings';
+
+const DAY_PATTERN = /^\d{4}-\d{2}-\d{2}$/;
+const STORED_FILE = /^([^/]+)\.json$/;
+const ASKED_FILE = /^asked\/([^/]+)\.(\d{3})(\.end)?\.json$/;
+
+const instantSchema = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+const claimSchema = z.looseObject({ by: z.string(), asked_at: instantSchema, until: instantSchema });
+const endSchema = z.looseObject({ at: instantSchema, code: z.string(), message: z.string() });
+
+/** A call for a question, of any process; its end is absent while it runs, and where its process died. */
+export interface AskedCall {
+  /** From 1. */
+  readonly number: number;
+  /** Epoch ms, by the clock of its process. */
+  readonly askedAt: number;
+  /** Until then no other process asks; epoch ms. */
+  readonly until: number;
+  readonly end?: { readonly at: number; readonly code: string; readonly message: string };
+}
+
+/** A question of a day. */
+export interface QuestionRef {
+  readonly org: string;
+  /** YYYY-MM-DD. */
+  readonly day: string;
+  readonly question: string;
+}
+
+/** What the names of the files show of one question of a day. */
+export interface QuestionState extends QuestionRef {
+  readonly stored: boolean;
+  /** Number of calls that were claimed. */
+  readonly asked: number;
+}
+
+/** The readings of an archive. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`. */
+export interface ReadingArchive {
+  /** A folder or an `s3:` URL, for messages. */
+  readonly location: string;
+  get(ref: QuestionRef): Promise<Reading | undefined>;
+  /** Stores the reading, unless there is one; of several processes one succeeds. @returns whether this one was stored */
+  putIfAbsent(reading: Reading): Promise<boolean>;
+  /** The last call for a question; undefined before the first. */
+  lastAsked(ref: QuestionRef): Promise<AskedCall | undefined>;
+  /** Claims call `number` for this process; false when another process has claimed it. */
+  claim(ref: QuestionRef, call: Omit<AskedCall, 'end'>): Promise<boolean>;
+  /** Records that a claimed call gave no reading. */
+  fail(ref: QuestionRef, number: number, end: NonNullable<AskedCall['end']>): Promise<void>;
+  /** All questions of an organization, or of one of its days, that were asked or stored; sorted by day and question. */
+  list(org: string, day?: string): Promise<readonly QuestionState[]>;
+}
+
+const folderOf = (org: string, day: string): string =>
+  `${READINGS_FOLDER}/${requirePathName(org, 'organization')}/${requirePathName(day, 'day')}`;
+const storedName = ({ org, day, question }: QuestionRef): string =>
+  `${folderOf(org, day)}/${requirePathName(question, 'question')}.json`;
+const askedName = ({ org, day, question }: QuestionRef, number: number, end = ''): string =>
+  `${folderOf(org, day)}/asked/${requirePathName(question, 'question')}.${String(number).padStart(3, '0')}${end}.json`;
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** The text of a reading, with a hash that shows accidents. */
+export function readingText(reading: Reading): string {
+  const text = JSON.stringify(reading);
+  return `${JSON.stringify({ ...reading, sha256: sha256(text) }, null, 2)}\n`;
+}
+
+/** Throws `archive.corrupt` for what is no reading, was changed, or belongs elsewhere. */
+export function parseReading(location: string, { org, day, question }: QuestionRef, bytes: Buffer): Reading {
+  const name = `${folderOf(org, day)}/${question}.json`;
+  const { sha256: expected, ...reading } = parseMetadata(location, name, bytes, z.looseObject({ sha256: z.string() }));
+  const actual = sha256(JSON.stringify(reading));
+  if (actual !== expected) {
+    throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${expected}`, got: actual });
+  }
+  const parsed = parseMetadata(location, name, bytes, readingSchema);
+  if (parsed.org !== org || parsed.day !== day || parsed.question !== question) {
+    throw archiveCorrupt(location, `${name} is the reading of another question`, {
+      expected: `${org}, ${day}, ${question}`,
+      got: `${parsed.org}, ${parsed.day}, ${parsed.question}`,
+    });
+  }
+  return Object.freeze(parsed);
+}
+
+/** The organization, day and question of a file below the folder of all readings; undefined for foreign files. */
+export function parseReadingName(name: string): (QuestionRef & { readonly call?: number }) | undefined {
+  const [org = '', day = '', ...rest] = name.split('/');
+  if (!DAY_PATTERN.test(day)) return undefined;
+  const file = rest.join('/');
+  const [, stored] = STORED_FILE.exec(file) ?? [];
+  if (stored !== undefined) return { org, day, question: stored };
+  const [, asked, number] = ASKED_FILE.exec(file) ?? [];
+  return asked === undefined ? undefined : { org, day, question: asked, call: Number(number) };
+}
+
+export function readingArchive({ metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>): ReadingArchive {
+  const read = async <T>(name: string, schema: z.ZodType<T>): Promise<T | undefined> => {
+    const bytes = await metadata.get(name);
+    return bytes === undefined ? undefined : parseMetadata(location, name, bytes, schema);
+  };
+  const list = async (org: string, day?: string): Promise<readonly QuestionState[]> => {
+    const prefix = day === undefined ? requirePathName(org, 'organization') : `${org}/${requirePathName(day, 'day')}`;
+    const states = new Map<string, QuestionState>();
+    for (const name of await metadata.list(`${READINGS_FOLDER}/${prefix}`)) {
+      const ref = parseReadingName(`${prefix}/${name}`);
+      if (ref === undefined) continue;
+      const { call, ...of } = ref;
+      const key = `${of.day}/${of.question}`;
+      const { stored, asked } = states.get(key) ?? { stored: false, asked: 0 };
+      states.set(key, { ...of, stored: stored || call === undefined, asked: Math.max(asked, call ?? 0) });
+    }
+    return [...states].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, state]) => state);
+  };
+  return {
+    location,
+    list,
+    get: async (ref) => {
+      const bytes = await metadata.get(storedName(ref));
+      return bytes === undefined ? undefined : parseReading(location, ref, bytes);
+    },
+    putIfAbsent: (reading) => metadata.putIfAbsent(storedName(reading), readingText(reading)),
+    lastAsked: async (ref) => {
+      const asked = (await list(ref.org, ref.day)).find(({ question }) => question === ref.question)?.asked ?? 0;
+      if (asked === 0) return undefined;
+      const [claim, end] = await Promise.all([
+        read(askedName(ref, asked), claimSchema),
+        read(askedName(ref, asked, '.end'), endSchema),
+      ]);
+      return {
+        number: asked,
+        askedAt: Date.parse(claim?.asked_at ?? ''),
+        until: Date.parse(claim?.until ?? ''),
+        ...(end === undefined ? {} : { end: { ...end, at: Date.parse(end.at) } }),
+      };
+    },
+    // The id tells two claims of the same moment apart, also after a lost reply of the store.
+    claim: (ref, { number, askedAt, until }) =>
+      metadata.putIfAbsent(
+        askedName(ref, number),
+        `${JSON.stringify({ by: randomUUID(), asked_at: iso(askedAt), until: iso(until) })}\n`,
+      ),
+    fail: async (ref, number, { at, code, message }) => {
+      await metadata.putIfAbsent(askedName(ref, number, '.end'), `${JSON.stringify({ at: iso(at), code, message })}\n`);
+    },
+  };
+}
+
+/** The last instant of a civil day anywhere: readings expire only after it. */
+const endOfDayEverywhere = (day: string): number => Date.parse(day) + DAY_MS + 12 * HOUR_MS;
+
+/**
+ * Deletes the readings that are older than the retention of their organization. Safe to interrupt and to run twice at once.
+ * @param retainedSince epoch ms; undefined: no limit
+ * @returns the number of deleted days
+ */
+export async function deleteExpiredReadings(
+  { metadata }: Pick<ArchiveStorage, 'metadata'>,
+  retainedSince: (org: string) => number | undefined,
+  onFailure: (folder: string, error: unknown) => void,
+): Promise<number> {
+  const days = new Set<string>();
+  for (const name of await metadata.list(READINGS_FOLDER)) {
+    const ref = parseReadingName(name);
+    const since = ref === undefined ? undefined : retainedSince(ref.org);
+    if (ref !== undefined && since !== undefined && endOfDayEverywhere(ref.day) < since)
+      days.add(folderOf(ref.org, ref.day));
+  }
+  let deleted = 0;
+  for (const folder of days) {
+    try {
+      await metadata.deleteAll(folder);
+      deleted += 1;
+    } catch (error) {
+      onFailure(folder, error);
+    }
+  }
+  return deleted;
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { epochMsSchema } from '../../base/time.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { withRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+
+const summarySchema = z.object({
+  /** When a worker last compared it with the archive, epoch ms. */
+  at: epochMsSchema,
+  /** As of the newest stored reading, epoch ms; null without one. */
+  newest: epochMsSchema.nullable(),
+  /** Gaps of the last days, newest first. */
+  missed: z.array(z.object({ day: z.string(), question: z.string(), why: z.string().nullable() })),
+});
+
+/** The recent readings of an organization. */
+export type ReadingSummary = Readonly<z.infer<typeof summarySchema>> & { readonly org: string };
+
+/** Summaries of what the archive holds, for metrics and the page. Workers rebuild them every hour. */
+export interface ReadingIndex {
+  put(summary: ReadingSummary): Promise<void>;
+  /** Removes the summaries of all other organizations. */
+  retain(orgs: ReadonlySet<string>): Promise<void>;
+  /** Sorted by organization. Leaves out what cannot be read. */
+  list(): Promise<readonly ReadingSummary[]>;
+}
+
+/** In one hash. Throws `redis.unreachable`. */
+export function redisReadingIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): ReadingIndex {
+  const key = redisKeys(prefix).readings;
+  return {
+    put: ({ org, ...summary }) =>
+      withRedisErrors(redis, async () => void (await redis.hset(key, org, JSON.stringify(summary)))),
+    retain: (orgs) =>
+      withRedisErrors(redis, async () => {
+        const gone = (await redis.hkeys(key)).filter((org) => !orgs.has(org));
+        if (gone.length > 0) await redis.hdel(key, ...gone);
+      }),
+    list: () =>
+      withRedisErrors(redis, async () =>
+        Object.entries(await redis.hgetall(key))
+          .flatMap(([org, text]) => {
+            const summary = parseSummary(text);
+            return summary === undefined ? [] : [{ org, ...summary }];
+          })
+          .sort((a, b) => a.org.localeCompare(b.org)),
+      ),
+  };
+}
+
+function parseSummary(text: string): z.infer<typeof summarySchema> | undefined {
+  try {
+    return summarySchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { done, type Outcome } from '../../base/outcome.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import { PATHS } from '../../contract/organization.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import { assertValueTypes } from '../../fetch/answer-checks/value-types.ts';
+import { rateLimitContext, rateLimitedCall } from '../../fetch/rate-limit/rate-limited-call.ts';
+import { readingRequest } from '../../plan/reading.ts';
+import type { RunPorts } from '../../run/run-context.ts';
+import type { AskService } from './take-reading.ts';
+
+export type AskPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
+
+/** Longest wait for a token in one round, ms; the next round asks again. */
+const MAX_TOKEN_WAIT_MS = 60_000;
+
+/** The catalog of the organization, the cached one or the service's, at the scheduled class of the budget. */
+export const catalogForReadings = (
+  { id: tenant, org }: OrgSettings,
+  ports: AskPorts,
+  signal: AbortSignal,
+): Promise<Outcome<Catalog>> =>
+  ports.catalogs.get(
+    { ...ports, org, tenant, priority: 'scheduled', run: randomUUID(), maxWaitMs: MAX_TOKEN_WAIT_MS },
+    signal,
+    () => {},
+  );
+
+/** One request per question, under the organization's budget at the scheduled class. */
+export function askService({ id: tenant, org, timezone }: OrgSettings, ports: AskPorts): AskService {
+  const { client, budget, catalogs, key, clock } = ports;
+  return async (question, record, { signal, stop }) => {
+    const request = readingRequest(question, timezone);
+    const context = rateLimitContext(
+      tenant,
+      { client, key, clock, priority: 'scheduled', maxWaitMs: MAX_TOKEN_WAIT_MS },
+      budget,
+    );
+    const result = await rateLimitedCall(context, {
+      id: `reading:${randomUUID()}`,
+      attempt: () =>
+        record(async () => {
+          const { body, correlationId } = await client.report(org, request, signal);
+          assertValueTypes(request, body, `POST ${PATHS.report(org)}`);
+          return { body, correlationId, receivedAt: clock.now() };
+        }),
+      onWait: () => {},
+      signal,
+      stop,
+    });
+    // The catalog allowed the question, so the cached one is out of date.
+    if (result.kind === 'fail' && result.error.code === 'api.refused') await catalogs.invalidate(key, org);
+    if (result.kind !== 'done') return result;
+    const { value } = result.value;
+    await catalogs.invalidateStale(key, org, value.body.meta.registry_version);
+    return done(value);
+  };
+}

@@ -1,0 +1,132 @@
+import { DateTime } from 'luxon';
+import { DocketError, type ErrorDetail } from '../../base/error.ts';
+import type { ReportResponse } from '../../contract/report.ts';
+import { localDay, type ReadingWindow } from '../../definitions/schedules/reading-window.ts';
+import type { Reading, ReadingQuestion } from '../../plan/reading.ts';
+
+export interface ReadingAnswer {
+  readonly body: ReportResponse;
+  readonly correlationId: string | null;
+  /** Epoch ms, by our own clock. */
+  readonly receivedAt: number;
+}
+
+export interface ReadingOf {
+  readonly org: string;
+  readonly timezone: string;
+  readonly window: ReadingWindow;
+  readonly question: ReadingQuestion;
+}
+
+type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
+
+/**
+ * The reading of a day from the service's answer. Throws where it belongs to another day or time, or lacks counts:
+ * `reading.wrong_day`, `reading.too_old`, `reading.late`, `reading.incomplete`.
+ */
+export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of: ReadingOf): Reading {
+  const { org, timezone, window, question } = of;
+  const { meta } = body;
+  const where: Where = {
+    where: `the reading ${question.id} of ${org} on ${window.day}`,
+    ...(correlationId === null ? {} : { correlationId }),
+  };
+  if (meta.as_of === null) {
+    throw new DocketError('reading.incomplete', 'The answer does not say when its counts were computed.', {
+      ...where,
+      expected: 'a timestamp in meta.as_of',
+      got: 'none that can be read',
+      next: 'Report it to the service.',
+    });
+  }
+  assertTime(Date.parse(meta.as_of), receivedAt, of, where);
+  if (meta.truncated) {
+    throw new DocketError('reading.incomplete', 'The answer lacks rows.', {
+      ...where,
+      expected: 'all groups',
+      got: `${body.rows.length} rows, truncated`,
+      next: `Remove "${question.dimension}" from "readings: by" of org.yaml.`,
+    });
+  }
+  return Object.freeze({
+    version: 1,
+    org,
+    day: window.day,
+    timezone,
+    question: question.id,
+    metrics: [...question.metrics],
+    dimension: question.dimension,
+    as_of: meta.as_of,
+    received_at: new Date(receivedAt).toISOString(),
+    registry_version: meta.registry_version,
+    correlation_id: correlationId,
+    rows: rowsOf(body, question, where),
+  });
+}
+
+/** Checks that the counts are of the day and the time of the reading, and that they arrived within its hour. */
+function assertTime(asOf: number, receivedAt: number, { timezone, window }: ReadingOf, where: Where): void {
+  const local = (at: number): string => DateTime.fromMillis(at, { zone: timezone }).toFormat('yyyy-MM-dd HH:mm');
+  if (localDay(asOf, timezone) !== window.day) {
+    throw new DocketError('reading.wrong_day', 'The counts were computed on another day.', {
+      ...where,
+      expected: `${window.day} in ${timezone}`,
+      got: local(asOf),
+      next: 'Compare the clocks of this machine and of the service.',
+    });
+  }
+  if (asOf < window.notBefore) {
+    throw new DocketError('reading.too_old', 'The counts were computed too long before the time of the reading.', {
+      ...where,
+      expected: `${local(window.notBefore)} or later, in ${timezone}`,
+      got: local(asOf),
+      next: 'Compare the clocks of this machine and of the service.',
+    });
+  }
+  if (receivedAt >= window.until) {
+    throw new DocketError('reading.late', 'The answer arrived after the hour of the reading.', {
+      ...where,
+      expected: `an answer before ${local(window.until)}, in ${timezone}`,
+      got: local(receivedAt),
+      next: 'The day stays without this reading.',
+    });
+  }
+}
+
+const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report it to the service.';
+
+/** Each group once, with a count for each metric. */
+function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestion, where: Where): Reading['rows'] {
+  if (dimension === null && rows.length !== 1) {
+    throw new DocketError('reading.incomplete', 'The answer is not one row.', {
+      ...where,
+      expected: '1 row',
+      got: `${rows.length}`,
+      next: ASKED_AGAIN,
+    });
+  }
+  const groups = new Set<string | null>();
+  return rows.map((row) => {
+    const group = dimension === null ? null : row[dimension];
+    if ((typeof group !== 'string' && group !== null) || groups.has(group)) {
+      throw new DocketError('reading.incomplete', 'A row of the answer has no group of its own.', {
+        ...where,
+        expected: `each value of "${dimension}" once`,
+        got: JSON.stringify(group ?? null),
+        next: ASKED_AGAIN,
+      });
+    }
+    groups.add(group);
+    const values = metrics.map((id): [string, number | null] => {
+      const value = row[id];
+      if (value === null || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) return [id, value];
+      throw new DocketError('reading.incomplete', `The answer has no count for "${id}".`, {
+        ...where,
+        expected: 'a number of 0 or more, or null',
+        got: JSON.stringify(value) ?? 'nothing',
+        next: ASKED_AGAIN,
+      });
+    });
+    return { group, values: Object.fromEntries(values) };
+  });
+}

@@ -1,0 +1,25 @@
+import { mapWithConcurrency } from '../../base/concurrency.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import { type FindReadings, questionId } from '../../plan/reading.ts';
+
+/** Readings that are opened at the same time. */
+const CONCURRENCY = 8;
+
+/** The stored readings of an archive. One that was damaged is a gap: `docket archive verify` names it. */
+export const findReadings =
+  (archive: Pick<ReadingArchive, 'list' | 'get'>): FindReadings =>
+  async (org, dimension, days) => {
+    const question = questionId(dimension);
+    const wanted = new Set(days);
+    const stored = (await archive.list(org)).filter(
+      (state) => state.stored && state.question === question && wanted.has(state.day),
+    );
+    const readings = await mapWithConcurrency(stored, CONCURRENCY, ({ day }) =>
+      archive.get({ org, day, question }).catch((thrown: unknown) => {
+        if (toDocketError(thrown).code !== 'archive.corrupt') throw thrown;
+        return undefined;
+      }),
+    );
+    return new Map(readings.flatMap((reading) => (reading === undefined ? [] : [[reading.day, reading] as const])));
+  };

@@ -1,0 +1,113 @@
+import { mapWithConcurrency } from '../../base/concurrency.ts';
+import { toDocketError } from '../../base/error.ts';
+import { formatCivilDay, parseCivilDay } from '../../definitions/schedules/civil-day.ts';
+import { daysBetween, localDay, readingWindow } from '../../definitions/schedules/reading-window.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { QuestionRef, QuestionState, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import { readingQuestions } from '../../plan/reading.ts';
+
+/**
+ * - `stored`: with its counts
+ * - `missed`: a gap, for good
+ * - `due`: its hour has not ended
+ * - `unreadable`: stored, and damaged since
+ */
+export const READING_STATES = ['stored', 'missed', 'due', 'unreadable'] as const;
+export type ReadingState = (typeof READING_STATES)[number];
+
+/** One question of one day. */
+export interface ReadingEntry extends QuestionRef {
+  readonly state: ReadingState;
+  /** Null unless it is stored. */
+  readonly asOf: string | null;
+  /** Calls that were made for it. */
+  readonly asked: number;
+  /** Why there is none: code and message of the last call; null where none was made, and for a stored one. */
+  readonly why: { readonly code: string; readonly message: string } | null;
+}
+
+export interface HistoryRange {
+  /** YYYY-MM-DD; absent: the first reading, at most `DEFAULT_DAYS` ago. */
+  readonly from?: string | undefined;
+  /** Absent: today in the organization's zone. */
+  readonly to?: string | undefined;
+}
+
+/** Days that are listed without a range. */
+export const DEFAULT_DAYS = 31;
+/** Readings that are opened at the same time. */
+const CONCURRENCY = 8;
+
+/** The questions that a day should have: those of org.yaml, from the first day on which each was asked. */
+function expectedQuestions(settings: OrgSettings, states: readonly QuestionState[]): (day: string) => Set<string> {
+  const configured = settings.readings === undefined ? [] : readingQuestions(settings.readings, undefined);
+  const firstDays = new Map<string, string>();
+  for (const { day, question } of states) if (!firstDays.has(question)) firstDays.set(question, day);
+  return (day) =>
+    new Set(
+      configured
+        .map(({ id }) => id)
+        // A dimension that no metric accepts is never asked for.
+        .filter((id) => (firstDays.size === 0 ? id === 'whole' : day >= (firstDays.get(id) ?? '9'))),
+    );
+}
+
+/**
+ * The readings of an organization by day and question, also those that were missed. What was stored is listed even where
+ * org.yaml no longer asks for it. With `from`, days before the first reading are missed ones.
+ *
+ * @param now epoch ms
+ */
+export async function readingHistory(
+  archive: Pick<ReadingArchive, 'list' | 'get' | 'lastAsked'>,
+  settings: OrgSettings,
+  { from, to }: HistoryRange,
+  now: number,
+): Promise<readonly ReadingEntry[]> {
+  const { id: org, timezone, readings } = settings;
+  const states = await archive.list(org);
+  const today = localDay(now, timezone);
+  const last = to ?? today;
+  const earliest = formatCivilDay(parseCivilDay(last) - DEFAULT_DAYS + 1);
+  const firstSeen = states[0]?.day ?? today;
+  const first = from ?? (firstSeen > earliest ? firstSeen : earliest);
+  const questionsOf = expectedQuestions(settings, states);
+  const known = new Map(states.map((state) => [`${state.day} ${state.question}`, state]));
+  const refs = daysBetween(first, last).flatMap((day) => {
+    const questions = new Set([
+      ...states.filter((state) => state.day === day).map(({ question }) => question),
+      ...(from !== undefined && day < firstSeen ? ['whole'] : questionsOf(day)),
+    ]);
+    return [...questions].sort().map((question): QuestionRef => ({ org, day, question }));
+  });
+  return mapWithConcurrency(refs, CONCURRENCY, async (ref): Promise<ReadingEntry> => {
+    const { stored = false, asked = 0 } = known.get(`${ref.day} ${ref.question}`) ?? {};
+    if (stored) return { ...ref, asked, ...(await storedEntry(archive, ref)) };
+    const window = readings && readingWindow(ref.day, readings.at, timezone);
+    const isDue = window !== undefined && now < window.until;
+    const end = asked === 0 ? undefined : (await archive.lastAsked(ref))?.end;
+    const skipped =
+      window === undefined && readings !== undefined
+        ? { code: 'no_such_time', message: `The zone skips ${readings.at} and the rest of this day.` }
+        : null;
+    const why = end === undefined ? skipped : { code: end.code, message: end.message };
+    return { ...ref, state: isDue ? 'due' : 'missed', asOf: null, asked, why };
+  });
+}
+
+async function storedEntry(
+  archive: Pick<ReadingArchive, 'get'>,
+  ref: QuestionRef,
+): Promise<Pick<ReadingEntry, 'state' | 'asOf' | 'why'>> {
+  try {
+    const reading = await archive.get(ref);
+    return { state: 'stored', asOf: reading?.as_of ?? null, why: null };
+  } catch (thrown) {
+    const { code, message } = toDocketError(thrown);
+    if (code !== 'archive.corrupt') throw thrown;
+    return { state: 'unreadable', asOf: null, why: { code, message } };
+  }
+}
+
+/** Whether the entry is a gap of the history. */
+export const isGap = ({ state }: Pick<ReadingEntry, 'state'>): boolean => state === 'missed' || state === 'unreadable';

@@ -1,0 +1,69 @@
+import type { Clock } from '../../base/clock.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { formatCivilDay, parseCivilDay } from '../../definitions/schedules/civil-day.ts';
+import { localDay } from '../../definitions/schedules/reading-window.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import type { ReadingIndex, ReadingSummary } from '../../queue/schedules/reading-index.ts';
+import { isGap, readingHistory } from './reading-history.ts';
+
+/** Gaps of so many days are shown by metrics, page and doctor. */
+export const RECENT_DAYS = 7;
+
+/** @param now epoch ms */
+export async function summarizeReadings(
+  archive: ReadingArchive,
+  settings: OrgSettings,
+  now: number,
+): Promise<ReadingSummary> {
+  const today = localDay(now, settings.timezone);
+  const recent = formatCivilDay(parseCivilDay(today) - RECENT_DAYS + 1);
+  const entries = (await readingHistory(archive, settings, {}, now)).filter(({ day }) => day >= recent).toReversed();
+  const newest = Math.max(...entries.flatMap(({ asOf }) => (asOf === null ? [] : [Date.parse(asOf)])));
+  return {
+    org: settings.id,
+    at: now,
+    newest: Number.isFinite(newest) ? newest : null,
+    missed: entries.filter(isGap).map(({ day, question, why }) => ({ day, question, why: why?.message ?? null })),
+  };
+}
+
+export interface SummarizePorts {
+  readonly archive: ReadingArchive;
+  readonly index: ReadingIndex;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Updates the summary of an organization, and logs today's gaps. */
+export async function updateSummary(settings: OrgSettings, ports: SummarizePorts): Promise<void> {
+  const { archive, index, clock, log } = ports;
+  const now = clock.now();
+  const summary = await summarizeReadings(archive, settings, now);
+  await index.put(summary);
+  const today = localDay(now, settings.timezone);
+  for (const { day, question, why } of summary.missed) {
+    if (day !== today) continue;
+    log.error('Reading missed: the day stays without it', {
+      org: settings.id,
+      event: 'reading.missed',
+      path: `${day}/${question}`,
+      ...(why === null ? {} : { why }),
+    });
+  }
+}
+
+/** Rebuilds all summaries from the archive. */
+export async function rebuildSummaries(orgs: ReadonlyMap<string, OrgSettings>, ports: SummarizePorts): Promise<void> {
+  const reading = [...orgs.values()].filter(({ readings }) => readings !== undefined);
+  await ports.index.retain(new Set(reading.map(({ id }) => id)));
+  for (const settings of reading) {
+    try {
+      await ports.index.put(await summarizeReadings(ports.archive, settings, ports.clock.now()));
+    } catch (thrown) {
+      const error = toDocketError(thrown).toJSON();
+      ports.log.error('Readings could not be compared with the archive', { org: settings.id, error });
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import type { Outcome } from '../../base/outcome.ts';
+import { MINUTE_MS } from '../../base/time.ts';
+import type { AskedCall, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import type { ReadingQuestion } from '../../plan/reading.ts';
+import { type ReadingAnswer, type ReadingOf, readingOf } from './check-answer.ts';
+
+/** Makes one request to the service, and records it. */
+export type RequestRecorder = <Answer>(request: () => Promise<Answer>) => Promise<Answer>;
+
+/** Asks the service under the organization's budget, at the scheduled class. */
+export type AskService = (
+  question: ReadingQuestion,
+  /** Around each request, with a token. */
+  record: RequestRecorder,
+  signals: {
+    readonly signal: AbortSignal;
+    /** Ends the wait for a token. */
+    readonly stop: AbortSignal;
+  },
+) => Promise<Outcome<ReadingAnswer>>;
+
+export interface TakeReadingPorts {
+  readonly archive: ReadingArchive;
+  readonly ask: AskService;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * - `stored`: the question has its reading, of this process or another one
+ * - `waiting`: another process asks, the budget has no token, or a failure was too recent: try again
+ * - `closed`: the hour is over
+ */
+export type TakeResult = 'stored' | 'waiting' | 'closed';
+
+/** Another process asks again after this, ms: the process of the last call may have died. Longer than a call takes. */
+export const CLAIM_TTL_MS = 3 * MINUTE_MS;
+/** After a failure: a minute, doubled each time. */
+const MAX_BACKOFF_MS = 5 * MINUTE_MS;
+/** Clocks of two machines differ by less. What is further in the future was written by a wrong clock. */
+const MAX_CLOCK_SKEW_MS = 2 * MINUTE_MS;
+
+/** When the next call may be made, epoch ms; undefined: now. */
+function nextCallAt(last: AskedCall | undefined, now: number): number | undefined {
+  if (last === undefined) return undefined;
+  const { number, askedAt, until, end } = last;
+  // Unreadable, or of a clock that was ahead: it must not keep the others from asking.
+  if (Number.isNaN(askedAt) || askedAt > now + MAX_CLOCK_SKEW_MS) return undefined;
+  if (end === undefined) return until > now ? until : undefined;
+  if (end.code === 'api.throttled') return undefined;
+  const at = end.at + Math.min(MAX_BACKOFF_MS, MINUTE_MS * 2 ** (number - 1));
+  return end.at <= now + MAX_CLOCK_SKEW_MS && at > now ? at : undefined;
+}
+
+const withoutRetry = (error: DocketError): DocketError =>
+  new DocketError(error.code, error.message, { retryable: false, cause: error });
+
+/** Thrown before a request: nothing was sent. */
+class NotClaimed extends Error {
+  readonly result: TakeResult;
+  constructor(result: TakeResult) {
+    super(`no request: ${result}`);
+    this.result = result;
+  }
+}
+
+/**
+ * Takes the reading of a question and a day, unless it is stored. Each call is claimed in the archive first, so that of
+ * all processes one asks at a time; a call without an answer is repeated within the hour. Throws `archive.*`, `redis.*`.
+ */
+export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promise<TakeResult> {
+  const { archive, ask, clock, log, signal } = ports;
+  const { org, window, question } = of;
+  const ref = { org, day: window.day, question: question.id };
+  const fields = { org, event: 'reading', path: `${window.day}/${question.id}` };
+  const isStored = async (): Promise<boolean> =>
+    (await archive.list(org, window.day)).some((state) => state.question === question.id && state.stored);
+
+  if (await isStored()) return 'stored';
+  const isOpen = (now: number): boolean => window.at <= now && now < window.until;
+  if (!isOpen(clock.now())) return 'closed';
+  if (nextCallAt(await archive.lastAsked(ref), clock.now()) !== undefined) return 'waiting';
+
+  let claimed: number | undefined;
+  const claim = async (): Promise<void> => {
+    const last = await archive.lastAsked(ref);
+    const now = clock.now();
+    if (!isOpen(now)) throw new NotClaimed('closed');
+    if (nextCallAt(last, now) !== undefined) throw new NotClaimed('waiting');
+    const number = (last?.number ?? 0) + 1;
+    const until = now + CLAIM_TTL_MS;
+    if (!(await archive.claim(ref, { number, askedAt: now, until }))) throw new NotClaimed('waiting');
+    claimed = number;
+    // Stored since the first look, by the process of the claim before this one.
+    if (await isStored()) throw new NotClaimed('stored');
+    // A process that was frozen here would ask beside the one that took over.
+    if (clock.now() - now > MINUTE_MS) throw new NotClaimed('waiting');
+  };
+  const recordFailure = async (error: DocketError): Promise<void> => {
+    log.warn('Reading failed; it is tried again within its hour', { ...fields, error: error.toJSON() });
+    if (claimed === undefined) return;
+    const { code, message } = error;
+    // Without the record the other processes wait for the end of the claim.
+    await archive.fail(ref, claimed, { at: clock.now(), code, message }).catch((thrown: unknown) => {
+      log.error('Failed reading could not be recorded', { ...fields, error: toDocketError(thrown).toJSON() });
+    });
+  };
+  const record: RequestRecorder = async (request) => {
+    await claim();
+    try {
+      return await request();
+    } catch (thrown) {
+      if (!(thrown instanceof DocketError)) throw thrown;
+      await recordFailure(thrown);
+      // The budget knows when a throttled key is free again. All other retries wait for their time between all processes.
+      throw thrown.code === 'api.throttled' ? thrown : withoutRetry(thrown);
+    }
+  };
+
+  const closing = new AbortController();
+  const closeAtEnd = clock
+    .sleep(Math.max(0, window.until - clock.now()), AbortSignal.any([signal, closing.signal]))
+    .then(
+      () => closing.abort(),
+      () => {},
+    );
+  let outcome: Outcome<ReadingAnswer>;
+  try {
+    outcome = await ask(question, record, { signal, stop: closing.signal });
+  } catch (thrown) {
+    if (thrown instanceof NotClaimed) return thrown.result;
+    throw thrown;
+  } finally {
+    closing.abort();
+    await closeAtEnd;
+  }
+  if (outcome.kind !== 'done') return 'waiting';
+  try {
+    const reading = readingOf(outcome.value, of);
+    if (await archive.putIfAbsent(reading)) {
+      log.info('Reading stored', { ...fields, why: `as of ${reading.as_of}` });
+    }
+    return 'stored';
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!error.code.startsWith('reading.')) throw thrown;
+    await recordFailure(error);
+    return clock.now() < window.until ? 'waiting' : 'closed';
+  }
+}

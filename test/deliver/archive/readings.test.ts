@@ -1,0 +1,115 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  deleteExpiredReadings,
+  type QuestionRef,
+  readingArchive,
+  readingText,
+} from '../../../src/deliver/archive/readings/reading-archive.ts';
+import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
+import type { Reading } from '../../../src/plan/reading.ts';
+import { ARCHIVES } from '../../support/archives.ts';
+
+const REF: QuestionRef = { org: 'acme', day: '2026-10-31', question: 'by-profile.risk' };
+const NOW = Date.parse('2026-11-20T10:00:00Z');
+
+const reading = (count: number, more: Partial<Reading> = {}): Reading => ({
+  version: 1,
+  ...REF,
+  timezone: 'Europe/Zurich',
+  metrics: ['alerts.open'],
+  dimension: 'profile.risk',
+  as_of: '2026-10-31T21:30:01Z',
+  received_at: '2026-10-31T21:30:02.000Z',
+  registry_version: 7,
+  correlation_id: 'c-1',
+  rows: [
+    { group: 'high', values: { 'alerts.open': count } },
+    { group: null, values: { 'alerts.open': null } },
+  ],
+  ...more,
+});
+
+describe.each(ARCHIVES)('readings %s', (_, open) => {
+  const opened = async () => {
+    const place = await open(onTestFinished);
+    const other = await place.another();
+    return { ...place, readings: readingArchive(place.shelf), others: readingArchive(other.shelf) };
+  };
+  const findings = async ({ shelf }: Awaited<ReturnType<typeof opened>>, org?: string) => {
+    const found = [];
+    for await (const report of verifyArchive(shelf, { now: NOW, org })) found.push(...report.findings);
+    return found.map(({ code, path }) => `${code} ${path}`);
+  };
+
+  test('of two processes that store at once, one does', async () => {
+    const { readings, others } = await opened();
+    const stored = await Promise.all([
+      readings.putIfAbsent(reading(1)),
+      others.putIfAbsent(reading(2)),
+      readings.putIfAbsent(reading(3)),
+      others.putIfAbsent(reading(4)),
+    ]);
+    expect(stored.filter(Boolean)).toHaveLength(1);
+    const winner = stored.indexOf(true) + 1;
+    expect(await others.get(REF)).toEqual(reading(winner));
+    expect(await readings.get({ ...REF, day: '2026-11-01' })).toBeUndefined();
+  });
+
+  test('a call is claimed by one process, and ends', async () => {
+    const { readings, others } = await opened();
+    expect(await readings.lastAsked(REF)).toBeUndefined();
+    const call = { number: 1, askedAt: NOW, until: NOW + 180_000 };
+    const claims = await Promise.all([readings.claim(REF, call), others.claim(REF, call)]);
+    expect(claims.filter(Boolean)).toHaveLength(1);
+    expect(await others.lastAsked(REF)).toEqual(call);
+    const end = { at: NOW + 1_000, code: 'api.timeout', message: 'none' };
+    await readings.fail(REF, 1, end);
+    expect(await others.lastAsked(REF)).toEqual({ ...call, end });
+    expect(await others.claim(REF, { ...call, number: 2 })).toBe(true);
+    expect((await others.lastAsked(REF))?.number).toBe(2);
+    expect(await others.list('acme')).toEqual([{ ...REF, stored: false, asked: 2 }]);
+    await others.putIfAbsent(reading(5));
+    expect(await others.list('acme', REF.day)).toEqual([{ ...REF, stored: true, asked: 2 }]);
+    expect(await others.list('other')).toEqual([]);
+  });
+
+  test('expire with the retention of their organization, and not before', async () => {
+    const place = await opened();
+    const { readings, shelf } = place;
+    await readings.putIfAbsent(reading(1));
+    await readings.putIfAbsent(reading(1, { org: 'other' }));
+    await readings.putIfAbsent(reading(1, { day: '2026-11-19' }));
+    await readings.claim(REF, { number: 1, askedAt: NOW, until: NOW });
+    const days = (org: string) => (org === 'acme' ? NOW - 10 * 86_400_000 : undefined);
+    const failures: unknown[] = [];
+    expect(await deleteExpiredReadings(shelf, days, (...failure) => failures.push(failure))).toBe(1);
+    expect(await deleteExpiredReadings(shelf, days, (...failure) => failures.push(failure))).toBe(0);
+    expect(failures).toEqual([]);
+    expect((await readings.list('acme')).map(({ day }) => day)).toEqual(['2026-11-19']);
+    expect(await readings.list('other')).toHaveLength(1);
+  });
+
+  test('verification names what was changed, moved or added', async () => {
+    const place = await opened();
+    const { readings, shelf } = place;
+    await readings.putIfAbsent(reading(1));
+    await readings.claim(REF, { number: 1, askedAt: NOW, until: NOW });
+    expect(await findings(place)).toEqual([]);
+    const text = readingText(reading(1));
+    await shelf.metadata.put('.readings/acme/2026-10-30/by-profile.risk.json', text);
+    await shelf.metadata.put('.readings/acme/2026-10-31/whole.json', '{"version": 1}');
+    await shelf.metadata.put(
+      '.readings/acme/2026-10-31/by-profile.risk.json',
+      text.replace('"alerts.open": 1', '"alerts.open": 2'),
+    );
+    await shelf.metadata.put('.readings/acme/notes.txt', 'mine');
+    expect(await findings(place)).toEqual([
+      'reading.changed .readings/acme/2026-10-30/by-profile.risk.json',
+      'reading.changed .readings/acme/2026-10-31/by-profile.risk.json',
+      'reading.changed .readings/acme/2026-10-31/whole.json',
+      'reading.added .readings/acme/notes.txt',
+    ]);
+    expect(await findings(place, 'other')).toEqual([]);
+    await expect(readings.get(REF)).rejects.toMatchObject({ code: 'archive.corrupt' });
+  });
+});
