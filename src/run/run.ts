@@ -2,6 +2,7 @@ import { toDocketError } from '../base/error.ts';
 import { toDiskError } from '../base/files/disk-error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
+import { reportTargets } from '../definitions/schema/targets.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
@@ -10,6 +11,7 @@ import { fetchDataset } from '../fetch/fetch-dataset.ts';
 import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
 import { compilePlan } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
+import { judgeDataset } from '../render/figures/judge.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -127,7 +129,11 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    return done(await renderAndPublish(dataset.value, folder, order, secrets, context, ports));
+    const judged = judgeDataset(dataset.value, reportTargets(settings.targets, definition.targets), {
+      sections: definition.sections,
+      calendar: settings,
+    });
+    return done(await renderAndPublish(judged, folder, order, secrets, context, ports));
   } catch (thrown) {
     throw await toDiskError(thrown, folder);
   } finally {

@@ -68,18 +68,19 @@ async function check(given: readonly string[], flags: CheckFlags, io: CommandIo)
     { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
     paths,
   );
-  const warnings = await selectDiagnostics({ ...jobs, diagnostics: scope.warnings }, paths);
+  const warnings = await selectDiagnostics({ ...jobs, diagnostics: [...scope.warnings, ...jobs.warnings] }, paths);
   // Templates apply to all reports, including those that `paths` leaves out.
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
   if (!flags.offline) {
     const chosen = await reportSelector(jobs, paths);
     const reports = [...jobs.reports.values()].filter(chosen);
-    errors.push(...(await catalogDiagnostics(reports, jobs, context, (why) => unchecked.push(why))));
+    const found = await catalogDiagnostics(reports, jobs, context, (why) => unchecked.push(why));
+    errors.push(...(await selectDiagnostics({ ...jobs, diagnostics: found }, paths)));
     errors.sort(comparePositions);
   }
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
-  const files = jobs.sources.size;
+  const files = jobs.sources.size + jobs.targetSources.size;
   if (flags.json) print.printJson({ files, faults: errors, warnings, not_checked: unchecked });
   else {
     for (const error of errors) print.printLine(formatDiagnostic(error));
@@ -146,14 +147,16 @@ async function catalogDiagnostics(
     { periodOf },
     { RECENT_CATALOG_MAX_AGE_MS },
     { checkPlan },
-    { locate },
+    { checkTargets },
+    { diagnosticAt },
   ] = await Promise.all([
     import('../../../compose/run-ports.ts'),
     import('../../../base/error.ts'),
     import('../../../definitions/periods/period.ts'),
     import('../../../fetch/cache/catalog-cache.ts'),
     import('../../../plan/check-plan.ts'),
-    import('../../../definitions/yaml/source-file.ts'),
+    import('../../../plan/check-targets.ts'),
+    import('../../../definitions/yaml/parse-yaml.ts'),
   ]);
   const opened = await composeCatalogs(context, { orgs: jobs.orgs }).catch((thrown: unknown) => {
     const { message, next = '' } = toDocketError(thrown);
@@ -167,20 +170,26 @@ async function catalogDiagnostics(
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const errorsBy = (catalog: Catalog): Diagnostic[] =>
-          reports.flatMap((report) => {
+        const errorsBy = (catalog: Catalog): Diagnostic[] => {
+          const ofTargets = jobs.targetSources.get(org);
+          const shared =
+            ofTargets === undefined
+              ? []
+              : checkTargets(settings.targets ?? [], catalog).map(({ path, ...text }) =>
+                  diagnosticAt(ofTargets, path, text),
+                );
+          const each = reports.flatMap((report) => {
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
             // The current period is representative of later ones.
             const period = periodOf(report, settings, context.clock.now());
-            return checkPlan({ definition: report, period, catalog }).map(({ path, expected, got, next }) => ({
-              file: source.file,
-              ...locate(source, path),
-              expected,
-              got,
-              next,
-            }));
+            return [
+              ...checkPlan({ definition: report, period, catalog }),
+              ...checkTargets(report.targets ?? [], catalog),
+            ].map(({ path, ...text }) => diagnosticAt(source, path, text));
           });
+          return [...shared, ...each];
+        };
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.
         errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));

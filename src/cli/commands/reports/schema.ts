@@ -5,8 +5,8 @@ import { createPrinter } from '../../terminal/print.ts';
 export function addSchemaCommand(program: Command, io: CommandIo): void {
   program
     .command('schema')
-    .description('Print the JSON Schema of report definitions (or of org.yaml) for editors')
-    .addArgument(new Argument('[file]', 'kind of file').choices(['report', 'org']).default('report'))
+    .description('Print the JSON Schema of report definitions (or of org.yaml, targets.yaml) for editors')
+    .addArgument(new Argument('[file]', 'kind of file').choices(['report', 'org', 'targets']).default('report'))
     .option('--json', 'no effect: the output is always one JSON document')
     .addHelpText(
       'after',
@@ -18,13 +18,19 @@ Environment: none
 
 Examples:
   docket schema > jobs/report.schema.json
-  docket schema org > jobs/org.schema.json`,
+  docket schema org > jobs/org.schema.json
+  docket schema targets > jobs/targets.schema.json`,
     )
-    .action(async (file: 'report' | 'org') => {
-      const [{ orgJsonSchema, reportJsonSchema }, { BUILT_IN_KINDS }] = await Promise.all([
+    .action(async (file: 'report' | 'org' | 'targets') => {
+      const [{ orgJsonSchema, reportJsonSchema, targetsJsonSchema }, { BUILT_IN_KINDS }] = await Promise.all([
         import('../../../definitions/schema/json-schema.ts'),
         import('../../../services/definitions/built-in-kinds.ts'),
       ]);
-      createPrinter(io).printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema(BUILT_IN_KINDS));
+      const schemas = {
+        report: () => reportJsonSchema(BUILT_IN_KINDS),
+        org: orgJsonSchema,
+        targets: targetsJsonSchema,
+      };
+      createPrinter(io).printJson(schemas[file]());
     });
 }
