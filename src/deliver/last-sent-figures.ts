@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS, SECOND_MS } from '../base/time.ts';
+import { STATUSES, type Status } from '../fetch/dataset.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { beforeSending, withRedisErrors } from '../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../redis/script.ts';
@@ -20,6 +21,8 @@ export interface SentFiguresEntry {
   readonly run: string;
   /** Epoch ms of the delivery. */
   readonly at: number;
+  /** Its statuses by figure, for `send_if: status_changed`. Absent in older records. */
+  readonly statuses?: Readonly<Record<string, Status>> | undefined;
 }
 
 export interface LastSent {
@@ -30,7 +33,7 @@ export interface LastSent {
 }
 
 /**
- * The figures that each destination received last, for `send_if: changed`. A run records its start before anything is sent,
+ * The figures that each destination received last, for `send_if: changed` and `status_changed`. A run records its start before anything is sent,
  * and its result afterwards. A run that dies in between stays uncertain, and the next report is sent: a report is left out
  * only where the destination certainly has the same figures. Throws `redis.unreachable`.
  */
@@ -45,7 +48,12 @@ export interface LastSentFigures {
   recordUncertain(destination: FiguresDestination, run: string, at: number): Promise<void>;
 }
 
-const sentSchema = z.object({ figures: z.string(), run: z.string(), at: z.number() });
+const sentSchema = z.object({
+  figures: z.string(),
+  run: z.string(),
+  at: z.number(),
+  statuses: z.record(z.string(), z.enum(STATUSES)).optional(),
+});
 const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
 
 /** Undefined for an invalid value: figures are then sent once more. */
@@ -94,8 +102,8 @@ export function redisLastSentFigures(
       };
     },
     recordStart: (destination, run, at) => record(destination, 'begun', run, at),
-    recordSent: (destination, { figures, run, at }) =>
-      record(destination, 'sent', run, at, JSON.stringify({ figures, run, at })),
+    recordSent: (destination, { figures, run, at, statuses }) =>
+      record(destination, 'sent', run, at, JSON.stringify({ figures, run, at, statuses })),
     recordNotSent: (destination, run) => record(destination, 'unsent', run, 0),
     recordUncertain: (destination, run, at) => record(destination, 'unknown', run, at),
   };

@@ -208,8 +208,8 @@ export interface Dataset {
   readonly targets?: readonly TargetRecord[];
   /** In the order of the sections, their metrics and rows. */
   readonly judgements?: readonly Judgement[];
-  /** `headline` of the definition. */
-  readonly headline?: readonly string[];
+  /** Sentences about the most important figures, in the report's language. Absent: not written. */
+  readonly headlines?: readonly string[];
 }
 
 /** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */

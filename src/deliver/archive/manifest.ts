@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { Period } from '../../definitions/periods/period.ts';
-import { type CallRecord, NOTE_CODES, type Note } from '../../fetch/dataset.ts';
+import { BETTER, TARGET_PERIODS } from '../../definitions/schema/targets.ts';
+import {
+  type CallRecord,
+  type Judgement,
+  NOTE_CODES,
+  type Note,
+  STATUSES,
+  type TargetRecord,
+} from '../../fetch/dataset.ts';
 import type { StoredKind } from '../../render/artifact.ts';
 import type { SendDecision } from '../send-decision.ts';
 
@@ -40,6 +48,12 @@ export interface Manifest {
   readonly figures?: string | undefined;
   /** Decisions on the deliveries with `send_if`. */
   readonly conditions?: readonly SendDecision[] | undefined;
+  /** The targets that held for the figures. Absent where there is none, and in older manifests. */
+  readonly targets?: readonly TargetRecord[] | undefined;
+  /** The statuses of the figures; `target` is an index of `targets`. */
+  readonly judgements?: readonly Judgement[] | undefined;
+  /** Sentences, the most important first, in the report's language. */
+  readonly headlines?: readonly string[] | undefined;
   /** ISO instant at which the files were made. */
   readonly made_at: string;
   /** Only in a bucket: the folder beside the manifest that holds the published files. */
@@ -54,11 +68,40 @@ const MAX_CALLS = 100_000;
 /** 50 deliveries to 100 recipients each. */
 const MAX_RECIPIENTS = 10_000;
 const MAX_FILES = 1_000;
+const MAX_TARGETS = 10_000;
+/** A figure a day over several years, of every metric of every section. */
+const MAX_JUDGEMENTS = 1_000_000;
+const MAX_HEADLINES = 100;
 
 /** Checks the length before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry));
 
 const nullableText = z.string().nullable();
+
+const groupSchema = z.object({ dimension: z.string(), value: z.string() });
+
+const targetSchema = z.object({
+  metric: z.string(),
+  where: groupSchema.optional(),
+  per: z.enum(TARGET_PERIODS).optional(),
+  better: z.enum(BETTER),
+  target: z.number().nullable(),
+  watch: z.number().optional(),
+  from: z.string().optional(),
+  owner: z.string().optional(),
+  note: z.string().optional(),
+  source: z.enum(['organization', 'report']),
+});
+
+const judgementSchema = z.object({
+  section: z.string(),
+  metric: z.string(),
+  bucket: nullableText,
+  group: groupSchema.nullable(),
+  figure: z.number().nullable(),
+  status: z.enum(STATUSES),
+  target: z.int().nonnegative(),
+});
 
 /** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
 export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
@@ -130,6 +173,9 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
     }),
     MAX_RECIPIENTS,
   ).optional(),
+  targets: listOf(targetSchema, MAX_TARGETS).optional(),
+  judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
+  headlines: listOf(z.string(), MAX_HEADLINES).optional(),
   made_at: z.string(),
   stored: z
     .string()

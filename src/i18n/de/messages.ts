@@ -3,6 +3,7 @@ import type { LocaleFormatters } from '../formatters.ts';
 import { chart } from './chart.ts';
 import { mail } from './mail.ts';
 import { notes } from './notes.ts';
+import { status } from './status.ts';
 import { table } from './table.ts';
 import { workbook } from './workbook.ts';
 
@@ -13,4 +14,5 @@ export const germanMessages = (to: LocaleFormatters): Messages => ({
   chart: chart(to),
   mail: mail(to),
   workbook: workbook(to),
+  status: status(to),
 });

@@ -2,6 +2,7 @@ import type { LocaleFormatters } from '../formatters.ts';
 import { chart } from './chart.ts';
 import { mail } from './mail.ts';
 import { notes } from './notes.ts';
+import { status } from './status.ts';
 import { table } from './table.ts';
 import { workbook } from './workbook.ts';
 
@@ -12,6 +13,7 @@ export const englishMessages = (to: LocaleFormatters) => ({
   chart: chart(to),
   mail: mail(to),
   workbook: workbook(to),
+  status: status(to),
 });
 
 export type Messages = ReturnType<typeof englishMessages>;

@@ -43,7 +43,8 @@ function tileFilterText(filter: FilterDescription, locale: string): string {
   return text(isolateBidi(filter.label), values.length);
 }
 
-function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
+/** What a figure is of, where that is not everything in the whole period; may be empty. */
+export function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
   const { mail } = messagesFor(locale);
   const { range, asOf } = table;
   const otherRange = range !== null && (range.from !== period.from || range.to !== period.to);

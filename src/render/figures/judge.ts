@@ -230,6 +230,15 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
   };
 }
 
+/** The present statuses by figure, to compare those of two runs: `kpis:alerts.open`, `kpis:alerts.open{profile.risk=high}`. */
+export const statusesByFigure = (judgements: readonly Judgement[]): Readonly<Record<string, Status>> =>
+  Object.fromEntries(
+    currentJudgements(judgements).map(({ section, metric, group, status }) => [
+      `${section}:${metric}${group === null ? '' : `{${group.dimension}=${group.value}}`}`,
+      status,
+    ]),
+  );
+
 /** Which direction of a metric is better, if its targets agree; undefined: a change is neither good nor bad. */
 export function betterOf({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): Better | undefined {
   const found = new Set(targets.filter((target) => target.metric === metric).map(({ better }) => better));
