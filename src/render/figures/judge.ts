@@ -230,6 +230,13 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
   };
 }
 
+/** The number of present figures by status. */
+export function countStatuses(judgements: readonly Judgement[]): Readonly<Partial<Record<Status, number>>> {
+  const counts: Partial<Record<Status, number>> = {};
+  for (const { status } of currentJudgements(judgements)) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
 /** The present statuses by figure, to compare those of two runs: `kpis:alerts.open`, `kpis:alerts.open{profile.risk=high}`. */
 export const statusesByFigure = (judgements: readonly Judgement[]): Readonly<Record<string, Status>> =>
   Object.fromEntries(
