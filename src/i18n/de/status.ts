@@ -34,7 +34,7 @@ export const status = (to: LocaleFormatters): Messages['status'] => {
     change: (kind, direction, size, time) =>
       direction === 'same' ? `wie ${before(time)}` : `${size} ${COMPARATIVES[kind][direction]} als ${before(time)}`,
     headline: (label, parts, change) => `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
-    coloursMean: 'Grün ist besser, Orange ist schlechter, bei Kennzahlen, deren Ziel sagt, was besser ist.',
+    coloursMean: 'Grün ist besser, Rot ist schlechter, bei Kennzahlen, deren Ziel sagt, was besser ist.',
     schema: {
       status:
         'Ob der Wert sein Ziel erreicht: im Ziel, beobachten, verfehlt, nicht definiert (kein Wert); leer ohne Ziel',

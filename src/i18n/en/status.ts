@@ -57,7 +57,7 @@ export const status = (to: LocaleFormatters) => {
     /** @param parts the figure, then its target and status if it has one */
     headline: (label: string, parts: readonly string[], change: string | undefined) =>
       `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
-    coloursMean: 'Green is better and orange is worse, for metrics whose targets say which is better.',
+    coloursMean: 'Green is better and red is worse, for metrics whose targets say which is better.',
     /** Sentences of a Table Schema without their full stop. */
     schema: {
       status:

@@ -72,7 +72,10 @@ function judgedTexts(
   const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
   if (judgement === undefined || target == null) return {};
   const words = messagesFor(locale);
-  return { status: statusText(judgement.status, words), target: words.status.target(formatValue(target, quantity, locale)) };
+  return {
+    status: statusText(judgement.status, words),
+    target: words.status.target(formatValue(target, quantity, locale)),
+  };
 }
 
 function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCandidate[] {

@@ -54,12 +54,10 @@ const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_ta
 export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCounts | undefined }) =>
   statuses === undefined ? null : (
     <span class="statuses">
-      {WORST_FIRST.flatMap(
-        (status) => {
-          const count = statuses[status] ?? 0;
-          const { label, ...rest } = FIGURE_STATUS_LABELS[status];
-          return count === 0 ? [] : [<Badge {...rest} label={`${label} ${count}`} />, ' '];
-        },
-      )}
+      {WORST_FIRST.flatMap((status) => {
+        const count = statuses[status] ?? 0;
+        const { label, ...rest } = FIGURE_STATUS_LABELS[status];
+        return count === 0 ? [] : [<Badge {...rest} label={`${label} ${count}`} />, ' '];
+      })}
     </span>
   );

@@ -38,7 +38,8 @@ export const Run = ({ layout, data, notice }: ViewProps<RunData>) => {
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <RunBadge state={record.state} /> <StatusCountBadges statuses={record.statuses} /> <span class="muted">{stateDescription(record, data.files)}</span>
+        <RunBadge state={record.state} /> <StatusCountBadges statuses={record.statuses} />{' '}
+        <span class="muted">{stateDescription(record, data.files)}</span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
       <div
