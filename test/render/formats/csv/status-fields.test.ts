@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import type { SourcedTarget } from '../../../../src/definitions/schema/targets.ts';
 import { judgeDataset } from '../../../../src/render/figures/judge.ts';
@@ -29,11 +30,7 @@ async function files(values: 'raw' | 'formatted', locale: string, targets = TARG
   const judged = judgeDataset(dataset([{ ...onboarding, filters: [] }]), targets, { sections: [] });
   const artifacts = await render(judged, [{ format: 'csv', csv: { values } }], { locale });
   const read = (ending: string) => readFileSync(artifactNamed(artifacts, ending).path, 'utf8').replace('\ufeff', '');
-  const lines = (ending: string) =>
-    read(ending)
-      .trimEnd()
-      .split('\r\n')
-      .map((line) => line.split(','));
+  const lines = (ending: string): string[][] => parse(read(ending), { record_delimiter: '\r\n' });
   return {
     rows: lines('onboarding.csv'),
     totals: lines('.totals.csv'),
