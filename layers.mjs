@@ -10,7 +10,7 @@ const LAYERS = {
   fetch: ['plan', 'definitions', 'i18n', 'contract', 'redis', 'base'],
   render: ['fetch/dataset.ts', 'fetch/rows.ts', 'plan', 'definitions', 'i18n', 'contract', 'base'],
   deliver: ['render/artifact.ts', 'fetch/dataset.ts', 'plan', 'definitions', 'redis', 'base'],
-  run: ['deliver', 'render', 'fetch', 'plan', 'definitions', 'contract', 'base'],
+  run: ['deliver', 'render', 'fetch', 'plan', 'definitions', 'i18n', 'contract', 'base'],
   queue: ['run', 'deliver/ledger/ledger.ts', 'fetch/rate-limit/budget.ts', 'definitions', 'redis', 'base'],
   services: ['queue', 'run', 'deliver', 'render', 'fetch', 'plan', 'definitions', 'i18n', 'contract', 'redis', 'base'],
   admin: ['services', 'queue', 'run', 'fetch/rate-limit/budget.ts', 'definitions', 'redis', 'base'],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS, SECOND_MS } from '../base/time.ts';
+import { STATUSES } from '../fetch/dataset.ts';
 import { parseStored, type RedisClient } from '../redis/client.ts';
 import { beforeSending, mapRedisErrors } from '../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../redis/script.ts';
@@ -13,8 +14,14 @@ export interface FiguresDestination {
   readonly recipient: string | null;
 }
 
-/** The figures of a delivery (`Manifest.figures`); `at` is its epoch ms. */
-const sentSchema = z.object({ figures: z.string(), run: z.string(), at: z.number() });
+/** The figures of a delivery (`Manifest.figures`); `at` is its epoch ms. `statuses`, by figure, are absent in older records. */
+const sentSchema = z.object({
+  figures: z.string(),
+  run: z.string(),
+  at: z.number(),
+  statuses: z.record(z.string(), z.enum(STATUSES)).optional(),
+});
+export type SentFiguresEntry = z.infer<typeof sentSchema>;
 const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
 
 /** More than a year: an annual report is compared with the last one. */
@@ -55,8 +62,8 @@ export function redisLastSentFigures(
     }),
     recordStart: (of: FiguresDestination, run: string, at: number) => record(of, 'begun', run, at),
     /** It arrived. Does not replace a newer delivery. */
-    recordSent: (of: FiguresDestination, { figures, run, at }: z.infer<typeof sentSchema>) =>
-      record(of, 'sent', run, at, JSON.stringify({ figures, run, at })),
+    recordSent: (of: FiguresDestination, { figures, run, at, statuses }: SentFiguresEntry) =>
+      record(of, 'sent', run, at, JSON.stringify({ figures, run, at, statuses })),
     /** It certainly did not arrive: the last delivery stays. */
     recordNotSent: (of: FiguresDestination, run: string) => record(of, 'unsent', run, 0),
     /** It may have arrived. Stays until a later delivery is certain. */

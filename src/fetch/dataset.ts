@@ -1,6 +1,7 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
+import type { Better, TargetPeriod } from '../definitions/schema/targets.ts';
 import { messagesFor, type Words } from '../i18n/messages.ts';
 import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
 
@@ -76,6 +77,7 @@ export const NOTE_CODES = [
   'fields_left_out',
   'read_at',
   'reading_missing',
+  'target_mismatch',
 ] as const;
 export type NoteCode = (typeof NOTE_CODES)[number];
 
@@ -96,6 +98,48 @@ export interface TableNote extends Omit<Note, 'text'> {
 export interface Sums {
   readonly cells: readonly string[];
   readonly totals: readonly string[];
+}
+
+/** `undefined`: the figure has a target, but no value. */
+export const STATUSES = ['on_target', 'watch', 'breached', 'undefined'] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** One value of one dimension. */
+export interface GroupKey {
+  readonly dimension: string;
+  readonly value: string;
+}
+
+/** A target as the run used it, frozen into the manifest. Numbers are in the metric's raw unit. */
+export interface TargetRecord {
+  readonly metric: string;
+  readonly where?: GroupKey | undefined;
+  readonly per?: TargetPeriod | undefined;
+  readonly better: Better;
+  /** Null: only changes are coloured. */
+  readonly target: number | null;
+  readonly watch?: number | undefined;
+  /** A civil date. */
+  readonly from?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly note?: string | undefined;
+  /** The file it is from: `targets.yaml` or the report. */
+  readonly source: 'organization' | 'report';
+}
+
+/** The status of one figure: of a section's totals (or its single row), or of a row. */
+export interface Judgement {
+  /** The section's id. */
+  readonly section: string;
+  readonly metric: string;
+  /** The row's bucket; null for totals and rows without one. */
+  readonly bucket: string | null;
+  /** The row's group; null for totals. */
+  readonly group: GroupKey | null;
+  readonly figure: number | null;
+  readonly status: Status;
+  /** Index in `Dataset.targets`. */
+  readonly target: number;
 }
 
 /** A section's typed table, the only input of renderers: values cannot differ between e-mail, workbook and CSV. */
@@ -162,6 +206,12 @@ export interface Dataset {
   readonly sums?: Readonly<Record<string, Sums>>;
   readonly calls: readonly CallRecord[];
   readonly registryVersion: number;
+  /** The targets that hold for its figures. Absent: not judged. */
+  readonly targets?: readonly TargetRecord[];
+  /** In the order of the sections, their metrics and rows. */
+  readonly judgements?: readonly Judgement[];
+  /** Sentences about the most important figures, in the report's language. Absent: not written. */
+  readonly headlines?: readonly string[];
 }
 
 /** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */

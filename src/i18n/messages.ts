@@ -1,11 +1,13 @@
 import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
+import { status as deStatus } from './de/status.ts';
 import { table as deTable } from './de/table.ts';
 import { workbook as deWorkbook } from './de/workbook.ts';
 import { chart as enChart } from './en/chart.ts';
 import { mail as enMail } from './en/mail.ts';
 import { notes as enNotes } from './en/notes.ts';
+import { status as enStatus } from './en/status.ts';
 import { table as enTable } from './en/table.ts';
 import { workbook as enWorkbook } from './en/workbook.ts';
 import { type LocaleFormatters, localeFormatters } from './formatters.ts';
@@ -19,6 +21,7 @@ const englishMessages = (to: LocaleFormatters) => ({
   chart: enChart(to),
   mail: enMail(to),
   workbook: enWorkbook(to),
+  status: enStatus(to),
 });
 export type Words = ReturnType<typeof englishMessages>;
 
@@ -29,6 +32,7 @@ const germanMessages = (to: LocaleFormatters): Words => ({
   chart: deChart(to),
   mail: deMail(to),
   workbook: deWorkbook(to),
+  status: deStatus(to),
 });
 
 const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;

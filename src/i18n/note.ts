@@ -114,6 +114,8 @@ export interface NoteParams {
   readonly data_from: { readonly label: string; readonly first: string };
   /** Compared days have no data: the comparison is undefined. */
   readonly not_compared_before: { readonly label: string; readonly first: string };
+  /** A target that cannot be compared with the metric's figures. */
+  readonly target_mismatch: { readonly label: string; readonly target: string; readonly unit: string };
   readonly unknown_unit: { readonly label: string; readonly unit: string };
   readonly list_changed: { readonly counts: readonly number[]; readonly seen: number };
   readonly list_count: { readonly said: number; readonly seen: number };

@@ -5,8 +5,9 @@ import { meetsComparison, parseSendCondition, type SendCondition } from '../defi
 import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
 import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
-import type { Dataset, Row, Table } from '../fetch/dataset.ts';
+import type { Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
+import { currentJudgements, statusesByFigure } from '../render/figures/judge.ts';
 
 /**
  * SHA-256 (hex) over the values of the tables: column names, rows, previous period, totals. Labels and the time of
@@ -106,6 +107,37 @@ async function evaluateChanged(
     : conditionResult(true, `The figures differ from ${when}.`);
 }
 
+/** Whether a present figure is breached, or for `watch` on watch or breached. */
+function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgement[]): ConditionResult {
+  const wanted: readonly Status[] = kind === 'watch' ? ['watch', 'breached'] : ['breached'];
+  const current = currentJudgements(judgements);
+  const found = current.find(({ status }) => wanted.includes(status));
+  if (found !== undefined) return conditionResult(true, `${found.metric} is ${found.figure}: ${found.status}.`);
+  const of = `${current.length} ${current.length === 1 ? 'figure' : 'figures'} with a target`;
+  return conditionResult(false, `None of ${of} is ${wanted.join(' or ')}.`);
+}
+
+/** Whether a status differs from the one last sent to the destination. A new figure on target is no change. */
+async function evaluateStatusChanged(
+  statuses: Readonly<Record<string, Status>>,
+  destination: FiguresDestination,
+  sent: LastSentFigures | undefined,
+): Promise<ConditionResult> {
+  const last = await sent?.last(destination);
+  if (last?.uncertainRun !== undefined) {
+    return conditionResult(true, `It is unknown whether run ${last.uncertainRun} delivered other statuses.`);
+  }
+  const before = last?.sent?.statuses;
+  if (last?.sent === undefined || before === undefined) {
+    return conditionResult(true, 'No earlier delivery with statuses on record.');
+  }
+  const when = `run ${last.sent.run}, sent ${new Date(last.sent.at).toISOString()}`;
+  const crossed = Object.entries(statuses).find(([figure, status]) => status !== (before[figure] ?? 'on_target'));
+  if (crossed === undefined) return conditionResult(false, `Every status is the same as in ${when}.`);
+  const [figure, status] = crossed;
+  return conditionResult(true, `${figure} is ${status}, and was ${before[figure] ?? 'without a status'} in ${when}.`);
+}
+
 /** The decisions, and the hash of the figures they are based on. */
 export interface ConditionResults {
   /** As `hashFigures`; absent if no delivery has a condition. */
@@ -118,11 +150,11 @@ export interface ConditionResults {
  * The hash is stored for any condition, so that one changed to `changed` later has the last sent figures. Throws
  * `redis.unreachable`.
  *
- * @param sent undefined if sent figures are not recorded: `changed` is then always met
+ * @param sent undefined if sent figures are not recorded: `changed` and `status_changed` are then always met
  * @param yieldToEventLoop called every few hundred rows; a rejection ends the evaluation
  */
 export async function evaluateConditions(
-  dataset: Pick<Dataset, 'tables'>,
+  dataset: Pick<Dataset, 'tables' | 'judgements'>,
   { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
   sent: LastSentFigures | undefined,
   yieldToEventLoop?: YieldToEventLoop,
@@ -138,18 +170,39 @@ export async function evaluateConditions(
   });
   if (conditional.length === 0) return { conditions: [] };
   const figures = await hashFigures(dataset, yieldToEventLoop);
+  const statuses = statusesByFigure(dataset.judgements ?? []);
   const conditions: SendDecision[] = [];
   for (const { target, recipients, send_if, condition } of conditional) {
-    const shared =
-      condition.kind === 'compare'
-        ? await evaluateComparison(dataset, condition, yieldToEventLoop)
-        : condition.kind === 'non_empty'
-          ? await evaluateNonEmpty(dataset, yieldToEventLoop)
-          : undefined;
+    const shared = await evaluateShared(dataset, condition, yieldToEventLoop);
     for (const recipient of recipients) {
-      const result = shared ?? (await evaluateChanged(figures, { org, report, target, recipient }, sent));
+      const destination = { org, report, target, recipient };
+      const result =
+        shared ??
+        (condition.kind === 'status_changed'
+          ? await evaluateStatusChanged(statuses, destination, sent)
+          : await evaluateChanged(figures, destination, sent));
       conditions.push({ target, recipient, send_if, ...result });
     }
   }
   return { figures, conditions };
+}
+
+/** The result of a condition that is the same for every recipient; undefined for one that compares with the last delivery. */
+async function evaluateShared(
+  dataset: Pick<Dataset, 'tables' | 'judgements'>,
+  condition: SendCondition,
+  yieldToEventLoop?: YieldToEventLoop,
+): Promise<ConditionResult | undefined> {
+  switch (condition.kind) {
+    case 'compare':
+      return evaluateComparison(dataset, condition, yieldToEventLoop);
+    case 'non_empty':
+      return evaluateNonEmpty(dataset, yieldToEventLoop);
+    case 'breached':
+    case 'watch':
+      return evaluateStatus(condition.kind, dataset.judgements ?? []);
+    case 'changed':
+    case 'status_changed':
+      return undefined;
+  }
 }

@@ -2,6 +2,7 @@ import type { Manifest } from '../deliver/archive/archive.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import { sendDecisionFor } from '../deliver/send-decision.ts';
+import { statusesByFigure } from '../render/figures/judge.ts';
 
 export interface PreviousFiguresPorts {
   readonly sentFigures?: LastSentFigures | undefined;
@@ -10,12 +11,13 @@ export interface PreviousFiguresPorts {
 }
 
 /**
- * Delivers, and records which figures each destination got, for `send_if: changed` of later runs. Starts are recorded
+ * Delivers, and records which figures and statuses each destination got, for `send_if: changed` and
+ * `status_changed` of later runs. Starts are recorded
  * before sending; afterwards the outcomes from the ledger, including those of an earlier attempt that crashed before
  * recording them.
  */
 export async function deliverAndRecordFigures<T>(
-  { run, org, report, figures, conditions = [] }: Manifest,
+  { run, org, report, figures, conditions = [], judgements = [] }: Manifest,
   { sentFigures, ledger, clock }: PreviousFiguresPorts,
   deliver: () => Promise<T>,
 ): Promise<T> {
@@ -27,6 +29,7 @@ export async function deliverAndRecordFigures<T>(
       return [decision, { org, report, target, recipient }] as const;
     }),
   );
+  const statuses = statusesByFigure(judgements);
   for (const destination of destinations.values()) await sentFigures.recordStart(destination, run, clock.now());
   const recordOutcomes = async (): Promise<void> => {
     for (const row of await ledger.list(run)) {
@@ -34,7 +37,7 @@ export async function deliverAndRecordFigures<T>(
       const destination = decision === undefined ? undefined : destinations.get(decision);
       if (destination === undefined) continue;
       const { state, at, decisions } = row;
-      if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at });
+      if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at, statuses });
       // After a decision to resend the earlier message may have arrived as well.
       else if (state === 'unknown' || decisions.length > 0) await sentFigures.recordUncertain(destination, run, at);
       // `sending` belongs to another worker, which records it.

@@ -99,6 +99,9 @@ const manifestOf = (
   registry_version: dataset.registryVersion,
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),
+  ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
+  ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
+  ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
   files: artifacts.map((artifact) => {
     const { name, bytes, sha256 } = artifact;
     return { name, ...storedKind(artifact), bytes, sha256 };

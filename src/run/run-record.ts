@@ -1,6 +1,12 @@
 import { DocketError, type ErrorJson } from '../base/error.ts';
 import type { Period } from '../definitions/periods/period.ts';
+import { STATUSES, type Status } from '../fetch/dataset.ts';
 import type { Priority } from '../fetch/rate-limit/budget.ts';
+
+export { STATUSES, type Status };
+
+/** The number of present figures by status. */
+export type StatusCounts = Readonly<Partial<Record<Status, number>>>;
 
 export const RUN_STATES = [
   'queued',
@@ -95,6 +101,8 @@ export interface RunRecord extends RunOrder {
   /** Ms in which the run waited for tokens of its API key, snoozes included. */
   readonly tokenWaitMs: number;
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
+  /** Absent before it ended, without targets, and in older records. */
+  readonly statuses?: StatusCounts;
   readonly deliveries: readonly {
     readonly target: string;
     readonly recipient: string;

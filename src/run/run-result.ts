@@ -1,8 +1,10 @@
 import { DocketError } from '../base/error.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import type { Receipt } from '../deliver/ledger/ledger.ts';
-import type { CallRecord, Note } from '../fetch/dataset.ts';
+import type { CallRecord, Judgement, Note, TargetRecord } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
+import { countStatuses } from '../render/figures/judge.ts';
+import type { StatusCounts } from './run-record.ts';
 
 /** The result of a finished run. */
 export const toRunResult = (
@@ -15,8 +17,15 @@ export const toRunResult = (
   files: published.artifacts,
   calls: published.manifest.calls,
   incomplete: published.manifest.incomplete,
+  targets: published.manifest.targets,
+  judgements: published.manifest.judgements,
+  ...statusCounts(published.manifest.judgements),
+  headlines: published.manifest.headlines,
   receipts,
 });
+
+const statusCounts = (judgements: readonly Judgement[] = []): Pick<RunResult, 'statuses'> =>
+  judgements.length === 0 ? {} : { statuses: countStatuses(judgements) };
 
 /** The error for incomplete figures, which stop the run or its delivery; undefined if they are complete. */
 export function incompleteError(
@@ -84,5 +93,11 @@ export interface RunResult {
   readonly files: readonly Artifact[];
   readonly calls: readonly CallRecord[];
   readonly incomplete: readonly (Note & { readonly section: string })[];
+  /** As in the manifest; absent without targets. */
+  readonly targets?: readonly TargetRecord[] | undefined;
+  readonly judgements?: readonly Judgement[] | undefined;
+  readonly headlines?: readonly string[] | undefined;
+  /** As in the run's record. */
+  readonly statuses?: StatusCounts;
   readonly receipts: readonly Receipt[];
 }

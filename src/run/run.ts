@@ -2,14 +2,19 @@ import { toDocketError } from '../base/error.ts';
 import { toDiskError } from '../base/files/disk-error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
+import { reportTargets } from '../definitions/schema/targets.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
 import { deliver } from '../deliver/deliver.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../fetch/cache/catalog-cache.ts';
-import { incompleteNotes } from '../fetch/dataset.ts';
+import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import { fetchDataset } from '../fetch/fetch-dataset.ts';
 import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
+import { DEFAULT_LOCALE } from '../i18n/messages.ts';
 import { compilePlan } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
+import { headlineFigures } from '../render/figures/headline-figures.ts';
+import { buildHeadlines } from '../render/figures/headlines.ts';
+import { judgeDataset } from '../render/figures/judge.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -101,7 +106,19 @@ async function makePlan(
   });
 }
 
-/** plan → fetch → render, in a private folder that is deleted unless it was published. */
+/** The dataset with the statuses of its figures and the sentences about them. */
+function judgedDataset(
+  dataset: Dataset,
+  { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,
+): Dataset {
+  const targets = reportTargets(settings.targets, definition.targets);
+  const judged = judgeDataset(dataset, targets, { sections: definition.sections, calendar: settings });
+  // As for the files: the digest freezes both.
+  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale), definition.headline, locale) };
+}
+
+/** plan → fetch → judge → render, in a private folder that is deleted unless it was published. */
 async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> {
   const { definition, settings, signal, observe } = context;
   const stageContext = { observe, clock: ports.clock, trace: ports.trace };
@@ -130,7 +147,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    return done(await renderAndPublish(dataset.value, folder, order, secrets, context, ports));
+    return done(await renderAndPublish(judgedDataset(dataset.value, context), folder, order, secrets, context, ports));
   } catch (thrown) {
     throw await toDiskError(thrown, folder);
   } finally {

@@ -3,7 +3,8 @@ import { Redis } from 'ioredis';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { DeliverySpec } from '../../src/definitions/schema/report-definition.ts';
 import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
-import type { Column, Row, Table } from '../../src/fetch/dataset.ts';
+import type { Column, Judgement, Row, Status, Table } from '../../src/fetch/dataset.ts';
+import { statusesByFigure } from '../../src/render/figures/judge.ts';
 import { evaluateConditions, hashFigures } from '../../src/run/delivery-conditions.ts';
 
 const redis = new Redis(inject('redisUrl'));
@@ -278,4 +279,63 @@ test('a run that may have delivered others leaves a doubt, which only its own wo
   await sent.recordStart(place, 'r5', 500);
   await sent.recordNotSent(place, 'r5');
   expect(await sends()).toBe(false);
+});
+
+const judged = (status: Status, more: Partial<Judgement> = {}): Judgement => ({
+  section: 'queue',
+  metric: 'alerts.open',
+  bucket: null,
+  group: null,
+  figure: 12,
+  status,
+  target: 0,
+  ...more,
+});
+
+test.each<[string, readonly Judgement[], boolean]>([
+  ['breached', [judged('breached')], true],
+  ['breached', [judged('watch')], false],
+  ['breached', [], false],
+  ['watch', [judged('watch')], true],
+  ['watch', [judged('breached')], true],
+  ['watch', [judged('on_target'), judged('undefined', { metric: 'x' })], false],
+  // What was breached in the spring is no news.
+  ['breached', [judged('breached', { bucket: '2026-10-01' }), judged('on_target', { bucket: '2026-11-01' })], false],
+])('%s with %j: %s', async (send_if, judgements, send) => {
+  const { conditions } = await evaluateConditions({ ...QUEUE, judgements }, report(to(send_if)), undefined);
+  expect(conditions[0]?.send).toBe(send);
+});
+
+test('status_changed sends once per crossing, by what this recipient got last', async () => {
+  const sent = redisLastSentFigures(redis, { prefix: `${prefix}status:` });
+  const place = { org: 'acme', report: 'weekly', target: '0-email', recipient: 'a@acme.example' };
+  let run = 0;
+  /** A run that delivers if its condition is met. */
+  const runWith = async (...judgements: Judgement[]): Promise<boolean | undefined> => {
+    run += 1;
+    const id = `r${run}`;
+    const { conditions, figures } = await evaluateConditions(
+      { ...QUEUE, judgements },
+      report(to('status_changed')),
+      sent,
+    );
+    if (conditions[0]?.send && figures !== undefined) {
+      await sent.recordStart(place, id, run * 100);
+      await sent.recordSent(place, { figures, run: id, at: run * 100, statuses: statusesByFigure(judgements) });
+    }
+    return conditions[0]?.send;
+  };
+  expect(await runWith(judged('on_target'))).toBe(true);
+  expect(await runWith(judged('on_target'))).toBe(false);
+  expect(await runWith(judged('breached'))).toBe(true);
+  expect(await runWith(judged('breached', { figure: 99 }))).toBe(false);
+  expect(await runWith(judged('watch'))).toBe(true);
+  expect(await runWith(judged('watch'), judged('on_target', { metric: 'new' }))).toBe(false);
+  expect(await runWith(judged('watch'), judged('breached', { metric: 'new' }))).toBe(true);
+  expect(await runWith(judged('watch'))).toBe(false);
+  // A run that may have delivered, and an older record without statuses, are doubts: it is sent.
+  await sent.recordStart(place, 'lost', 10_000);
+  expect(await runWith(judged('watch'))).toBe(true);
+  await sent.recordSent(place, { figures: 'f', run: 'old', at: 20_000 });
+  expect(await runWith(judged('watch'))).toBe(true);
 });

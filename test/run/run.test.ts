@@ -153,6 +153,43 @@ describe('a run, from definition to receipts', () => {
     expect(message.text).not.toMatch(/previous period|still running|You get this mail/);
   });
 
+  test('freezes targets, statuses and headlines into the manifest, and sends by them', async () => {
+    const targets = [
+      { metric: 'profiles.approval_rate', better: 'higher', target: '100%', from: '2026-01-01' },
+      { metric: 'profiles.decided', better: 'higher', per: 'week', target: 0 },
+    ] as const;
+    report = { ...report, settings: { ...report.settings, targets: [...targets] } };
+    const email = (send_if: string, to: string) => ({
+      send_if,
+      email: { to: [to], attach: [], subject: '{{ headline }}' },
+    });
+    const { outcome } = await go({
+      headline: ['profiles.approval_rate'],
+      deliveries: [
+        email('breached', 'mlro@acme.example'),
+        email('profiles.decided < 0', 'head-of-compliance@acme.example'),
+      ],
+    });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 1, on_target: 1 } } });
+    const { manifest } = (await ports.archive.find(order(report.definition)))!;
+    expect(manifest.targets).toMatchObject([
+      { metric: 'profiles.approval_rate', target: 1, source: 'organization' },
+      { metric: 'profiles.decided', target: 0, per: 'week' },
+    ]);
+    const judged = manifest.judgements ?? [];
+    expect(judged.map(({ section, metric, bucket, status }) => [section, metric, bucket, status])).toEqual([
+      ['onboarding', 'profiles.decided', null, 'on_target'],
+      ['turnaround', 'profiles.approval_rate', null, 'breached'],
+    ]);
+    expect(manifest.headlines).toHaveLength(1);
+    expect(manifest.headlines?.[0]).toMatch(/^Approval rate.*, target 100\.0%, breached/);
+    expect(mail.messages().map(({ to }) => to)).toEqual([['mlro@acme.example']]);
+    const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
+    const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
+    expect(message.subject).toBe(manifest.headlines?.[0]);
+    expect(message.text).toContain('■ breached');
+  });
+
   test('the same order again asks nothing, makes nothing and sends nothing', async () => {
     await go();
     const asked = sandbox.requests().length;

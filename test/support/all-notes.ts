@@ -112,6 +112,7 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
   no_data_before: [{ label: METRIC.label, first: '2027-01-01' }],
   data_from: [{ label: METRIC.label, first: '2026-11-12' }],
   not_compared_before: [{ label: METRIC.label, first: '2026-11-05' }],
+  target_mismatch: [{ label: METRIC.label, target: '24h', unit: 'count' }],
   unknown_unit: [{ label: 'Exposure', unit: 'chf' }],
   list_changed: [{ counts: [3, 4], seen: 3 }],
   list_count: [{ said: 1200, seen: 1 }],

@@ -9,7 +9,9 @@ export const loadedJobs = (...reports: FrozenDefinition[]): Definitions => ({
   orgs: new Map(reports.map(({ settings }) => [settings.id, settings])),
   reports: new Map(reports.map((report) => [reportName(report), report.definition])),
   sources: new Map(),
+  targetSources: new Map(),
   diagnostics: [],
+  warnings: [],
   usingLastKnownGood: new Set(),
   lastKnownGood: NO_LAST_KNOWN_GOOD,
 });

@@ -94,7 +94,7 @@ export const failed = runOf('failed', 'failed', {
   reopened: [{ what: 'retry', by: 'anna', reason: 'The key was renewed', at: NOW - 4 * HOUR }],
 });
 export const held = runOf('held', 'held', { createdAt: NOW - 26 * HOUR });
-export const done = runOf('done', 'done');
+export const done = runOf('done', 'done', { statuses: { on_target: 5, breached: 1 } });
 export const runs: readonly RunRecord[] = [
   running,
   done,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
-import { RUN_STATES, type RunRecord, STAGES, TRIGGERS } from '../../run/run-record.ts';
+import { RUN_STATES, type RunRecord, STAGES, STATUSES, TRIGGERS } from '../../run/run-record.ts';
 import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/decisions.ts';
 
 const instant = (ms: number): string => new Date(ms).toISOString();
@@ -73,6 +73,10 @@ export const runSchema = z
     timings_ms: z.partialRecord(z.enum(STAGES), z.number()).describe('Ms in each stage that was reached.'),
     token_wait_ms: z.number().describe('Ms in which it waited for tokens of its API key.'),
     files: z.array(z.object({ name: z.string(), bytes: count, sha256: z.string() })).readonly(),
+    statuses: z
+      .partialRecord(z.enum(STATUSES), count)
+      .nullable()
+      .describe('Number of figures with a target by their status; null before its end, and without targets.'),
     deliveries: z
       .array(
         z.object({
@@ -163,6 +167,7 @@ export const runView = (record: RunRecord): RunView => ({
   timings_ms: record.timings,
   token_wait_ms: record.tokenWaitMs,
   files: record.files,
+  statuses: record.statuses ?? null,
   deliveries: record.deliveries,
   error: record.error,
   reopened: record.reopened.map(({ at, ...reopening }) => ({ ...reopening, at: instant(at) })),

@@ -8,8 +8,8 @@ export function addReportCommands(program: DocketCommand, io: CommandIo): void {
 
   program
     .command('schema')
-    .description('Print the JSON Schema of report definitions (or of org.yaml) for editors')
-    .addArgument(new Argument('[file]', 'kind of file').choices(['report', 'org']).default('report'))
+    .description('Print the JSON Schema of report definitions (or of org.yaml, targets.yaml) for editors')
+    .addArgument(new Argument('[file]', 'kind of file').choices(['report', 'org', 'targets']).default('report'))
     .option('--json', 'no effect: the output is always one JSON document')
     .details(`
 Refer to it in the first line of a definition:
@@ -19,11 +19,17 @@ Environment: none
 
 Examples:
   docket schema > jobs/report.schema.json
-  docket schema org > jobs/org.schema.json`)
-    .action(async (file) => {
-      const { orgJsonSchema, reportJsonSchema } = await import('../../definitions/schema/json-schema.ts');
+  docket schema org > jobs/org.schema.json
+  docket schema targets > jobs/targets.schema.json`)
+    .action(async (file: 'report' | 'org' | 'targets') => {
+      const schemas = await import('../../definitions/schema/json-schema.ts');
       const { BUILT_IN_KINDS } = await import('../../services/definitions/built-in-kinds.ts');
-      createPrinter(io).printJson(file === 'org' ? orgJsonSchema() : reportJsonSchema(BUILT_IN_KINDS));
+      const schemaOf = {
+        report: () => schemas.reportJsonSchema(BUILT_IN_KINDS),
+        org: schemas.orgJsonSchema,
+        targets: schemas.targetsJsonSchema,
+      };
+      createPrinter(io).printJson(schemaOf[file]());
     });
 
   program

@@ -22,6 +22,8 @@ export const SAMPLE_FILE_NAMES = [
   `${'b'.repeat(MAX_NAME_LENGTH)}.xlsx`,
 ] as const;
 
+const SAMPLE_HEADLINE = 'Reviews overdue: 62, target 0, breached (8 more than the week before)';
+
 /** The variables of a run's paths, for a period with the longest possible label. */
 export const sampleVariables = (org: string, report: string, title: string, timezone: string, file: string) => ({
   period: { from: '2026-11-09', to: '2026-11-15', label: '2026-11-09 to 2026-11-15', timezone },
@@ -29,6 +31,8 @@ export const sampleVariables = (org: string, report: string, title: string, time
   report,
   title,
   run: '0'.repeat(32),
+  headline: SAMPLE_HEADLINE,
+  headlines: [SAMPLE_HEADLINE],
   file: { name: file },
 });
 

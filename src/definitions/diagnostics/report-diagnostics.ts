@@ -4,6 +4,7 @@ import { formatDurationLiteral } from '../schema/durations.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
 import { parseSendCondition } from '../schema/send-condition.ts';
+import { reportTargets } from '../schema/targets.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
@@ -54,11 +55,30 @@ export function scheduleDiagnostics(
   });
 }
 
-/** Conditions on sections or metrics that the report does not have. */
-export function conditionDiagnostics(source: SourceFile, { sections, deliveries }: ReportFile): Diagnostic[] {
+/** Conditions on sections, metrics or targets that the report does not have. Targets are not checked without settings. */
+export function conditionDiagnostics(
+  source: SourceFile,
+  { sections, deliveries, targets }: ReportFile,
+  org: Pick<OrgSettings, 'targets'> | undefined,
+): Diagnostic[] {
+  const judged = new Set(
+    reportTargets(org?.targets, targets).flatMap(({ metric, target }) => (target === undefined ? [] : metric)),
+  );
+  const hasTarget = org === undefined || sections.some(({ metrics = [] }) => metrics.some((id) => judged.has(id)));
   return deliveries.flatMap(({ send_if }, index): Diagnostic[] => {
     const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
-    if (condition === undefined || !('kind' in condition) || condition.kind !== 'compare') return [];
+    if (condition === undefined || !('kind' in condition)) return [];
+    if (condition.kind === 'breached' || condition.kind === 'watch' || condition.kind === 'status_changed') {
+      if (hasTarget) return [];
+      return [
+        diagnosticAt(source, ['deliveries', index, 'send_if'], {
+          expected: 'a target for a metric of the report, which a status needs',
+          got: 'none',
+          next: 'add one to targets.yaml beside it, or under "targets"',
+        }),
+      ];
+    }
+    if (condition.kind !== 'compare') return [];
     const unknown = (description: string, got: string, known: readonly string[]): Diagnostic[] => [
       diagnosticAt(source, ['deliveries', index, 'send_if'], {
         expected:
@@ -74,6 +94,22 @@ export function conditionDiagnostics(source: SourceFile, { sections, deliveries 
       .filter(({ id }) => section === undefined || id === section)
       .flatMap((each) => each.metrics ?? []);
     return metrics.includes(metric) ? [] : unknown('a metric of the report', metric, [...new Set(metrics)]);
+  });
+}
+
+/** Headlines of metrics that the report does not have, or has already named. */
+export function headlineDiagnostics(source: SourceFile, { sections, headline = [] }: ReportFile): Diagnostic[] {
+  const known = [...new Set(sections.flatMap(({ metrics = [] }) => metrics))];
+  return headline.flatMap((metric, index): Diagnostic[] => {
+    const again = headline.indexOf(metric) < index;
+    if (known.includes(metric) && !again) return [];
+    return [
+      diagnosticAt(source, ['headline', index], {
+        expected: again ? 'each metric once' : `a metric of the report (${known.slice(0, 20).join(', ')})`,
+        got: describeValue(metric),
+        next: again ? 'remove the second one' : (didYouMean(metric, known) ?? 'name one that the report has'),
+      }),
+    ];
   });
 }
 

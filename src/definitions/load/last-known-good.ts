@@ -34,9 +34,9 @@ export const definitionPaths = (folder: string, org: string, stem: string): stri
   join(folder, org, `${stem}.yml`),
 ];
 
-/** Whether the organization's settings file has errors or is missing. */
+/** Whether the organization's settings or targets have errors or are missing. */
 export const isInvalidOrg = (folder: string, org: string, diagnostics: readonly Diagnostic[]): boolean =>
-  diagnostics.some(({ file }) => definitionPaths(folder, org, 'org').includes(file));
+  diagnostics.some(({ file }) => ['org', 'targets'].some((stem) => definitionPaths(folder, org, stem).includes(file)));
 
 /**
  * The last known good versions of reports whose files have errors, under the present settings of their organizations: a

@@ -21,6 +21,7 @@ import {
   NO_LAST_KNOWN_GOOD,
 } from './last-known-good.ts';
 import { keepLastKnownGoodOrg, type LoadState, loadOrganization, YAML_FILE } from './load-organization.ts';
+import { TARGETS_STEM } from './load-targets.ts';
 import type { AdmissionCheck, DefinitionParser } from './parse-definitions.ts';
 
 /** All definitions of a jobs folder. A file with errors is only in `diagnostics` and `sources`. */
@@ -33,8 +34,12 @@ export interface Definitions {
   readonly reports: ReadonlyMap<string, Definition>;
   /** All YAML files, by `org/report`, and by `org` for its `org.yaml`. */
   readonly sources: ReadonlyMap<string, SourceFile>;
+  /** Every `targets.yaml`, by organization. */
+  readonly targetSources: ReadonlyMap<string, SourceFile>;
   /** By file and position. */
   readonly diagnostics: readonly Diagnostic[];
+  /** What still works, but should be changed; by file and position. */
+  readonly warnings: readonly Diagnostic[];
   /** Definitions with errors that use their last known good version: `org/report`, and `org` for an `org.yaml`. */
   readonly usingLastKnownGood: ReadonlySet<string>;
   /** For the next reload. */
@@ -74,7 +79,9 @@ export async function loadDefinitions(
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),
+    targetSources: new Map(),
     diagnostics: [],
+    warnings: [],
     usingLastKnownGood: new Set(),
   };
   for (const entry of await listDirectory(folder, root, state.diagnostics)) {
@@ -94,7 +101,8 @@ export async function loadDefinitions(
 }
 
 async function toDefinitions(state: LoadState): Promise<Definitions> {
-  const { folder, previous, admissionCheck, parser, orgs, reports, sources, diagnostics } = state;
+  const { folder, previous, admissionCheck, parser, orgs, reports, sources, targetSources, diagnostics, warnings } =
+    state;
   // Of an unreadable folder the organization's name is unknown so far.
   for (const org of previous.orgs.keys()) {
     if (!orgs.has(org) && isInvalidOrg(folder, org, diagnostics)) keepLastKnownGoodOrg(org, state);
@@ -106,7 +114,9 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
     orgs: new Map([...orgs].map(([org, { settings }]) => [org, settings])),
     reports: new Map([...all].map(([name, { definition }]) => [name, definition])),
     sources,
+    targetSources,
     diagnostics: diagnostics.sort(comparePositions),
+    warnings: warnings.sort(comparePositions),
     usingLastKnownGood: new Set([...state.usingLastKnownGood, ...kept.keys()]),
     lastKnownGood: { orgs, reports: all },
   };
@@ -124,9 +134,11 @@ export function reportDiagnostics(
   name: string,
 ): readonly Diagnostic[] {
   const [org = '', report = ''] = name.split('/');
-  const [own, settings] = [report, 'org'].map((stem) => definitionPaths(jobs.folder, org, stem));
+  // A targets.yaml that is a report of its own says nothing about the others.
+  const stems = [report, 'org', ...(jobs.sources.has(`${org}/${TARGETS_STEM}`) ? [] : [TARGETS_STEM])];
+  const [own, ...settings] = stems.map((stem) => definitionPaths(jobs.folder, org, stem));
   const exists = jobs.sources.has(name) || jobs.diagnostics.some(({ file }) => own?.includes(file));
-  return exists ? jobs.diagnostics.filter(({ file }) => own?.includes(file) || settings?.includes(file)) : [];
+  return exists ? jobs.diagnostics.filter(({ file }) => own?.includes(file) || settings.flat().includes(file)) : [];
 }
 
 /**

@@ -7,6 +7,7 @@ import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type DirectoryEntry, listDirectory, readDefinitionFile } from './files.ts';
 import type { LastKnownGood, LastKnownGoodReport } from './last-known-good.ts';
+import { type LoadedTargets, loadTargets, TARGETS_STEM } from './load-targets.ts';
 import { type InvalidLogo, readLogo } from './logo.ts';
 import {
   type AdmissionCheck,
@@ -29,7 +30,9 @@ export interface LoadState {
   readonly orgs: Map<string, LoadedOrg>;
   readonly reports: Map<string, LastKnownGoodReport>;
   readonly sources: Map<string, SourceFile>;
+  readonly targetSources: Map<string, SourceFile>;
   readonly diagnostics: Diagnostic[];
+  readonly warnings: Diagnostic[];
   readonly usingLastKnownGood: Set<string>;
 }
 
@@ -93,8 +96,11 @@ export async function loadOrganization(folder: DirectoryEntry, state: LoadState)
       );
     else stems.set(stem, file);
   }
-  const org = (await loadSettings(folder, stems.get('org'), state)) ?? keepLastKnownGoodOrg(folder.name, state);
+  const targets = await loadTargets(folder.name, stems.get(TARGETS_STEM), state);
+  const org =
+    (await loadSettings(folder, stems.get('org'), targets, state)) ?? keepLastKnownGoodOrg(folder.name, state);
   for (const [report, file] of stems) {
+    if (report === TARGETS_STEM && targets.kind !== 'report') continue;
     if (report !== 'org') await loadReport(folder.name, report, file, org, state);
   }
 }
@@ -102,6 +108,7 @@ export async function loadOrganization(folder: DirectoryEntry, state: LoadState)
 async function loadSettings(
   folder: DirectoryEntry,
   file: DirectoryEntry | undefined,
+  targets: LoadedTargets,
   state: LoadState,
 ): Promise<LoadedOrg | undefined> {
   if (file === undefined) {
@@ -130,10 +137,18 @@ async function loadSettings(
     state.diagnostics.push(diagnosticAt(source, ['logo'], loadedLogo));
     return undefined;
   }
-  if (diagnostics.length > 0) return undefined;
-  const text = read.text + (loadedLogo.digest ?? '');
+  // Without its targets a pack would show figures as if nothing were breached.
+  if (diagnostics.length > 0 || targets.kind === 'invalid') return undefined;
+  const ofTargets =
+    targets.kind === 'targets' ? { text: `\n${targets.text}`, targets: targets.value.targets } : undefined;
+  const text = read.text + (loadedLogo.digest ?? '') + (ofTargets?.text ?? '');
   const last = state.previous.orgs.get(folder.name);
-  const settings = deepFreeze({ ...rest, ...loadedLogo.settings, id: folder.name });
+  const settings = deepFreeze({
+    ...rest,
+    ...loadedLogo.settings,
+    ...(ofTargets === undefined ? {} : { targets: ofTargets.targets }),
+    id: folder.name,
+  });
   const org = last?.text === text ? last : { text, settings };
   state.orgs.set(folder.name, org);
   return org;

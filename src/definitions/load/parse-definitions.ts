@@ -7,11 +7,13 @@ import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/d
 import {
   conditionDiagnostics,
   fiscalCalendarDiagnostics,
+  headlineDiagnostics,
   scheduleDiagnostics,
 } from '../diagnostics/report-diagnostics.ts';
 import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
 import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
 import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
+import { type TargetsFile, targetsFileSchema } from '../schema/targets.ts';
 import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 
@@ -91,6 +93,16 @@ export interface ParsedSettings {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** What came of the text of a `targets.yaml`. */
+export interface ParsedTargets {
+  readonly source: SourceFile;
+  /** It has `sections`: a report of that name, as before there were targets. */
+  readonly isReport: boolean;
+  /** Absent when the text has a fault. */
+  readonly value?: TargetsFile;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
 /** Parses and checks the texts of definitions, in this thread or in one that limits time and memory. */
 export interface DefinitionParser {
   /**
@@ -104,12 +116,14 @@ export interface DefinitionParser {
     org: LoadedOrg | undefined,
   ): ParsedReport | Promise<ParsedReport>;
   settings(text: string, file: string): ParsedSettings | Promise<ParsedSettings>;
+  targets(text: string, file: string): ParsedTargets | Promise<ParsedTargets>;
 }
 
 /** A parser that runs in this thread, without limits. */
 export interface SyncDefinitionParser extends DefinitionParser {
   report(...args: Parameters<DefinitionParser['report']>): ParsedReport;
   settings(text: string, file: string): ParsedSettings;
+  targets(text: string, file: string): ParsedTargets;
 }
 
 export function createDefinitionParser(
@@ -123,7 +137,8 @@ export function createDefinitionParser(
       const all = [
         ...diagnostics,
         ...recipientDiagnostics(source, value, org?.settings, kinds),
-        ...conditionDiagnostics(source, value),
+        ...conditionDiagnostics(source, value, org?.settings),
+        ...headlineDiagnostics(source, value),
         ...scheduleDiagnostics(source, value, org?.settings),
         ...fiscalCalendarDiagnostics(source, value, org?.settings),
         ...deliveryDiagnostics(source, name, value, org?.settings, kinds),
@@ -136,7 +151,13 @@ export function createDefinitionParser(
       return { source, definition: deepFreeze({ ...value, ...name, digest }), diagnostics: [] };
     },
     settings: parseSettings,
+    targets: parseTargets,
   };
+}
+
+export function parseTargets(text: string, file: string): ParsedTargets {
+  const parsed = parseYaml(file, text, targetsFileSchema);
+  return { ...parsed, isReport: parsed.source.tree?.fields?.has('sections') === true };
 }
 
 /** An `org.yaml` without its logo, which is a file of its own. */

@@ -7,7 +7,7 @@ import type { Definitions } from './load-definitions.ts';
 
 /**
  * All diagnostics, or those of the given files and folders, by file and position. Diagnostics of a report include those of
- * its organization's `org.yaml`. Throws `usage.invalid` for a path that does not exist or contains no definition.
+ * its organization's `org.yaml` and `targets.yaml`. Throws `usage.invalid` for a path that does not exist or contains no definition.
  */
 export async function selectDiagnostics(jobs: Definitions, only: readonly string[] = []): Promise<Diagnostic[]> {
   const isSelected = await selectFiles(jobs, only);
@@ -16,7 +16,7 @@ export async function selectDiagnostics(jobs: Definitions, only: readonly string
       .filter(isSelected)
       .map((file) => dirname(file)),
   );
-  const isSettings = (file: string) => /^org\.ya?ml$/.test(basename(file));
+  const isSettings = (file: string) => /^(org|targets)\.ya?ml$/.test(basename(file));
   return jobs.diagnostics
     .filter(({ file }) => isSelected(file) || (isSettings(file) && folders.has(dirname(file))))
     .sort(comparePositions);
@@ -39,7 +39,7 @@ export async function reportSelector(
 
 /** All files with definitions or diagnostics. */
 const definitionFiles = (jobs: Definitions): string[] =>
-  [...jobs.sources.values(), ...jobs.diagnostics].map(({ file }) => file);
+  [...jobs.sources.values(), ...jobs.targetSources.values(), ...jobs.diagnostics].map(({ file }) => file);
 
 const isIn = (file: string, path: string): boolean => {
   const full = resolve(file);

@@ -7,6 +7,7 @@ import { fiscalYearSchema, weekStartSchema } from '../periods/fiscal-calendar.ts
 import { calendarSchema } from '../schedules/calendar.ts';
 import { lineSchema, localeSchema, zoneSchema } from './primitives.ts';
 import { readingsSchema } from './readings.ts';
+import { targetListSchema } from './targets.ts';
 
 const addressSchema = z
   .string()
@@ -132,11 +133,14 @@ export const orgFileSchema = z.strictObject({
 });
 export type OrgFile = z.infer<typeof orgFileSchema>;
 
+/** Settings as they are stored: `org.yaml` with what files beside it add. */
+export const storedOrgSchema = orgFileSchema.extend({ targets: targetListSchema.optional() });
+
 /**
- * A validated `org.yaml`, with references to secrets, never values. Its `logo` is relative to the working directory, not to
+ * A validated `org.yaml` with the targets of `targets.yaml`, with references to secrets, never values. Its `logo` is relative to the working directory, not to
  * the file.
  */
-export interface OrgSettings extends OrgFile {
+export interface OrgSettings extends z.infer<typeof storedOrgSchema> {
   /** The folder under `jobs/`: the organization's id in Docket. */
   readonly id: string;
 }

@@ -10,6 +10,7 @@ import { classificationSchema } from './org-settings.ts';
 import { createOutputSchema, outputIssues } from './outputs.ts';
 import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
 import { sectionSchema } from './section.ts';
+import { MAX_HEADLINES, targetListSchema } from './targets.ts';
 
 export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
 export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
@@ -47,6 +48,17 @@ export function createReportSchema(kinds: DefinitionKinds) {
           'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
         ),
       sections: z.array(sectionSchema).min(1).max(100),
+      targets: targetListSchema
+        .optional()
+        .describe('Replaces those of targets.yaml with the same metric and where, in this report.'),
+      headline: z
+        .array(lineSchema(200))
+        .min(1)
+        .max(MAX_HEADLINES)
+        .optional()
+        .describe(
+          'Ids of the metrics that get a headline, in this order. Absent: breached, watch, then the largest changes.',
+        ),
       outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),
       on_incomplete: z

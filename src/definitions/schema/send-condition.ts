@@ -1,12 +1,15 @@
+import { parseAmount } from './amount.ts';
 import { lineSchema } from './primitives.ts';
 
 export const COMPARISONS = ['<', '<=', '>', '>=', '=', '!='] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
+/** Conditions without operands. The last three are about statuses (`targets.yaml`). */
+export const CONDITION_WORDS = ['changed', 'non_empty', 'breached', 'watch', 'status_changed'] as const;
+
 /** Condition of a delivery. A comparison applies to a metric of one section, or of all sections that have it. */
 export type SendCondition =
-  | { readonly kind: 'changed' }
-  | { readonly kind: 'non_empty' }
+  | { readonly kind: (typeof CONDITION_WORDS)[number] }
   | {
       readonly kind: 'compare';
       readonly section: string | undefined;
@@ -24,26 +27,16 @@ export interface ConditionSyntaxError {
 const SECTION_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const METRIC_PATTERN = /^[A-Za-z_][A-Za-z0-9_.-]{0,199}$/;
 const OPERATOR_PATTERN = /^(<=|>=|!=|<|>|=)/;
-const NUMBER_PATTERN = /^(-?\d{1,15}(?:\.\d{1,15})?)(%|s|m|h|d)?$/;
-
-/** Factors to raw units: ratios are from 0 to 1, durations in seconds. */
-const UNIT_CONVERSIONS: Readonly<Record<string, (value: number) => number>> = {
-  '%': (value) => value / 100,
-  s: (value) => value,
-  m: (value) => value * 60,
-  h: (value) => value * 3_600,
-  d: (value) => value * 86_400,
-};
-
-const CONDITION_DESCRIPTION = 'changed, non_empty, or a comparison such as "alerts.open > 10"';
+const CONDITION_DESCRIPTION = `${CONDITION_WORDS.join(', ')}, or a comparison such as "alerts.open > 10"`;
 
 /**
- * `changed`, `non_empty` or `[section:]metric op number[unit]`, with the operators `< <= > >= = !=` and the units
+ * One of `CONDITION_WORDS`, or `[section:]metric op number[unit]`, with the operators `< <= > >= = !=` and the units
  * `%` (of a ratio) and `s m h d` (of a duration). Never throws; the text is never evaluated.
  */
 export function parseSendCondition(text: string): SendCondition | ConditionSyntaxError {
   const trimmed = text.trim();
-  if (trimmed === 'changed' || trimmed === 'non_empty') return { kind: trimmed };
+  const word = CONDITION_WORDS.find((each) => each === trimmed);
+  if (word !== undefined) return { kind: word };
   const at = (rest: string): string => `${JSON.stringify(rest.slice(0, 40))} at character ${text.indexOf(rest) + 1}`;
   const operator = trimmed.search(/[<>=!]/);
   if (operator === -1) return { expected: CONDITION_DESCRIPTION, got: JSON.stringify(trimmed.slice(0, 60)) };
@@ -58,15 +51,14 @@ export function parseSendCondition(text: string): SendCondition | ConditionSynta
     return { expected: 'the id of a section before ":"', got: at(subject) };
   if (!METRIC_PATTERN.test(metric)) return { expected: `the id of a metric before "${op}"`, got: at(trimmed) };
   const operand = rest.slice(op.length).trim();
-  const [, digits, unit = ''] = NUMBER_PATTERN.exec(operand) ?? [];
-  if (digits === undefined) {
+  const amount = parseAmount(operand);
+  if (amount === undefined) {
     return {
       expected: `a number after "${op}", with %, s, m, h or d behind it where it is a ratio or a duration`,
       got: operand === '' ? 'nothing' : at(operand),
     };
   }
-  const inUnit = UNIT_CONVERSIONS[unit] ?? ((value: number) => value);
-  return { kind: 'compare', section, metric, op, value: inUnit(Number(digits)) };
+  return { kind: 'compare', section, metric, op, value: amount.value };
 }
 
 /** Whether a value meets a comparison. An undefined value meets none. */
@@ -96,5 +88,5 @@ export const sendIfSchema = lineSchema(300)
     context.addIssue({ code: 'custom', message: expected, params: { got, next: `write ${CONDITION_DESCRIPTION}` } });
   })
   .describe(
-    'Absent: always. changed: when the figures differ from those last delivered there. non_empty: when a list has a row or a metric is not 0. "<metric> <op> <number>", e.g. "alerts.open > 10" or "queue:sla.met < 95%": when the section\'s totals, or without totals any of its rows, meet it.',
+    'Absent: always. changed: when the figures differ from those last delivered there. non_empty: when a list has a row or a metric is not 0. breached: when a figure with a target is breached. watch: when one is on watch or breached. status_changed: when a status differs from the one last delivered there, so once per crossing. "<metric> <op> <number>", e.g. "alerts.open > 10" or "queue:sla.met < 95%": when the section\'s totals, or without totals any of its rows, meet it.',
   );

@@ -15,6 +15,8 @@ const COMMON_VARIABLES = [
 /** A file of one section. */
 const SECTION_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
 const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
+/** Sentences about the figures; the first is empty if there is none. */
+const SUBJECT_VARIABLES = [...DELIVERY_VARIABLES, 'headline', 'headlines', 'headlines.size'] as const;
 /** An object store has no folders: the key names each file. */
 const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;
 
@@ -53,7 +55,9 @@ const templateSchema = (variables: readonly string[]) =>
 export const fileNameSchema = templateSchema(COMMON_VARIABLES);
 /** File name of an output with files per section. */
 export const sectionFileNameSchema = templateSchema(SECTION_NAME_VARIABLES);
-/** Subject of an e-mail, path of a delivery. */
+/** Subject of an e-mail. */
+export const subjectSchema = templateSchema(SUBJECT_VARIABLES);
+/** Path of a delivery. */
 export const deliveryTextSchema = templateSchema(DELIVERY_VARIABLES);
 /** Key of an object. */
 export const objectKeySchema = templateSchema(OBJECT_KEY_VARIABLES);

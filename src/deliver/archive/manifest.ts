@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { NOTE_CODES } from '../../fetch/dataset.ts';
+import { BETTER, TARGET_PERIODS } from '../../definitions/schema/targets.ts';
+import { NOTE_CODES, STATUSES } from '../../fetch/dataset.ts';
 
 /** File name of a picture beside `mail.html`. */
 export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;
@@ -9,12 +10,41 @@ const MAX_CALLS = 100_000;
 /** 50 deliveries to 100 recipients each. */
 const MAX_RECIPIENTS = 10_000;
 const MAX_FILES = 1_000;
+const MAX_TARGETS = 10_000;
+/** A figure a day over several years, of every metric of every section. */
+const MAX_JUDGEMENTS = 1_000_000;
+const MAX_HEADLINES = 100;
 
 /** Checks the length before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
 
 const nullableText = z.string().nullable();
 const periodSchema = z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() });
+
+const groupSchema = z.object({ dimension: z.string(), value: z.string() });
+
+const targetSchema = z.object({
+  metric: z.string(),
+  where: groupSchema.optional(),
+  per: z.enum(TARGET_PERIODS).optional(),
+  better: z.enum(BETTER),
+  target: z.number().nullable(),
+  watch: z.number().optional(),
+  from: z.string().optional(),
+  owner: z.string().optional(),
+  note: z.string().optional(),
+  source: z.enum(['organization', 'report']),
+});
+
+const judgementSchema = z.object({
+  section: z.string(),
+  metric: z.string(),
+  bucket: nullableText,
+  group: groupSchema.nullable(),
+  figure: z.number().nullable(),
+  status: z.enum(STATUSES),
+  target: z.int().nonnegative(),
+});
 
 const knownFieldsSchema = z.object({
   version: z.literal(1),
@@ -91,6 +121,12 @@ const knownFieldsSchema = z.object({
     }),
     MAX_RECIPIENTS,
   ).optional(),
+  /** The targets that held for the figures. Absent where there is none, and in older manifests. */
+  targets: listOf(targetSchema, MAX_TARGETS).optional(),
+  /** The statuses of the figures; `target` is an index of `targets`. */
+  judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
+  /** Sentences, the most important first, in the report's language. */
+  headlines: listOf(z.string(), MAX_HEADLINES).optional(),
   /** ISO instant at which the files were made. */
   made_at: z.string(),
   /** Only in a bucket: the folder beside the manifest that holds the published files. */

@@ -127,12 +127,21 @@ export const probeError = (subject: string, got: string, next: string): DocketEr
   new DocketError('deliver.target_failed', `${subject} cannot be used.`, { got, next });
 
 /** The variables of subjects and paths. */
-export const templateVariables = ({ period, org, report, title, run }: Manifest): TemplateVariables => ({
+export const templateVariables = ({
   period,
   org,
   report,
   title,
   run,
+  headlines = [],
+}: Manifest): TemplateVariables => ({
+  period,
+  org,
+  report,
+  title,
+  run,
+  headline: headlines[0] ?? '',
+  headlines,
 });
 
 /** @param key identifies the row among those of its target where `recipient`, which is for people, may change */

@@ -122,6 +122,8 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     data_from: ({ label, first }) => `Für ${label} gibt es Daten ab dem ${day(first)}; frühere Tage stehen auf null.`,
     not_compared_before: ({ label, first }) =>
       `Für ${label} gibt es Daten ab dem ${day(first)}: Der Vergleich mit früheren Tagen ist nicht definiert.`,
+    target_mismatch: ({ label, target, unit }) =>
+      `${label} hat keinen Status: Das Ziel ${target} passt nicht zur Einheit (${unit}).`,
     unknown_unit: ({ label, unit }) => `${label} ist in ${quoted(unit)} angegeben und wird unverändert gezeigt.`,
     list_changed: ({ counts, seen }) =>
       `Die Liste hat sich während des Lesens geändert (gemeldet: ${counts.map(number).join(', dann ')}); gelesen: ${number(seen)}.`,

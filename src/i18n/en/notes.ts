@@ -99,6 +99,8 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     data_from: ({ label, first }) => `${label} has data from ${first}; days before read zero.`,
     not_compared_before: ({ label, first }) =>
       `${label} has data from ${first}: its comparison with days before that is undefined.`,
+    target_mismatch: ({ label, target, unit }) =>
+      `${label} has no status: its target ${target} does not fit its unit (${unit}).`,
     unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
     list_changed: ({ counts, seen }) =>
       `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,

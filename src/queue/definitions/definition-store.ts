@@ -3,7 +3,7 @@ import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
-import { type OrgSettings, orgFileSchema } from '../../definitions/schema/org-settings.ts';
+import { type OrgSettings, storedOrgSchema } from '../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
@@ -88,7 +88,7 @@ function parseDefinition(text: string, reportSchema: z.ZodType<ReportFile>): Fro
   const { org, report, digest } = definition;
   return Object.freeze({
     definition: Object.freeze({ ...reportSchema.parse(definition.file), org, report, digest }),
-    settings: Object.freeze({ ...orgFileSchema.parse(settings.file), id: settings.id }),
+    settings: Object.freeze({ ...storedOrgSchema.parse(settings.file), id: settings.id }),
   });
 }
 

@@ -154,6 +154,7 @@ export function resultFields(result: RunResult, calls: RunRecord['calls']): Part
     calls,
     files: result.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })),
     deliveries: result.receipts.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail })),
+    ...(result.statuses === undefined ? {} : { statuses: result.statuses }),
     error: null,
     until: null,
   };

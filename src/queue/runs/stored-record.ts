@@ -8,6 +8,7 @@ import {
   type RunOrder,
   type RunRecord,
   STAGES,
+  STATUSES,
   TRIGGERS,
 } from '../../run/run-record.ts';
 
@@ -61,6 +62,8 @@ const progressSchema = z.object({
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
   tokenWaitMs: z.number().default(0),
   files: z.array(z.object({ name: z.string(), bytes: countSchema, sha256: z.string() })),
+  // Older records, and runs without targets, have none.
+  statuses: z.partialRecord(z.enum(STATUSES), countSchema).exactOptional(),
   deliveries: z.array(
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
   ),

@@ -69,9 +69,22 @@ const FULL: Dataset = {
   tables: [ONBOARDING, { ...ONBOARDING, id: 'again', title: 'Again' }],
   calls: [],
   registryVersion: 1,
+  targets: [{ metric: RATE.name, better: 'higher', target: 0.9, watch: 0.8, source: 'organization' }],
+  judgements: [
+    {
+      section: 'onboarding',
+      metric: RATE.name,
+      bucket: null,
+      group: null,
+      figure: 0.83,
+      status: 'watch',
+      target: 0,
+    },
+  ],
+  headlines: ['Approval rate: 83.0%, target 90.0%, watch (4.0 pp higher than the week before)'],
 };
 
-const { description: _, ...UNDESCRIBED } = FULL;
+const { description: _, headlines: _headlines, ...UNDESCRIBED } = FULL;
 const { totals: __, chart: ___, description: ____, ...BARE_TABLE } = ONBOARDING;
 const BARE: Dataset = {
   ...UNDESCRIBED,

@@ -122,12 +122,14 @@ export function buildTemplateData(
     text,
   }));
   const files = listedFiles(artifacts, attached);
-  const tiles = summary.tiles.map(({ label, name, scope, value, change = '', section }) => ({
+  const tiles = summary.tiles.map(({ label, name, scope, value, change = '', status = '', target = '', section }) => ({
     label,
     name,
     scope,
     value,
     change,
+    status,
+    target,
     section,
   }));
   const sections = summary.sections.slice(0, budget.sections);
@@ -153,6 +155,8 @@ export function buildTemplateData(
     incomplete: incomplete.slice(0, budget.entries),
     incomplete_heading: incomplete.length === 0 ? '' : mail.thingsToKnow(incomplete.length),
     more_incomplete: moreCountText(incomplete.length - budget.entries, location, mail.moreRemarks),
+    headline: dataset.headlines?.[0] ?? '',
+    headlines: dataset.headlines ?? [],
     tiles,
     tile_rows: tileRows(tiles),
     more_tiles: moreTiles.filter((sentence) => sentence !== '').join(' '),

@@ -4,8 +4,9 @@ import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
 import { type Figures, formatChange } from '../figures/change-text.ts';
-import { isSingleRow, valueColumns, viewColumns } from '../figures/columns.ts';
+import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatDateRange, formatValue } from '../figures/format-value.ts';
+import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { describeFilters } from '../table-notes.ts';
 
 /** Filter values that a tile names; for more it shows their number only. */
@@ -22,6 +23,10 @@ export interface Tile {
   readonly value: string;
   /** `▲ up 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
+  /** `■ breached`; absent without a target. */
+  readonly status?: string;
+  /** `target 90%`; absent without one. */
+  readonly target?: string;
   /** The section's title. */
   readonly section: string;
   /** Ids of its section and metric. */
@@ -43,7 +48,8 @@ function tileFilterText(filter: FilterDescription, locale: string): string {
   return text(isolateBidi(filter.label), values.length);
 }
 
-function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
+/** What a figure is of, where that is not everything in the whole period; may be empty. */
+export function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: string): string {
   const { mail } = messagesFor(locale);
   const { range, asOf } = table;
   const otherRange = range !== null && (range.from !== period.from || range.to !== period.to);
@@ -53,6 +59,23 @@ function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, locale: st
     ...(table.current ? [mail.now(asOf, period.timezone)] : []),
     ...(table.running ? [mail.soFar] : []),
   ].join('; ');
+}
+
+/** Status and target of a headline figure. */
+function judgedTexts(
+  { targets = [], judgements }: Dataset,
+  section: string,
+  { source, quantity }: ViewColumn,
+  locale: string,
+): Pick<Tile, 'status' | 'target'> {
+  const judgement = totalJudgement(judgements, section, source.name);
+  const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
+  if (judgement === undefined || target == null) return {};
+  const words = messagesFor(locale);
+  return {
+    status: statusText(judgement.status, words),
+    target: words.status.target(formatValue(target, quantity, locale)),
+  };
 }
 
 function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCandidate[] {
@@ -66,15 +89,17 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
     const { name: metric, label: name } = view.source;
     const value = formatValue(figures.values[metric] ?? null, view.quantity, locale);
     const change = compared ? { change: formatChange(view, figures, locale) } : {};
+    const judged = judgedTexts(dataset, table.id, view, locale);
     return {
       label: name,
       name,
       scope,
       value,
       ...change,
+      ...judged,
       section: table.title,
       source: { section: table.id, metric },
-      key: JSON.stringify([current, range, compared, compareRange, filters, metric, value, change]),
+      key: JSON.stringify([current, range, compared, compareRange, filters, metric, value, change, judged]),
       filtered: filters.length > 0,
     };
   });

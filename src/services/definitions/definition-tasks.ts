@@ -4,12 +4,15 @@ import {
   type LoadedOrg,
   type ParsedReport,
   type ParsedSettings,
+  type ParsedTargets,
   parseSettings,
+  parseTargets,
 } from '../../definitions/load/parse-definitions.ts';
 import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { diagnosticAt, limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
+import { checkTargets } from '../../plan/check-targets.ts';
 import { definitionParser } from './built-in-kinds.ts';
 
 /** The text of a report and the context to parse it in. */
@@ -24,7 +27,13 @@ export interface ReportText {
 /** A task of the definition thread: parse a file, or validate a submitted text. */
 export type DefinitionTask =
   | ({ readonly kind: 'report'; readonly positions: boolean } & ReportText)
-  | { readonly kind: 'settings'; readonly positions: boolean; readonly text: string; readonly file: string }
+  | {
+      readonly kind: 'settings';
+      readonly positions: boolean;
+      readonly text: string;
+      readonly file: string;
+    }
+  | { readonly kind: 'targets'; readonly positions: boolean; readonly text: string; readonly file: string }
   | ({ readonly kind: 'posted' } & ValidationTask);
 
 export interface ValidationTask extends ReportText {
@@ -35,6 +44,7 @@ export interface ValidationTask extends ReportText {
 export type DefinitionAnswer =
   | { readonly kind: 'report'; readonly read: ParsedReport }
   | { readonly kind: 'settings'; readonly read: ParsedSettings }
+  | { readonly kind: 'targets'; readonly read: ParsedTargets }
   | { readonly kind: 'posted'; readonly faults: readonly Diagnostic[] };
 
 export function handleTask(task: DefinitionTask): DefinitionAnswer {
@@ -42,6 +52,10 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
   if (task.kind === 'settings') {
     const read = parseSettings(task.text, task.file);
     return { kind: 'settings', read: withoutText(read, task.positions && read.value !== undefined) };
+  }
+  if (task.kind === 'targets') {
+    const read = parseTargets(task.text, task.file);
+    return { kind: 'targets', read: withoutText(read, task.positions && read.value !== undefined) };
   }
   const read = definitionParser.report(task.text, task.file, task.name, task.of);
   return { kind: 'report', read: withoutText(read, task.positions && read.definition !== undefined) };
@@ -52,7 +66,10 @@ export function validateText({ text, file, name, of, catalog, now }: ValidationT
   const { source, definition, diagnostics } = definitionParser.report(text, file, name, of);
   if (definition === undefined || of === undefined || catalog === undefined) return diagnostics;
   const periods = runPeriodsOf(definition, of.settings, now);
-  const planned = checkPlan({ definition, settings: of.settings, ...periods, catalog });
+  const planned = [
+    ...checkPlan({ definition, settings: of.settings, ...periods, catalog }),
+    ...checkTargets(definition.targets ?? [], catalog),
+  ];
   return limitDiagnostics(
     source,
     planned.map(({ path, ...fault }) => diagnosticAt(source, path, fault)).sort(comparePositions),

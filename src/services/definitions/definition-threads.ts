@@ -57,6 +57,10 @@ export function startReaderThread(settings: ThreadSettings & { readonly position
         const answer = await request({ kind: 'settings', positions, text, file });
         return answer?.kind === 'settings' ? withText(answer.read, text) : overLimit(text, file);
       },
+      targets: async (text, file) => {
+        const answer = await request({ kind: 'targets', positions, text, file });
+        return answer?.kind === 'targets' ? withText(answer.read, text) : { ...overLimit(text, file), isReport: false };
+      },
     },
     close: () => thread.close(),
   };

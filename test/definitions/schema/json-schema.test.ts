@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { orgJsonSchema, reportJsonSchema } from '../../../src/definitions/schema/json-schema.ts';
+import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../../src/definitions/schema/json-schema.ts';
 import { BUILT_IN_KINDS } from '../../../src/services/definitions/built-in-kinds.ts';
 
 test.each([
   ['jobs/report.schema.json', () => reportJsonSchema(BUILT_IN_KINDS), 'docket schema report'],
   ['jobs/org.schema.json', orgJsonSchema, 'docket schema org'],
+  ['jobs/targets.schema.json', targetsJsonSchema, 'docket schema targets'],
 ])('%s is what the schema says today', (file, schema, command) => {
   expect(JSON.parse(readFileSync(file, 'utf8')), `run: npx ${command} > ${file}`).toEqual(schema());
 });

@@ -1,4 +1,4 @@
-import type { RunState } from '../../../run/run-record.ts';
+import type { RunState, Status, StatusCounts } from '../../../run/run-record.ts';
 import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
 
 type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
@@ -39,3 +39,25 @@ export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
   <Badge {...DELIVERY_STATE_LABELS[state]} />
 );
+
+/** Shape, word and tone: no status is told by its colour alone. */
+const FIGURE_STATUS_LABELS: Readonly<Record<Status, StateLabel>> = {
+  on_target: { label: '● on target', tone: 'good', description: 'Figures that meet their target.' },
+  watch: { label: '◆ watch', tone: 'warn', description: 'Figures between their target and its limit.' },
+  breached: { label: '■ breached', tone: 'bad', description: 'Figures beyond the limit of their target.' },
+  undefined: { label: '○ undefined', tone: 'idle', description: 'Figures that have a target, but no value.' },
+};
+
+const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_target'];
+
+/** The statuses of a run's figures, the worst first. */
+export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCounts | undefined }) =>
+  statuses === undefined ? null : (
+    <span class="statuses">
+      {WORST_FIRST.flatMap((status) => {
+        const count = statuses[status] ?? 0;
+        const { label, ...rest } = FIGURE_STATUS_LABELS[status];
+        return count === 0 ? [] : [<Badge {...rest} label={`${label} ${count}`} />, ' '];
+      })}
+    </span>
+  );

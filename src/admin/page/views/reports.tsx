@@ -2,7 +2,7 @@ import type { ReportEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
-import { RunBadge } from '../components/status-badge.tsx';
+import { RunBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
 import type { Loaded, loadReports } from '../routes/loaders.ts';
 
@@ -76,7 +76,7 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
             ) : (
               <>
                 <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
-                <RunLink run={last} />
+                <RunLink run={last} /> <StatusCountBadges statuses={last.statuses} />
               </>
             )}
           </td>

@@ -6,7 +6,7 @@ import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
 import { DecisionList, EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
-import { RUN_STATE_LABELS, RunBadge } from '../components/status-badge.tsx';
+import { RUN_STATE_LABELS, RunBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun } from '../routes/loaders.ts';
@@ -26,7 +26,8 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <RunBadge state={record.state} /> <span class="muted">{stateDescription(record, data.files)}</span>
+        <RunBadge state={record.state} /> <StatusCountBadges statuses={record.statuses} />{' '}
+        <span class="muted">{stateDescription(record, data.files)}</span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
       <div

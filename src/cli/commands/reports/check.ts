@@ -9,9 +9,12 @@ import type { Definitions } from '../../../definitions/load/load-definitions.ts'
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
 import { runPeriodsOf } from '../../../definitions/periods/period.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
-import { locate } from '../../../definitions/yaml/source-file.ts';
+import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
+import { locate, type SourceFile } from '../../../definitions/yaml/source-file.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
+import type { PlanDiagnostic } from '../../../plan/catalog-check.ts';
 import { checkPlan } from '../../../plan/check-plan.ts';
+import { checkTargets } from '../../../plan/check-targets.ts';
 import { checkReadings } from '../../../plan/reading-check.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
@@ -40,18 +43,19 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
     paths,
   );
-  const warnings = await selectDiagnostics({ ...jobs, diagnostics: scope.warnings }, paths);
+  const warnings = await selectDiagnostics({ ...jobs, diagnostics: [...scope.warnings, ...jobs.warnings] }, paths);
   // Templates apply to all reports, including those that `paths` leaves out.
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
   if (!flags.offline) {
     const chosen = await reportSelector(jobs, paths);
     const reports = [...jobs.reports.values()].filter(chosen);
-    errors.push(...(await catalogDiagnostics(reports, jobs, context, (why) => unchecked.push(why))));
+    const found = await catalogDiagnostics(reports, jobs, context, (why) => unchecked.push(why));
+    errors.push(...(await selectDiagnostics({ ...jobs, diagnostics: found }, paths)));
     errors.sort(comparePositions);
   }
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
-  const files = jobs.sources.size;
+  const files = jobs.sources.size + jobs.targetSources.size;
   if (flags.json) print.printJson({ files, faults: errors, warnings, not_checked: unchecked });
   else {
     for (const error of errors) print.printLine(formatDiagnostic(error));
@@ -119,33 +123,30 @@ async function catalogDiagnostics(
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const orgSource = jobs.sources.get(org);
-        const readingErrors = (catalog: Catalog): Diagnostic[] =>
-          settings.readings === undefined || orgSource === undefined
-            ? []
-            : checkReadings(settings.readings, catalog).map(({ path, ...text }) => ({
-                file: orgSource.file,
-                ...locate(orgSource, path),
-                ...text,
-              }));
-        const errorsBy = (catalog: Catalog): Diagnostic[] => [
-          ...readingErrors(catalog),
-          ...reports.flatMap((report) => {
-            const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
-            if (source === undefined) return [];
-            // The current period is representative of later ones.
-            const periods = runPeriodsOf(report, settings, context.clock.now());
-            return checkPlan({ definition: report, settings, ...periods, catalog }).map(
-              ({ path, expected, got, next }) => ({
-                file: source.file,
-                ...locate(source, path),
-                expected,
-                got,
-                next,
-              }),
-            );
-          }),
-        ];
+        const at =
+          (source: SourceFile) =>
+          ({ path, ...text }: PlanDiagnostic): Diagnostic =>
+            diagnosticAt(source, path, text);
+        const errorsBy = (catalog: Catalog): Diagnostic[] => {
+          const orgSource = jobs.sources.get(org);
+          const targetSource = jobs.targetSources.get(org);
+          return [
+            ...(orgSource === undefined || settings.readings === undefined
+              ? []
+              : checkReadings(settings.readings, catalog).map(at(orgSource))),
+            ...(targetSource === undefined ? [] : checkTargets(settings.targets ?? [], catalog).map(at(targetSource))),
+            ...reports.flatMap((report) => {
+              const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
+              if (source === undefined) return [];
+              // The current period is representative of later ones.
+              const periods = runPeriodsOf(report, settings, context.clock.now());
+              return [
+                ...checkPlan({ definition: report, settings, ...periods, catalog }),
+                ...checkTargets(report.targets ?? [], catalog),
+              ].map(at(source));
+            }),
+          ];
+        };
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.
         errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));

@@ -74,6 +74,9 @@ const runDocument = (order: RunOrder, result: RunResult) => ({
     as_of: asOf,
     correlation_id: correlationId,
   })),
+  headlines: result.headlines ?? [],
+  targets: result.targets ?? [],
+  judgements: result.judgements ?? [],
   incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
   deliveries: result.receipts.map(({ delivery, messageId, ...receipt }) => ({
     id: delivery,
@@ -85,6 +88,7 @@ const runDocument = (order: RunOrder, result: RunResult) => ({
 const formatResult = (order: RunOrder, result: RunResult): string =>
   [
     `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
+    ...(result.headlines ?? []).map((headline) => `  ${headline}`),
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
     ...result.files.map(({ path }) => `  ${path}`),
     ...result.receipts.map(formatDelivery),

@@ -4,7 +4,7 @@ import { renderNonEmptySubject, renderSubject } from '../../../base/text/email-s
 import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
 import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/primitives.ts';
-import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
+import { subjectSchema } from '../../../definitions/schema/template-fields.ts';
 import { type Artifact, type MailBody, mailAttachments } from '../../../render/artifact.ts';
 import { artifactBytes } from '../../archive/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
@@ -24,7 +24,7 @@ const emailSchema = (formats: readonly string[]) =>
       .min(1)
       .max(100)
       .describe("Recipients; each must match the organization's `recipients`."),
-    subject: deliveryTextSchema.optional().describe('Defaults to the title and the period.'),
+    subject: subjectSchema.optional().describe('Defaults to the title and the period.'),
     attach: z.array(z.enum(formats)).max(formats.length).default([]).describe('Which of the outputs to attach.'),
     together: z
       .boolean()

@@ -12,6 +12,7 @@ import {
   writeCsv,
   writeTotalsCsv,
 } from './section-csv.ts';
+import { statusColumns } from './status-fields.ts';
 import { tableSchema } from './table-schema.ts';
 import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
 
@@ -43,7 +44,7 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
   // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
-    computed ??= csvColumns(table, settings);
+    computed ??= [...csvColumns(table, settings), ...statusColumns(dataset, table, settings)];
     return computed;
   };
   const totals = () => totalsColumns(columns());

@@ -1,4 +1,4 @@
-import type { Row, Table, Value } from '../../../fetch/dataset.ts';
+import type { Row, Table, TargetRecord, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
 import { type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
@@ -7,6 +7,23 @@ import type { Quantity } from '../../figures/quantity.ts';
 import { writeChunks } from '../format.ts';
 import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
 import type { CsvOptions } from './csv-schema.ts';
+
+/** A target as a Table Schema describes it: numbers in the raw unit of the metric. */
+export type SchemaTarget = Omit<TargetRecord, 'metric' | 'owner' | 'note' | 'source'>;
+
+/** A field of a Frictionless Table Schema; `unit` and `targets` are ours. */
+export interface SchemaField {
+  /** The column's header in the file. */
+  readonly name: string;
+  readonly title: string;
+  readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
+  /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
+  readonly unit?: string;
+  readonly description?: string;
+  readonly constraints?: { readonly enum: readonly string[] };
+  /** What its figures were judged by. */
+  readonly targets?: readonly SchemaTarget[];
+}
 
 const BOM = '\ufeff';
 /** Characters written at once, so that a long list is never in memory as a whole. */
@@ -22,8 +39,10 @@ export interface CsvSettings extends CsvOptions {
 export interface CsvColumn {
   /** Not yet quoted. */
   readonly header: string;
-  /** Null for `Still running`, which describes the row or the totals. */
+  /** Null for `Still running`, which describes the row or the totals, and for statuses. */
   readonly view: RawColumn | null;
+  /** Its field in the schema, where that does not follow from `view`. */
+  readonly described?: SchemaField;
   /** The row's field, quoted. */
   readonly field: (row: Row) => string;
   /** The field of the service's total, quoted; undefined where there is none. */

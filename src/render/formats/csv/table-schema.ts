@@ -6,21 +6,10 @@ import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
 import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
 import { escapeFormula } from './csv-fields.ts';
-import { type CsvColumn, type CsvSettings, csvLocale } from './section-csv.ts';
+import { type CsvColumn, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';
+import { schemaTargets } from './status-fields.ts';
 
-type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
-
-/** A field of a Frictionless Table Schema; `unit` is ours. */
-export interface SchemaField {
-  /** The column's header in the file. */
-  readonly name: string;
-  readonly title: string;
-  readonly type: FieldType;
-  /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
-  readonly unit?: string;
-  readonly description?: string;
-  readonly constraints?: { readonly enum: readonly string[] };
-}
+type FieldType = SchemaField['type'];
 
 /** https://datapackage.org/standard/table-schema/ */
 export interface TableSchema {
@@ -105,7 +94,7 @@ function enumLabels(
 
 /** Describes the columns of a CSV file for programs: types, units, the meaning of empty fields, and incomplete data. */
 export function tableSchema(
-  dataset: Pick<Dataset, 'period' | 'sums'>,
+  dataset: Pick<Dataset, 'period' | 'sums' | 'targets' | 'judgements'>,
   table: Table,
   columns: readonly CsvColumn[],
   settings: CsvSettings,
@@ -121,7 +110,8 @@ export function tableSchema(
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
   const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);
-  const fields = columns.map(({ header, view }): SchemaField => {
+  const fields = columns.map(({ header, view, described }): SchemaField => {
+    if (described !== undefined) return described;
     const contents = view === null ? undefined : contentsOf.get(view);
     if (view === null || contents === undefined) {
       const { running: title, runningMeans: description } = schema;
@@ -129,6 +119,7 @@ export function tableSchema(
     }
     const { source } = view;
     const labels = enumLabels(view, contents, escapeText);
+    const targets = view.role === 'value' ? schemaTargets(dataset, table.id, source.name) : [];
     return {
       name: header,
       title: view.plainHeader,
@@ -136,6 +127,7 @@ export function tableSchema(
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
       description: describeField(view, emptyText, words),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
+      ...(targets.length === 0 ? {} : { targets }),
     };
   });
   const description = [

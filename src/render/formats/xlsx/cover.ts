@@ -73,6 +73,14 @@ export async function writeCover(book: WorkbookFile, context: WorkbookContext): 
   for (const [label, value] of facts) await sheet.addRow(fact(label, value), 18);
   await sheet.addRow([], 24);
 
+  const { headlines = [] } = dataset;
+  if (headlines.length > 0) {
+    await sheet.addRow(wide(words.status.headlines, STYLES.heading), 24);
+    for (const headline of headlines) {
+      await sheet.addRow(wide(headline, STYLES.text), Math.max(20, textRowPoints([headline, 90])));
+    }
+    await sheet.addRow([], 16);
+  }
   const incomplete = incompleteNotes(dataset, words);
   if (incomplete.length === 0) {
     const text = completenessText(dataset, words);

@@ -40,6 +40,8 @@ export interface Grid {
   readonly filter: boolean;
   /** One per column. */
   readonly conditionalFormats: readonly (ConditionalFormat['kind'] | undefined)[];
+  /** In place of `change`, one per row: where each row is another metric. */
+  readonly rowChanges?: readonly ConditionalFormat['kind'][];
 }
 
 /** Excel dates start in 1900, which Excel treats as a leap year; earlier dates stay texts. */

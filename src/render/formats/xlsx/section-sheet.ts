@@ -6,6 +6,7 @@ import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../../t
 import { buildGrid, type Grid } from './grid.ts';
 import { type ConditionalFormat, canBeTable, type Footer } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
+import { withStatuses } from './status-columns.ts';
 import { type CellStyle, COLOURS, LINE_POINTS, lineCount, lineHeightPoints, STYLES, textRowPoints } from './style.ts';
 import type { SheetOptions, SheetWriter, WorkbookFile } from './workbook-writer.ts';
 
@@ -119,12 +120,26 @@ async function writeGrid(
     await sheet.addRow(grid.totals, 18);
   }
   if (count === 0) return;
-  const to = { bar: headerRow + count, change: sheet.rowCount };
+  const { rowChanges } = grid;
+  const from = headerRow + 1;
   sheet.addConditionalFormats(
-    grid.conditionalFormats.flatMap((kind, column): ConditionalFormat[] =>
-      kind === undefined ? [] : [{ kind, column, rows: { from: headerRow + 1, to: to[kind] } }],
-    ),
+    grid.conditionalFormats.flatMap((kind, column): ConditionalFormat[] => {
+      if (kind === undefined) return [];
+      if (kind === 'bar') return [{ kind, column, rows: { from, to: headerRow + count } }];
+      if (rowChanges === undefined) return [{ kind, column, rows: { from, to: sheet.rowCount } }];
+      return rowChanges.map((each, row) => ({ kind: each, column, rows: { from: from + row, to: from + row } }));
+    }),
   );
+}
+
+/** What the colours of changes mean. */
+function changeLegend({ conditionalFormats, rowChanges }: Grid, { workbook, status }: Words): string[] {
+  if (!conditionalFormats.some((kind) => kind !== undefined && kind !== 'bar')) return [];
+  const kinds = rowChanges ?? conditionalFormats;
+  return [
+    ...(kinds.includes('change') ? [workbook.section.arrowsMean] : []),
+    ...(kinds.includes('change_higher') || kinds.includes('change_lower') ? [status.coloursMean] : []),
+  ];
 }
 
 /** The title of one sheet of a section, with its part number where there are several. */
@@ -161,7 +176,7 @@ function sliceRows(
 export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet): Promise<void> {
   const { table, locale, words } = page;
   const { back, section: texts } = words.workbook;
-  const grid = buildGrid(table, page.columns, locale);
+  const grid = withStatuses(buildGrid(table, page.columns, locale), page.dataset, table, page.columns, words);
   const characters = totalWidth(grid.widths);
   const widths = characters < MIN_SHEET_CHARACTERS ? [...grid.widths, MIN_SHEET_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table, locale);
@@ -171,7 +186,7 @@ export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet):
   const footnotes = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
     ...legendNotes(table, locale, grid.showsTotals, page.columns),
-    ...(grid.conditionalFormats.includes('change') && grid.count > 0 ? [texts.arrowsMean] : []),
+    ...(grid.count > 0 ? changeLegend(grid, words) : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {

@@ -1,5 +1,6 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
 import { intlNumberFormat as intlFormat } from '../../../base/text/intl.ts';
+import type { Status } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { figureFormatter } from '../../figures/format-value.ts';
 import { DAY_SECONDS, defaultDecimals, type Quantity, type Rounding } from '../../figures/quantity.ts';
@@ -237,6 +238,21 @@ export const STYLES = {
     border: borderLine('bottom', 'hair', COLOURS.rule),
   },
 } as const satisfies Record<string, CellStyle>;
+
+const statusStyle = (ink: string, ground: string): CellStyle => ({
+  font: font({ bold: true, color: { argb: ink } }),
+  fill: fill(ground),
+  alignment: middle,
+  border: borderLine('bottom', 'hair', COLOURS.rule),
+});
+
+/** Of the cells with a status, which name it by shape and word too. */
+export const STATUS_STYLES = {
+  on_target: statusStyle('FF0F5132', 'FFDDF3E4'),
+  watch: statusStyle(COLOURS.warnInk, COLOURS.warnBand),
+  breached: statusStyle('FF8B1A1A', 'FFFBE3E1'),
+  undefined: statusStyle(COLOURS.quiet, COLOURS.band),
+} as const satisfies Record<Status, CellStyle>;
 
 /**
  * Returns the same object for equal styles: exceljs caches styles by object identity, which makes writing twice as fast.

@@ -1,0 +1,36 @@
+/** What may follow a number: `%` of a ratio, `s m h d` of a duration. */
+export const AMOUNT_UNITS = ['%', 's', 'm', 'h', 'd'] as const;
+export type AmountUnit = (typeof AMOUNT_UNITS)[number];
+
+/** A number as definitions write it: `0.9`, `90%`, `24h`. */
+export interface Amount {
+  /** In the metric's raw unit: a ratio from 0 to 1, seconds. */
+  readonly value: number;
+  /** As written; null for a number alone. */
+  readonly unit: AmountUnit | null;
+}
+
+const AMOUNT_PATTERN = /^(-?\d{1,15}(?:\.\d{1,15})?)(%|s|m|h|d)?$/;
+
+const SECONDS: Readonly<Record<Exclude<AmountUnit, '%'>, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+const inRawUnit = (value: number, unit: AmountUnit | null): number => {
+  if (unit === null) return value;
+  return unit === '%' ? value / 100 : value * SECONDS[unit];
+};
+
+/** Undefined for anything else. */
+export function parseAmount(written: string | number): Amount | undefined {
+  if (typeof written === 'number') return Number.isFinite(written) ? { value: written, unit: null } : undefined;
+  const [, digits, suffix] = AMOUNT_PATTERN.exec(written.trim()) ?? [];
+  if (digits === undefined) return undefined;
+  const unit = AMOUNT_UNITS.find((each) => each === suffix) ?? null;
+  return { value: inRawUnit(Number(digits), unit), unit };
+}
+
+/** Whether a number with this unit can be a figure of a metric in `metricUnit`. */
+export function fitsUnit({ value, unit }: Amount, metricUnit: string | null): boolean {
+  if (metricUnit === 'ratio') return (unit === null || unit === '%') && value >= 0 && value <= 1;
+  if (metricUnit === 'seconds') return unit !== '%';
+  return unit === null;
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { parseAmount } from './amount.ts';
+import { lineSchema } from './primitives.ts';
+
+export const BETTER = ['higher', 'lower'] as const;
+export type Better = (typeof BETTER)[number];
+
+/** Lengths of a period that a target of an additive count is meant for. */
+export const TARGET_PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const;
+export type TargetPeriod = (typeof TARGET_PERIODS)[number];
+
+const MAX_TARGETS = 500;
+/** Metrics that `headline` names. */
+export const MAX_HEADLINES = 5;
+
+const AMOUNT_DESCRIPTION = "a number in the metric's unit, or one with its unit such as 90%, 24h or 2d";
+
+/** Kept as written: what it means is read by `parseAmount`. */
+const amountSchema = z.union([z.number(), z.string()], { error: AMOUNT_DESCRIPTION }).superRefine((value, context) => {
+  if (parseAmount(value) !== undefined) return;
+  context.addIssue({
+    code: 'custom',
+    message: AMOUNT_DESCRIPTION,
+    params: { next: 'write a number, e.g. 90% or 24h' },
+  });
+});
+
+const fieldsSchema = z.strictObject({
+  metric: lineSchema(200).describe('Id of the metric.'),
+  where: z
+    .record(lineSchema(200), lineSchema(200))
+    .refine((where) => Object.keys(where).length === 1, 'one dimension with one value, e.g. { profile.risk: high }')
+    .optional()
+    .describe('Only of one value of one dimension: the rows of that value, or a section filtered by it alone.'),
+  per: z
+    .enum(TARGET_PERIODS)
+    .optional()
+    .describe('For counts: judged only on whole periods of this length. Absent: judged on totals.'),
+  better: z.enum(BETTER).describe('Also colours a change as better or worse.'),
+  target: amountSchema
+    .optional()
+    .describe(`${AMOUNT_DESCRIPTION}. The figure itself is on target. Absent: only changes are coloured.`),
+  watch: amountSchema.optional().describe('From the target to here: watch. Beyond: breached. Absent: no watch.'),
+  from: z.iso
+    .date('a date such as 2026-07-01')
+    .optional()
+    .describe("The entry with the latest date not after the period's last day holds. Absent: from the beginning."),
+  owner: lineSchema(320).optional().describe('Who answers for it.'),
+  note: lineSchema(500).optional().describe('Where it was decided.'),
+});
+
+/** One target of a metric, as written. */
+export const targetSchema = fieldsSchema.superRefine(({ target, watch, better }, context) => {
+  if (watch === undefined) return;
+  const add = (message: string, next: string) =>
+    context.addIssue({ code: 'custom', path: ['watch'], message, params: { next } });
+  if (target === undefined) {
+    add('no "watch" without a "target"', 'add a target, or remove it');
+    return;
+  }
+  const [to, from] = [parseAmount(target), parseAmount(watch)];
+  if (to === undefined || from === undefined) return;
+  const worse = better === 'higher' ? from.value < to.value : from.value > to.value;
+  if (worse) return;
+  const side = better === 'higher' ? 'less' : 'more';
+  add(`${side} than the target (${target}), because ${better} is better`, 'swap the two, or correct "better"');
+});
+export type Target = z.infer<typeof targetSchema>;
+
+/** The dimension and the value of `where`. */
+export function whereOf({ where }: Pick<Target, 'where'>): { dimension: string; value: string } | undefined {
+  const [entry] = Object.entries(where ?? {});
+  return entry === undefined ? undefined : { dimension: entry[0], value: entry[1] };
+}
+
+/** Equal for the entries of one target over time. */
+export const targetKey = ({ metric, where, per }: Pick<Target, 'metric' | 'where' | 'per'>): string =>
+  JSON.stringify([metric, Object.entries(where ?? {}), per ?? null]);
+
+/** The targets of an organization or a report. Two entries for one day would leave open which holds. */
+export const targetListSchema = z
+  .array(targetSchema)
+  .max(MAX_TARGETS)
+  .superRefine((targets, context) => {
+    const first = new Map<string, number>();
+    targets.forEach((target, index) => {
+      const key = `${targetKey(target)} ${target.from ?? ''}`;
+      const earlier = first.get(key);
+      if (earlier === undefined) {
+        first.set(key, index);
+        return;
+      }
+      const since = target.from === undefined ? 'without "from"' : `from ${target.from}`;
+      context.addIssue({
+        code: 'custom',
+        path: [index, ...(target.from === undefined ? ['metric'] : ['from'])],
+        message: `one entry for ${target.metric} ${since} (targets[${earlier}] is one already)`,
+        params: { next: 'remove one of the two, or give it another "from"' },
+      });
+    });
+  });
+
+/** `jobs/<org>/targets.yaml`. */
+export const targetsFileSchema = z.strictObject({
+  version: z.literal(1),
+  targets: targetListSchema.describe('What figures are judged by, in all reports of the organization.'),
+});
+export type TargetsFile = z.infer<typeof targetsFileSchema>;
+
+/** A target and the file it is from. */
+export type SourcedTarget = Target & { readonly source: 'organization' | 'report' };
+
+/** The targets of a report: its own replace those of the organization with the same metric and `where`. */
+export function reportTargets(
+  ofOrganization: readonly Target[] = [],
+  ofReport: readonly Target[] = [],
+): readonly SourcedTarget[] {
+  const keyOf = ({ metric, where }: Target) => targetKey({ metric, where });
+  const own = new Set(ofReport.map(keyOf));
+  return [
+    ...ofOrganization
+      .filter((target) => !own.has(keyOf(target)))
+      .map((each) => ({ ...each, source: 'organization' as const })),
+    ...ofReport.map((each) => ({ ...each, source: 'report' as const })),
+  ];
+}
+
+/**
+ * Of entries with one `targetKey`, the one that holds on a day: with the latest `from` that is not after it.
+ * @param day a civil date
+ */
+export function heldTarget<Entry extends Pick<Target, 'from'>>(
+  entries: readonly Entry[],
+  day: string,
+): Entry | undefined {
+  return entries
+    .filter(({ from = '' }) => from <= day)
+    .reduce<Entry | undefined>((held, next) => ((held?.from ?? '') <= (next.from ?? '') ? next : held), undefined);
+}

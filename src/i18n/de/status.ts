@@ -1,0 +1,42 @@
+import type { DifferenceKind, status as english, TimeBefore } from '../en/status.ts';
+import type { LocaleFormatters } from '../formatters.ts';
+
+const UNITS = {
+  day: 'am Vortag',
+  week: 'in der Vorwoche',
+  month: 'im Vormonat',
+  quarter: 'im Vorquartal',
+  year: 'im Vorjahr',
+} as const;
+
+const COMPARATIVES = {
+  count: { up: 'mehr', down: 'weniger' },
+  duration: { up: 'länger', down: 'kürzer' },
+  other: { up: 'höher', down: 'niedriger' },
+} as const satisfies Record<DifferenceKind, object>;
+
+export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
+  const before = (time: TimeBefore): string => {
+    if (time === 'year_before') return 'ein Jahr zuvor';
+    if ('unit' in time) return UNITS[time.unit];
+    return 'days' in time
+      ? `in den ${to.number(time.days)} Tagen davor`
+      : `in den ${to.number(time.months)} Monaten davor`;
+  };
+  return {
+    names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
+    header: (label) => `${label}: Status`,
+    column: 'Status',
+    target: (target) => `Ziel ${target}`,
+    headlines: 'In Kürze',
+    judged: (target, name) => `Ziel ${target}, ${name}`,
+    change: (kind, direction, size, time) =>
+      direction === 'same' ? `wie ${before(time)}` : `${size} ${COMPARATIVES[kind][direction]} als ${before(time)}`,
+    headline: (label, parts, change) => `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
+    coloursMean: 'Grün ist besser, Rot ist schlechter, bei Kennzahlen, deren Ziel sagt, was besser ist.',
+    schema: {
+      status:
+        'Ob der Wert sein Ziel erreicht: im Ziel, beobachten, verfehlt, nicht definiert (kein Wert); leer ohne Ziel',
+    },
+  };
+};

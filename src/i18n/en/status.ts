@@ -1,0 +1,67 @@
+import type { LocaleFormatters } from '../formatters.ts';
+
+/** As `STATUSES` of datasets. */
+export type StatusName = 'on_target' | 'watch' | 'breached' | 'undefined';
+
+/** The time before a range, as the grammar of headlines needs it. */
+export type TimeBefore =
+  | { readonly unit: 'day' | 'week' | 'month' | 'quarter' | 'year' }
+  | { readonly days: number }
+  | { readonly months: number }
+  /** The same time a year before. */
+  | 'year_before';
+
+/** What a difference is of: counts are more or fewer, durations longer or shorter, the rest higher or lower. */
+export type DifferenceKind = 'count' | 'duration' | 'other';
+
+const UNITS = {
+  day: 'the day',
+  week: 'the week',
+  month: 'the month',
+  quarter: 'the quarter',
+  year: 'the year',
+} as const;
+
+const COMPARATIVES = {
+  count: { up: 'more', down: 'fewer' },
+  duration: { up: 'longer', down: 'shorter' },
+  other: { up: 'higher', down: 'lower' },
+} as const satisfies Record<DifferenceKind, object>;
+
+/** Texts about targets and statuses, and the grammar of headlines. */
+export const status = (to: LocaleFormatters) => {
+  const before = (time: TimeBefore): string => {
+    if (time === 'year_before') return 'a year before';
+    if ('unit' in time) return `${UNITS[time.unit]} before`;
+    return 'days' in time ? `the ${to.number(time.days)} days before` : `the ${to.number(time.months)} months before`;
+  };
+  return {
+    names: {
+      on_target: 'on target',
+      watch: 'watch',
+      breached: 'breached',
+      undefined: 'undefined',
+    } as Readonly<Record<StatusName, string>>,
+    /** Header of the column beside a metric's figures. */
+    header: (label: string) => `${label}: status`,
+    column: 'Status',
+    target: (target: string) => `target ${target}`,
+    headlines: 'In short',
+    /** `target 90%, breached` */
+    judged: (target: string, name: string) => `target ${target}, ${name}`,
+    /** `8 more than the week before`; without a size the figure is the same. */
+    change: (kind: DifferenceKind, direction: 'up' | 'down' | 'same', size: string, time: TimeBefore) =>
+      direction === 'same'
+        ? `the same as ${before(time)}`
+        : `${size} ${COMPARATIVES[kind][direction]} than ${before(time)}`,
+    /** @param parts the figure, then its target and status if it has one */
+    headline: (label: string, parts: readonly string[], change: string | undefined) =>
+      `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
+    coloursMean: 'Green is better and red is worse, for metrics whose targets say which is better.',
+    /** Sentences of a Table Schema without their full stop. */
+    schema: {
+      status:
+        'Whether the figure meets its target: on_target, watch, breached, undefined (no figure); empty without a target',
+    },
+  };
+};

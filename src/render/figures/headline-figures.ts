@@ -1,0 +1,85 @@
+import { isolateBidi } from '../../base/text/bidi.ts';
+import { type Column, type Dataset, type Judgement, lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
+import { firstRows } from '../../fetch/rows.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import { unlikeness } from '../../plan/like-for-like.ts';
+import { tileScope } from '../email/tiles.ts';
+import { isSingleRow } from './columns.ts';
+import { formatBucket } from './format-value.ts';
+import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
+import { currentJudgements } from './judge.ts';
+import { parseCivilDate, quantityCollector } from './quantity.ts';
+
+/** Past values of cohorts still move. */
+const isCohort = (metric: string): boolean => metric.startsWith('cohort.');
+
+/**
+ * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
+ */
+function comparisonOf(table: Table, metric: string): HeadlineComparison | undefined {
+  const { compared, compareRange, range, running } = table;
+  const before = (table.totals ?? firstRows(table.rows, 1)[0])?.compare?.[metric];
+  if (!compared || isCohort(metric)) return undefined;
+  const unlike = running || range === null || compareRange === null || unlikeness(range, compareRange) !== undefined;
+  return { kind: 'previous_period', value: before ?? null, days: compareRange, unlike };
+}
+
+/** The figure of a judgement of a row, named by its group and its bucket. */
+function rowScope(table: Table, { group, bucket }: Judgement, locale: string): string {
+  const column = table.columns.find(({ name }) => name === group?.dimension);
+  const value = column?.values?.find((each) => each.value === group?.value)?.label ?? group?.value ?? '';
+  const day = parseCivilDate(bucket);
+  return [
+    ...(column === undefined
+      ? []
+      : [messagesFor(locale).table.filterIs(isolateBidi(column.label), [isolateBidi(value)])]),
+    ...(day === undefined ? [] : [formatBucket(day, table.granularity ?? 'day', locale)]),
+  ].join('; ');
+}
+
+/** The figures of a dataset that may become headlines: totals, single rows, and judged rows. */
+export function headlineFigures(dataset: Dataset, locale: string): HeadlineFigure[] {
+  const { targets = [], judgements = [] } = dataset;
+  const current = currentJudgements(judgements);
+  const judgedOf = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
+    const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
+    return judgement === undefined || target == null ? {} : { judged: { status: judgement.status, target } };
+  };
+  return dataset.tables.flatMap((table): HeadlineFigure[] => {
+    if (lacksCurrentCounts(table)) return [];
+    const metrics = table.columns.filter(({ kind }) => kind === 'metric');
+    const scope = tileScope(dataset, table, locale);
+    const totals = table.totals ?? (isSingleRow(table) ? firstRows(table.rows, 1)[0] : undefined);
+    return metrics.flatMap((column): HeadlineFigure[] => {
+      const { name: metric, label, unit } = column;
+      const own = current.filter((each) => each.section === table.id && each.metric === metric);
+      const base = { section: table.id, metric, label, unit };
+      const figure = (value: number | null, comparison: HeadlineComparison | undefined, of: Judgement | undefined) => ({
+        ...base,
+        value,
+        ...quantityOf(column, [value, comparison?.value, of === undefined ? null : targets[of.target]?.target]),
+        ...judgedOf(of),
+        ...(comparison === undefined ? {} : { comparison }),
+      });
+      const total = totals?.values[metric];
+      const ofTotals = own.find(({ bucket, group }) => bucket === null && group === null);
+      const rows = own.filter((each) => each !== ofTotals);
+      return [
+        ...(totals === undefined
+          ? []
+          : [{ ...figure(typeof total === 'number' ? total : null, comparisonOf(table, metric), ofTotals), scope }]),
+        ...rows.map((of) => ({
+          ...figure(of.figure, undefined, of),
+          scope: [scope, rowScope(table, of, locale)].filter((text) => text !== '').join('; '),
+        })),
+      ];
+    });
+  });
+}
+
+/** The quantity of the numbers of one sentence. */
+function quantityOf(column: Column, values: readonly (number | null | undefined)[]): Pick<HeadlineFigure, 'quantity'> {
+  const collector = quantityCollector(column, 'day');
+  for (const value of values) collector.add(value ?? null);
+  return { quantity: collector.quantity() };
+}

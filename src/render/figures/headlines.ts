@@ -1,0 +1,142 @@
+import { DateTime } from 'luxon';
+import { isolateBidi } from '../../base/text/bidi.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import { MAX_HEADLINES } from '../../definitions/schema/targets.ts';
+import type { Status } from '../../fetch/dataset.ts';
+import { messagesFor, type Words } from '../../i18n/messages.ts';
+import { formatValue } from './format-value.ts';
+import { changeKind, type Quantity } from './quantity.ts';
+
+/** What a figure is compared with. */
+export interface HeadlineComparison {
+  readonly kind: ComparisonKind;
+  readonly value: number | null;
+  /** The compared days; null if they are not known. */
+  readonly days: { readonly from: string; readonly to: string } | null;
+  /** The change would mislead, so nothing is said of it. */
+  readonly unlike: boolean;
+}
+
+/** A figure that may become a headline: totals, or a judged row. */
+export interface HeadlineFigure {
+  readonly section: string;
+  readonly metric: string;
+  readonly label: string;
+  /** What it is of, where that is not everything in the whole period; may be empty. */
+  readonly scope: string;
+  readonly value: number | null;
+  readonly unit: string | null;
+  readonly quantity: Quantity;
+  readonly judged?: { readonly status: Status; readonly target: number };
+  readonly comparison?: HeadlineComparison;
+}
+
+type TimeBefore = Parameters<Words['status']['change']>[3];
+
+/** How the compared days are called. */
+function timeBefore(kind: ComparisonKind, { from, to }: NonNullable<HeadlineComparison['days']>): TimeBefore {
+  if (kind === 'previous_year') return 'year_before';
+  // Civil dates are computed in UTC, where every day exists and has 24 hours.
+  const first = DateTime.fromISO(from, { zone: 'utc' });
+  const after = DateTime.fromISO(to, { zone: 'utc' }).plus({ days: 1 });
+  const days = Math.round(after.diff(first, 'days').days);
+  if (first.day === after.day && first.day === 1) {
+    const months = (after.year - first.year) * 12 + after.month - first.month;
+    if (months === 1) return { unit: 'month' };
+    if (months === 3 && first.month % 3 === 1) return { unit: 'quarter' };
+    if (months === 12 && first.month === 1) return { unit: 'year' };
+    return { months };
+  }
+  if (days === 1) return { unit: 'day' };
+  return days === 7 ? { unit: 'week' } : { days };
+}
+
+/** The change of a figure that may be compared. */
+interface KnownChange {
+  readonly before: number;
+  /** Of its size before; infinite from zero. */
+  readonly relative: number;
+  readonly kind: ComparisonKind;
+  readonly days: NonNullable<HeadlineComparison['days']>;
+}
+
+function changeOfFigure({ value, comparison }: HeadlineFigure): KnownChange | undefined {
+  if (value === null || comparison === undefined || comparison.unlike) return undefined;
+  const { value: before, days, kind } = comparison;
+  if (before === null || days === null) return undefined;
+  const relative = value === before ? 0 : Math.abs(value - before) / Math.abs(before);
+  return { before, relative, kind, days };
+}
+
+function changeText(
+  { value, unit, quantity }: HeadlineFigure & { readonly value: number },
+  { before, kind, days }: KnownChange,
+  locale: string,
+): string {
+  const words = messagesFor(locale).status;
+  const direction = value === before ? 'same' : value > before ? 'up' : 'down';
+  const of = unit === 'count' ? 'count' : unit === 'seconds' ? 'duration' : 'other';
+  const points = changeKind(unit) === 'points';
+  const size = Math.abs(value - before) * (points ? 100 : 1);
+  const text = formatValue(size, points ? { kind: 'points' } : quantity, locale).replace(/^([<>]?)\+/, '$1');
+  return words.change(of, direction, text, timeBefore(kind, days));
+}
+
+/** The figure as a sentence; undefined for one without a value. */
+export function headlineText(figure: HeadlineFigure, locale: string): string | undefined {
+  const { label, scope, value, quantity, judged } = figure;
+  if (value === null) return undefined;
+  const words = messagesFor(locale);
+  const name = scope === '' ? isolateBidi(label) : words.mail.named(isolateBidi(label), [scope]);
+  const change = changeOfFigure(figure);
+  const parts = [
+    formatValue(value, quantity, locale),
+    ...(judged === undefined
+      ? []
+      : [words.status.judged(formatValue(judged.target, quantity, locale), words.status.names[judged.status])]),
+  ];
+  return words.status.headline(
+    name,
+    parts,
+    change === undefined ? undefined : changeText({ ...figure, value }, change, locale),
+  );
+}
+
+const SEVERITY = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const satisfies Record<Status, number>;
+const severityOf = ({ judged }: HeadlineFigure): number => (judged === undefined ? 2 : SEVERITY[judged.status]);
+
+/** Breached, watch, then the largest relative change; otherwise in the order of the sections. */
+function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
+  const changes = new Map(figures.map((figure) => [figure, changeOfFigure(figure)?.relative ?? 0]));
+  const relative = (figure: HeadlineFigure): number => changes.get(figure) ?? 0;
+  return [...figures].sort((a, b) => {
+    const severity = severityOf(a) - severityOf(b);
+    if (severity !== 0 || severityOf(a) < 2) return severity;
+    const [x, y] = [relative(a), relative(b)];
+    return x === y ? 0 : y > x ? 1 : -1;
+  });
+}
+
+/** A figure that needs no request for it: breached, on watch, or with a change of a known size. */
+const isNews = (figure: HeadlineFigure): boolean => {
+  const relative = changeOfFigure(figure)?.relative ?? 0;
+  return severityOf(figure) < 2 || (relative > 0 && Number.isFinite(relative));
+};
+
+/**
+ * At most five sentences, the most important first. Every one states a figure with its target or comparison. The same
+ * sentence of several sections appears once. Pure.
+ * @param wanted metrics to write about, in this order; undefined: those with news
+ */
+export function buildHeadlines(
+  figures: readonly HeadlineFigure[],
+  wanted: readonly string[] | undefined,
+  locale: string,
+): readonly string[] {
+  const ordered = byImportance(figures.filter(({ value }) => value !== null));
+  const chosen =
+    wanted === undefined
+      ? ordered.filter(isNews)
+      : wanted.flatMap((metric) => ordered.find((figure) => figure.metric === metric) ?? []);
+  return [...new Set(chosen.flatMap((figure) => headlineText(figure, locale) ?? []))].slice(0, MAX_HEADLINES);
+}

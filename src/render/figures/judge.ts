@@ -1,0 +1,280 @@
+import { DateTime } from 'luxon';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import { fitsUnit, parseAmount } from '../../definitions/schema/amount.ts';
+import type { Section } from '../../definitions/schema/report-definition.ts';
+import { type Better, heldTarget, type SourcedTarget, targetKey, whereOf } from '../../definitions/schema/targets.ts';
+import type {
+  Column,
+  Dataset,
+  GroupKey,
+  Judgement,
+  Status,
+  Table,
+  TableNote,
+  TargetRecord,
+} from '../../fetch/dataset.ts';
+import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import { bucketEnd, isWholePeriod } from './whole-period.ts';
+
+export interface JudgeContext {
+  /** Of the definition: a target for everything does not judge a filtered section. */
+  readonly sections: readonly Pick<Section, 'id' | 'filters'>[];
+  readonly calendar?: FiscalCalendar;
+}
+
+/** The status of a figure. A figure that is exactly a boundary is on its better side. */
+export function statusOf(
+  figure: number | null,
+  { better, target, watch }: Pick<TargetRecord, 'better' | 'watch'> & { readonly target: number },
+): Status {
+  if (figure === null) return 'undefined';
+  const reaches = (boundary: number): boolean => (better === 'higher' ? figure >= boundary : figure <= boundary);
+  if (reaches(target)) return 'on_target';
+  return watch !== undefined && reaches(watch) ? 'watch' : 'breached';
+}
+
+/** A figure that may have a target. */
+interface Figure {
+  readonly bucket: string | null;
+  readonly group: GroupKey | null;
+  readonly value: number | null;
+  /** The day whose targets hold. */
+  readonly day: string;
+  /** Its days, if it is of ended days. */
+  readonly ended: { readonly from: string; readonly to: string } | null;
+}
+
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** The day whose targets hold for a table: of a current count the day on which it was read, else its last day. */
+function dayOf({ current, range, asOf }: Table, { period }: Pick<Dataset, 'period'>): string {
+  if (!current) return range?.to ?? period.to;
+  const at = asOf === null ? undefined : DateTime.fromISO(asOf, { zone: period.timezone });
+  return at?.isValid === true ? at.toFormat('yyyy-MM-dd') : period.to;
+}
+
+type Filters = Section['filters'];
+
+/** What a section's totals are of: everything (null), one value of one dimension, or something else (undefined). */
+function scopeOf(filters: Filters = []): GroupKey | null | undefined {
+  const [filter, ...others] = filters;
+  if (filter === undefined) return null;
+  const { dimension, op, values } = filter;
+  const [value] = values;
+  return others.length > 0 || op === 'not_in' || values.length !== 1 || value === undefined
+    ? undefined
+    : { dimension, value };
+}
+
+const isScope = (scope: GroupKey | null | undefined, where: GroupKey | undefined): boolean =>
+  scope === null
+    ? where === undefined
+    : scope !== undefined && where?.dimension === scope.dimension && where.value === scope.value;
+
+/** The figures of a metric that a target with this `where` and `per` is about. */
+function* figuresOf(
+  table: Table,
+  metric: string,
+  { where, per }: { readonly where: GroupKey | undefined; readonly per: boolean },
+  filters: Filters,
+  day: string,
+): Generator<Figure> {
+  const { columns, granularity, range, running } = table;
+  const dimensions = columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
+  const ofScope = isScope(scopeOf(filters), where);
+  const [only] = dimensions;
+  const ofRows =
+    where !== undefined &&
+    dimensions.length === 1 &&
+    only === where.dimension &&
+    (filters ?? []).every(({ dimension }) => dimension === where.dimension);
+  const ended = running ? null : range;
+  if (ofScope) {
+    const single = dimensions.length === 0 && granularity === null;
+    const figures = table.totals ?? (single ? (firstRows(table.rows, 1)[0] ?? { values: {} }) : undefined);
+    if (figures !== undefined) yield { bucket: null, group: null, value: numberOf(figures.values[metric]), day, ended };
+  }
+  // Buckets are judged only by a target that names their length.
+  if (granularity === null ? !ofRows : !per || !(ofRows || (ofScope && dimensions.length === 0))) return;
+  for (const { values, partial } of iterateRows(table.rows)) {
+    if (ofRows && values[where.dimension] !== where.value) continue;
+    const group = ofRows ? where : null;
+    const value = numberOf(values[metric]);
+    if (granularity === null) yield { bucket: null, group, value, day, ended: partial ? null : range };
+    else if (typeof values.bucket === 'string') {
+      const bucket = values.bucket;
+      const days = { from: bucket, to: bucketEnd(bucket, granularity) };
+      const whole = range !== null && days.from >= range.from && days.to <= range.to;
+      yield { bucket, group, value, day: days.to, ended: whole && !partial ? days : null };
+    }
+  }
+}
+
+interface JudgedTable {
+  readonly judgements: readonly (Omit<Judgement, 'target'> & { readonly target: SourcedTarget })[];
+  /** Entries that hold, whether they judge a figure or only colour changes. */
+  readonly held: readonly SourcedTarget[];
+  readonly notes: readonly TableNote[];
+}
+
+/** The numbers of a target in the metric's unit; undefined where one does not fit. */
+function amountsOf(
+  { target, watch }: SourcedTarget,
+  { unit }: Column,
+): Pick<TargetRecord, 'target' | 'watch'> | undefined {
+  const [to, from] = [target, watch].map((written) => (written === undefined ? undefined : parseAmount(written)));
+  if ((to !== undefined && !fitsUnit(to, unit)) || (from !== undefined && !fitsUnit(from, unit))) return undefined;
+  return { target: to?.value ?? null, ...(from === undefined ? {} : { watch: from.value }) };
+}
+
+/** Entries of one target over time, by their key; those with `per` first, which are about a figure more exactly. */
+function seriesOf(targets: readonly SourcedTarget[]): SourcedTarget[][] {
+  const series = new Map<string, SourcedTarget[]>();
+  for (const target of targets) {
+    const key = targetKey(target);
+    series.set(key, [...(series.get(key) ?? []), target]);
+  }
+  return [...series.values()].sort(([a], [b]) => Number(b?.per !== undefined) - Number(a?.per !== undefined));
+}
+
+function judgeTable(
+  dataset: Dataset,
+  table: Table,
+  targets: readonly SourcedTarget[],
+  { sections, calendar }: JudgeContext,
+): JudgedTable {
+  const filters = sections.find(({ id }) => id === table.id)?.filters;
+  const day = dayOf(table, dataset);
+  const judgements: JudgedTable['judgements'][number][] = [];
+  const held = new Set<SourcedTarget>();
+  const notes: TableNote[] = [];
+  for (const column of table.columns.filter(({ kind }) => kind === 'metric')) {
+    const { name: metric, label, unit } = column;
+    const judged = new Set<string>();
+    const refused = new Set<SourcedTarget>();
+    for (const series of seriesOf(targets.filter((target) => target.metric === metric))) {
+      const [{ per } = {}] = series;
+      const where = series[0] && whereOf(series[0]);
+      const atEnd = where === undefined ? heldTarget(series, day) : undefined;
+      if (atEnd !== undefined) held.add(atEnd);
+      for (const figure of figuresOf(table, metric, { where, per: per !== undefined }, filters, day)) {
+        const target = heldTarget(series, figure.day);
+        if (target?.target === undefined) continue;
+        if (per !== undefined && (figure.ended === null || !isWholePeriod(figure.ended, per, calendar))) continue;
+        const key = JSON.stringify([figure.bucket, figure.group]);
+        if (judged.has(key)) continue;
+        const amounts = amountsOf(target, column);
+        if (amounts === undefined || amounts.target === null) {
+          refused.add(target);
+          continue;
+        }
+        judged.add(key);
+        held.add(target);
+        const { bucket, group, value } = figure;
+        const status = statusOf(value, { better: target.better, ...amounts, target: amounts.target });
+        judgements.push({ section: table.id, metric, bucket, group, figure: value, status, target });
+      }
+    }
+    for (const { target } of refused) {
+      const of = { label, target: String(target), unit: unit ?? '' };
+      notes.push({ code: 'target_mismatch', message: { id: 'target_mismatch', of }, incomplete: false });
+    }
+  }
+  return { judgements, held: [...held], notes };
+}
+
+function toRecord(entry: SourcedTarget, column: Column): TargetRecord {
+  const { metric, per, better, from, owner, note, source } = entry;
+  const where = whereOf(entry);
+  return {
+    metric,
+    ...(where === undefined ? {} : { where }),
+    ...(per === undefined ? {} : { per }),
+    better,
+    ...(amountsOf(entry, column) ?? { target: null }),
+    ...(from === undefined ? {} : { from }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(note === undefined ? {} : { note }),
+    source,
+  };
+}
+
+/**
+ * Adds the targets that hold for the dataset's figures, and the status of each figure that has one.
+ *
+ * A target without `per` is about totals, and about the rows that its `where` names; one with `per` about totals and
+ * buckets that are one whole, ended period of that length. A section with filters is judged only by a target whose `where`
+ * is its filter. A target that does not fit the metric's unit judges nothing, and a note says so. Pure.
+ */
+export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[], context: JudgeContext): Dataset {
+  if (targets.length === 0) return dataset;
+  const judged = dataset.tables.map((table) => judgeTable(dataset, table, targets, context));
+  const columns = new Map(
+    dataset.tables.flatMap((table) => table.columns.map((column) => [column.name, column] as const)),
+  );
+  const used = new Set(judged.flatMap(({ held }) => held));
+  const inOrder = targets.filter((target) => used.has(target));
+  return {
+    ...dataset,
+    tables: dataset.tables.map((table, index) => {
+      const notes = judged[index]?.notes ?? [];
+      return notes.length === 0 ? table : { ...table, notes: [...table.notes, ...notes] };
+    }),
+    targets: inOrder.flatMap((target) => {
+      const column = columns.get(target.metric);
+      return column === undefined ? [] : toRecord(target, column);
+    }),
+    judgements: judged.flatMap(({ judgements }) =>
+      judgements.map((judgement) => ({ ...judgement, target: inOrder.indexOf(judgement.target) })),
+    ),
+  };
+}
+
+/** The number of present figures by status. */
+export function countStatuses(judgements: readonly Judgement[]): Readonly<Partial<Record<Status, number>>> {
+  const counts: Partial<Record<Status, number>> = {};
+  for (const { status } of currentJudgements(judgements)) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** The present statuses by figure, to compare those of two runs: `kpis:alerts.open`, `kpis:alerts.open{profile.risk=high}`. */
+export const statusesByFigure = (judgements: readonly Judgement[]): Readonly<Record<string, Status>> =>
+  Object.fromEntries(
+    currentJudgements(judgements).map(({ section, metric, group, status }) => [
+      `${section}:${metric}${group === null ? '' : `{${group.dimension}=${group.value}}`}`,
+      status,
+    ]),
+  );
+
+/** Which direction of a metric is better, if its targets agree; undefined: a change is neither good nor bad. */
+export function betterOf({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): Better | undefined {
+  const found = new Set(targets.filter((target) => target.metric === metric).map(({ better }) => better));
+  const [only] = found;
+  return found.size === 1 ? only : undefined;
+}
+
+/** Whether a change is good; undefined without a direction that is better, and for no change. */
+export const changeIsGood = (
+  better: Better | undefined,
+  direction: 'up' | 'down' | 'same' | null,
+): boolean | undefined =>
+  better === undefined || direction === null || direction === 'same'
+    ? undefined
+    : (direction === 'up') === (better === 'higher');
+
+/** The judgements of the present: of each figure over time only the last bucket. */
+export function currentJudgements(judgements: readonly Judgement[]): readonly Judgement[] {
+  const keyOf = ({ section, metric, group }: Judgement) => JSON.stringify([section, metric, group]);
+  const last = new Map<string, string>();
+  for (const judgement of judgements) {
+    const { bucket } = judgement;
+    const key = keyOf(judgement);
+    if (bucket !== null && bucket > (last.get(key) ?? '')) last.set(key, bucket);
+  }
+  const totals = new Set(judgements.filter(({ bucket }) => bucket === null).map(keyOf));
+  return judgements.filter((judgement) => {
+    const key = keyOf(judgement);
+    // A figure with a judged total needs no bucket beside it.
+    return judgement.bucket === null || (!totals.has(key) && judgement.bucket === last.get(key));
+  });
+}

@@ -1,0 +1,33 @@
+import { DateTime } from 'luxon';
+import type { Granularity } from '../../contract/report.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import { WEEKDAYS } from '../../definitions/schedules/civil-day.ts';
+import type { TargetPeriod } from '../../definitions/schema/targets.ts';
+
+interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+// Civil dates are computed in UTC, where every day exists and has 24 hours.
+const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
+
+const MONTHS = { month: 1, quarter: 3, year: 12 } as const;
+
+/** Whether the range is exactly one day, week, month, quarter or year; quarters and years of the calendar or fiscal year. */
+export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar: FiscalCalendar = {}): boolean {
+  const first = civil(from);
+  const after = civil(to).plus({ days: 1 });
+  const { fiscal_year_start: fiscal, week_start: weekStart = 'MON' } = calendar;
+  if (period === 'day') return from === to;
+  if (period === 'week') return +after === +first.plus({ weeks: 1 }) && WEEKDAYS[first.weekday - 1] === weekStart;
+  const months = MONTHS[period];
+  if (+after !== +first.plus({ months })) return false;
+  const startsAt = (month: number, day: number): boolean =>
+    first.day === day && (((first.month - month) % months) + months) % months === 0;
+  return startsAt(1, 1) || (period !== 'month' && fiscal !== undefined && startsAt(fiscal.month, fiscal.day));
+}
+
+/** The last day of a bucket. */
+export const bucketEnd = (bucket: string, granularity: Granularity): string =>
+  civil(bucket).endOf(granularity).toFormat('yyyy-MM-dd');

