@@ -120,7 +120,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   const folder = await ports.archive.stage(order.id);
   try {
     const { id: run, priority } = order;
-    const input = { ...ports, run, priority, plan, organization, catalog, counts, folder, signal, observe };
+    const calendar = settings;
+    const input = { ...ports, run, priority, plan, organization, catalog, counts, calendar, folder, signal, observe };
     const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
     if (dataset.kind !== 'done') return dataset;
 

@@ -1,5 +1,6 @@
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
-import type { MissingData, NoteFormatters, RowKey } from '../note.ts';
+import type { ComparedWith, MissingData, NoteFormatters, RowKey } from '../note.ts';
+import { COMPARED_WITH, unlikeBuckets, unlikeTotal } from './comparisons.ts';
 
 const some = (what: string, metrics: readonly string[]): string =>
   metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
@@ -12,12 +13,21 @@ function lacking(what: MissingData): string {
       return some('die Vorperiode', what.metrics);
     case 'previous_totals':
       return some('die Vorperiode der Gesamtwerte', what.metrics);
+    case 'year_before':
+      return some('das Vorjahr', what.metrics);
+    case 'year_before_totals':
+      return some('das Vorjahr der Gesamtwerte', what.metrics);
+    case 'to_date':
+      return some('die Werte seit Beginn', what.metrics);
     case 'totals':
       return 'die Gesamtwerte';
     case 'total':
       return `der Gesamtwert von ${what.metric}`;
   }
 }
+
+const ofKinds = (kinds: readonly ComparedWith[]): string =>
+  kinds.length === 0 ? '' : ` (${kinds.map((kind) => COMPARED_WITH[kind]).join(', ')})`;
 
 const PER = { day: 'je Tag', week: 'je Woche', month: 'je Monat' } as const;
 const BUCKETS = { day: 'Der Tag', week: 'Die Woche', month: 'Der Monat' } as const;
@@ -125,6 +135,13 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     data_from: ({ label, first }) => `Für ${label} gibt es Daten ab dem ${day(first)}; frühere Tage stehen auf null.`,
     not_compared_before: ({ label, first }) =>
       `Für ${label} gibt es Daten ab dem ${day(first)}: Der Vergleich mit früheren Tagen ist nicht definiert.`,
+    unlike_rows: ({ granularity, reasons }) =>
+      `Keine Veränderung ist angegeben ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join('; ')}.`,
+    unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
+    provisional: ({ labels }) =>
+      `Keine Veränderung ist angegeben für ${labels.join(', ')}: Werte vergangener Zeiträume ändern sich noch mit jeder Entscheidung.`,
+    to_date_from: ({ label, first }) =>
+      `Für ${label} liegen Daten ab ${day(first)} vor: Der Wert seit Beginn zählt erst ab dann.`,
     unknown_unit: ({ label, unit }) => `${label} ist in ${quoted(unit)} angegeben und wird unverändert gezeigt.`,
     list_changed: ({ counts, seen }) =>
       `Die Liste hat sich während des Lesens geändert (gemeldet: ${counts.map(number).join(', dann ')}); gelesen: ${number(seen)}.`,

@@ -1,5 +1,6 @@
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
-import type { MissingData, NoteFormatters, RowKey } from '../note.ts';
+import type { ComparedWith, MissingData, NoteFormatters, RowKey } from '../note.ts';
+import { COMPARED_WITH, unlikeBuckets, unlikeTotal } from './comparisons.ts';
 
 const some = (what: string, metrics: readonly string[]): string =>
   metrics.length === 0 ? what : `${what} (${metrics.join(', ')})`;
@@ -12,6 +13,12 @@ function lacking(what: MissingData): string {
       return some('the previous period', what.metrics);
     case 'previous_totals':
       return some('the previous period of the totals', what.metrics);
+    case 'year_before':
+      return some('the year before', what.metrics);
+    case 'year_before_totals':
+      return some('the year before of the totals', what.metrics);
+    case 'to_date':
+      return some('the figures to date', what.metrics);
     case 'totals':
       return 'the totals';
     case 'total':
@@ -20,6 +27,9 @@ function lacking(what: MissingData): string {
 }
 
 const placeOf = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
+
+const ofKinds = (kinds: readonly ComparedWith[]): string =>
+  kinds.length === 0 ? '' : ` (${kinds.map((kind) => COMPARED_WITH[kind]).join(', ')})`;
 
 const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${bucket})`);
 
@@ -103,6 +113,12 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     data_from: ({ label, first }) => `${label} has data from ${first}; days before read zero.`,
     not_compared_before: ({ label, first }) =>
       `${label} has data from ${first}: its comparison with days before that is undefined.`,
+    unlike_rows: ({ granularity, reasons }) =>
+      `No change is shown ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join('; ')}.`,
+    unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
+    provisional: ({ labels }) =>
+      `No change is shown of ${labels.join(', ')}: figures of past periods still change as cases are decided.`,
+    to_date_from: ({ label, first }) => `${label} has data from ${first}: the figure to date begins there.`,
     unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
     list_changed: ({ counts, seen }) =>
       `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,
