@@ -1,21 +1,14 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
-import type { Section } from '../definitions/schema/report-definition.ts';
 import { bucketsOf, previousPeriod } from './buckets.ts';
 import { type CallLimits, reportCall } from './call.ts';
-import { mergeRequests } from './merge-requests.ts';
+import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
 import type { Join, JoinPart, ReportCall } from './plan.ts';
 import { type RequestSplit, splitRequest } from './split-request.ts';
 
-/** A section with the request for it alone, regardless of limits. */
-export interface MetricsRequest {
-  readonly section: Section;
-  readonly request: ReportRequest;
-}
-
-/** The calls of a section, and how their responses are joined if there are several. */
-export interface SectionCalls {
+/** The calls of a request, and how their responses are joined if there are several. */
+export interface RequestCalls {
   readonly calls: readonly [ReportCall, ...ReportCall[]];
   readonly join?: Join;
 }
@@ -35,34 +28,35 @@ export function splitMetrics(request: ReportRequest, maxMetrics: number): Report
 }
 
 /**
- * The calls of every section, by its id. Requests are merged before they are split, so that sections over one long period
+ * The calls of every request, by its key. Requests are merged before they are split, so that sections over one long period
  * share its parts as well. Requires requests that `checkSplit` accepts.
  */
 export function buildCalls(
-  requests: readonly MetricsRequest[],
+  requests: readonly KeyedRequest[],
   org: OrgRef,
   catalog: Catalog,
   limits: CallLimits,
-): ReadonlyMap<string, SectionCalls> {
-  const sections = requests.map(({ section, request }) => ({
-    section,
+): ReadonlyMap<string, RequestCalls> {
+  const keyed = requests.map(({ key, request, lookup = false }) => ({
+    key,
     request,
     parts: splitMetrics(request, limits.max_metrics).map((part, index) => ({
-      key: `${index} of ${section.id}`,
+      key: `${index} of ${key}`,
       request: part,
+      lookup,
     })),
   }));
   const merged = mergeRequests(
-    sections.flatMap(({ parts }) => parts),
+    keyed.flatMap(({ parts }) => parts),
     limits.max_metrics,
   );
   return new Map(
-    sections.map(({ section, request, parts }) => {
+    keyed.map(({ key, request, parts }) => {
       const splits = parts.map((part) => ({
         part: part.request,
         split: requireSplit(merged.get(part.key), catalog, limits),
       }));
-      return [section.id, sectionCalls(section, request, splits, org)];
+      return [key, requestCalls(key, request, splits, org)];
     }),
   );
 }
@@ -73,29 +67,30 @@ function requireSplit(request: ReportRequest | undefined, catalog: Catalog, limi
   return split;
 }
 
-function sectionCalls(
-  section: Section,
+function requestCalls(
+  key: string,
   request: ReportRequest,
   splits: readonly { readonly part: ReportRequest; readonly split: RequestSplit }[],
   org: OrgRef,
-): SectionCalls {
+): RequestCalls {
+  const withTotals = request.include !== undefined;
   const subRequests = splits.flatMap(({ part, split }) =>
     split.requests.flatMap((subRequest) => {
-      // A merged call may have metrics of other sections.
+      // A merged call may have metrics of other requests.
       const ownMetrics = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
-      const totals = section.totals ? ownMetrics(subRequest.totals) : [];
+      const totals = withTotals ? ownMetrics(subRequest.totals) : [];
       return subRequest.rows || totals.length > 0
         ? [{ subRequest, metrics: subRequest.rows ? ownMetrics(part.metrics) : [], totals }]
         : [];
     }),
   );
   const [first, ...more] = subRequests.map(({ subRequest }) => reportCall(org, subRequest.request));
-  if (first === undefined) throw new Error(`no calls for the section ${section.id}`);
+  if (first === undefined) throw new Error(`no calls for ${key}`);
   if (more.length === 0) return { calls: [first] };
   const { from, to, granularity, compare } = request.time ?? {};
   const range = from === undefined || to === undefined ? undefined : { from, to };
   const previous = range !== undefined && compare !== undefined ? previousPeriod(range) : undefined;
-  const undefinedTotals = section.totals ? splits.flatMap(({ split }) => split.undefinedTotals ?? []) : [];
+  const undefinedTotals = withTotals ? splits.flatMap(({ split }) => split.undefinedTotals ?? []) : [];
   const [why] = undefinedTotals;
   const missingTotals = request.metrics.filter((id) => undefinedTotals.some(({ metrics }) => metrics.includes(id)));
   const join: Join = {

@@ -4,7 +4,8 @@ import { LIMITS } from '../contract/limits.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import type { Filter, ReportRequest } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
-import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
+import type { ComparisonKind } from '../definitions/schema/comparison.ts';
+import type { MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 import type { ListCall, ReportCall } from './plan.ts';
 
 /** JSON with sorted keys and without undefined values: equal requests have equal texts. */
@@ -52,10 +53,8 @@ export function normalizeFilters(filters: Section['filters']): Filter[] | undefi
 
 /** The `time` object of a section (specification §2.7). Current counts have neither range nor comparison. */
 function requestTime(
-  definition: Definition,
   section: Section,
-  period: Period,
-  current: boolean,
+  { period, comparisons, current }: SectionFrame,
 ): NonNullable<ReportRequest['time']> {
   if (current) return { timezone: period.timezone };
   return {
@@ -63,23 +62,27 @@ function requestTime(
     to: period.to,
     timezone: period.timezone,
     ...(section.granularity === undefined ? {} : { granularity: section.granularity }),
-    ...(definition.compare === undefined ? {} : { compare: definition.compare }),
+    // The service knows no other comparison.
+    ...(comparisons.includes('previous_period') ? { compare: 'previous_period' } : {}),
   };
 }
 
+/** What a section's figures are of. */
+export interface SectionFrame {
+  readonly period: Period;
+  readonly comparisons: readonly ComparisonKind[];
+  /** Whether they are current counts, to which neither applies. */
+  readonly current: boolean;
+}
+
 /** The request body for a section, without duplicate metrics. */
-export function buildRequest(
-  definition: Definition,
-  section: MetricsSection,
-  period: Period,
-  current: boolean,
-): ReportRequest {
+export function buildRequest(section: MetricsSection, frame: SectionFrame): ReportRequest {
   const filters = normalizeFilters(section.filters);
   return {
     metrics: [...new Set(section.metrics)],
     ...(section.dimensions === undefined || section.dimensions.length === 0 ? {} : { dimensions: section.dimensions }),
     ...(filters === undefined ? {} : { filters }),
-    time: requestTime(definition, section, period, current),
+    time: requestTime(section, frame),
     ...(section.order === undefined || section.order.length === 0 ? {} : { order: section.order }),
     ...(section.limit === undefined ? {} : { limit: section.limit }),
     ...(section.totals ? { include: ['totals' as const] } : {}),

@@ -1,43 +1,77 @@
 import type { Catalog } from '../contract/catalog.ts';
-import type { Period } from '../definitions/periods/period.ts';
-import type { Definition, Section } from '../definitions/schema/report-definition.ts';
+import type { ReportRequest } from '../contract/report.ts';
+import type { Section } from '../definitions/schema/report-definition.ts';
 import { dayCount } from './buckets.ts';
-import { type MetricsRequest, splitMetrics } from './build-calls.ts';
+import { splitMetrics } from './build-calls.ts';
 import { type CallLimits, callLimits } from './call.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
+import { type ComparisonCheckInput, comparisonDiagnostics } from './comparison-check.ts';
 import { MAX_CALLS_PER_TABLE } from './partition.ts';
-import { sectionRequests } from './section-requests.ts';
+import { type SectionRequest, type SectionRequestsInput, sectionRequests } from './section-requests.ts';
 import { type SplitRefusal, splitRequest } from './split-request.ts';
 
-export interface CheckPlanInput {
-  readonly definition: Definition;
-  readonly period: Period;
-  readonly catalog: Catalog;
-  /** Stricter limits than the service's; the tables stay the same. */
-  readonly limits?: Partial<CallLimits>;
+export interface CheckPlanInput extends SectionRequestsInput, ComparisonCheckInput {}
+
+/** A section with its request, or that of a partner, regardless of limits. */
+export interface MetricsRequest {
+  readonly section: Section;
+  readonly request: ReportRequest;
 }
 
 /** Diagnostics of very long lists would take minutes. */
 export const MAX_PLAN_DIAGNOSTICS = 100;
 
 /**
- * What cannot be requested, from this catalog or over this period: in the order of the file, at most
- * `MAX_PLAN_DIAGNOSTICS`.
+ * What cannot be requested, from this catalog or over this period, and which comparisons never have figures: in the order
+ * of the file, at most `MAX_PLAN_DIAGNOSTICS`.
  */
-export function checkPlan({ definition, period, catalog, limits }: CheckPlanInput): PlanDiagnostic[] {
-  const requests = sectionRequests(definition, period, catalog);
+export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
+  const requests = sectionRequests(input);
+  const diagnostics = [...requestDiagnostics(requests, input), ...comparisonDiagnostics(requests, input)];
+  // Within a section they are in order already.
+  return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);
+}
+
+/** As `checkPlan`, only what stops a run. */
+export const checkRequests = (input: CheckPlanInput): PlanDiagnostic[] =>
+  requestDiagnostics(sectionRequests(input), input);
+
+/** Fields of the report come first. */
+const sectionIndex = ({ path }: PlanDiagnostic): number => (path[0] === 'sections' ? Number(path[1]) : -1);
+
+function requestDiagnostics(
+  requests: readonly SectionRequest[],
+  { definition, catalog, limits }: CheckPlanInput,
+): PlanDiagnostic[] {
   const diagnostics: PlanDiagnostic[] = [];
   const sections = requests.map(({ section }) => section);
   for (const diagnostic of findCatalogDiagnostics({ ...definition, sections }, catalog)) {
     if (diagnostics.push(diagnostic) === MAX_PLAN_DIAGNOSTICS) return diagnostics;
   }
-  for (const [index, { section, request }] of requests.entries()) {
+  for (const [index, one] of requests.entries()) {
+    const { section, request } = one;
     // Splitting is checked only for sections without other diagnostics.
     if (request === undefined || diagnostics.some(({ path }) => path[1] === index)) continue;
-    diagnostics.push(...checkSplit({ section, request }, ['sections', index], catalog, callLimits(catalog, limits)));
+    const at = ['sections', index];
+    const own = checkSplit({ section, request }, at, catalog, callLimits(catalog, limits));
+    diagnostics.push(...(own.length > 0 ? own : partnerDiagnostics(one, at, catalog, callLimits(catalog, limits))));
   }
-  // Within a section they are in order already.
-  return diagnostics.sort((a, b) => Number(a.path[1]) - Number(b.path[1])).slice(0, MAX_PLAN_DIAGNOSTICS);
+  return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);
+}
+
+/** Partners have no `limit`, so they may have more rows than the section. */
+function partnerDiagnostics(
+  { section, partners }: SectionRequest,
+  at: PlanDiagnostic['path'],
+  catalog: Catalog,
+  limits: CallLimits,
+): PlanDiagnostic[] {
+  for (const { kind, request } of partners) {
+    const [found] = checkSplit({ section, request }, at, catalog, limits);
+    if (found === undefined) continue;
+    return [{ ...found, got: `${found.got} for ${kind === 'to_date' ? '"to_date"' : 'the year before'}` }];
+  }
+  return [];
 }
 
 /** Checks that a section beyond the limits of one call can be split. */

@@ -1,11 +1,11 @@
 import { DocketError } from '../base/error.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
-import type { Definition, Section } from '../definitions/schema/report-definition.ts';
-import { buildCalls } from './build-calls.ts';
+import type { Definition } from '../definitions/schema/report-definition.ts';
 import { callLimits, listCall } from './call.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
-import { type CheckPlanInput, checkPlan } from './check-plan.ts';
+import { type CheckPlanInput, checkRequests } from './check-plan.ts';
 import type { Call, Plan, SectionPlan } from './plan.ts';
+import { type PlannedCalls, planRequests } from './plan-requests.ts';
 import { sectionRequests } from './section-requests.ts';
 
 export interface PlanInput extends CheckPlanInput {
@@ -17,32 +17,35 @@ export interface PlanInput extends CheckPlanInput {
  *
  * Calls are in the order of the sections, so that the top of the report is fetched first. Sections share a call if their
  * tables stay the same (`merge-requests.ts`); a table beyond the limits of one call is joined from several
- * (`split-request.ts`). Throws `plan.invalid` with every `PlanDiagnostic`.
+ * (`split-request.ts`); other years and the year to date take further calls (`partner-requests.ts`). Throws `plan.invalid`
+ * with every `PlanDiagnostic` that stops a run.
  */
 export function compilePlan(input: PlanInput): Plan {
   const { definition, settings, period, catalog } = input;
-  const diagnostics = checkPlan(input);
+  const diagnostics = checkRequests(input);
   if (diagnostics.length > 0) throw planInvalidError(definition, diagnostics);
-  const requests = sectionRequests(definition, period, catalog);
-  const metricsRequests = requests.flatMap(({ section, request }) =>
-    request === undefined ? [] : { section, request },
-  );
-  const callsBySection = buildCalls(metricsRequests, settings.org, catalog, callLimits(catalog, input.limits));
+  const requests = sectionRequests(input);
+  const planned = planRequests(requests, settings.org, catalog, callLimits(catalog, input.limits));
   const calls = new Map<string, Call>();
-  const sections = requests.map(({ section, replaced, request }): SectionPlan => {
-    const { calls: sectionCalls, join } =
-      section.list === undefined
-        ? (callsBySection.get(section.id) ?? unplanned(section))
-        : { calls: [listCall(settings.org, section.list, section)] as const, join: undefined };
+  const callOf = ({ calls: [first, ...more], join }: PlannedCalls): Pick<SectionPlan, 'call' | 'join'> => {
     // Setting a key again keeps its position: equal calls are made once.
-    for (const call of sectionCalls) calls.set(call.id, call);
+    for (const call of [first, ...more]) calls.set(call.id, call);
+    return { call: first.id, ...(join === undefined ? {} : { join }) };
+  };
+  const sections = requests.map((one): SectionPlan => {
+    const { section, replaced, comparisons } = one;
+    const own =
+      section.list === undefined
+        ? planned.own(section.id)
+        : { calls: [listCall(settings.org, section.list, section)] as const };
     return {
       section,
-      period,
-      comparisons: request?.time?.compare === undefined ? [] : ['previous_period'],
-      partners: [],
-      call: sectionCalls[0].id,
-      ...(join === undefined ? {} : { join }),
+      period: one.period,
+      comparisons,
+      ...callOf(own),
+      partners: planned
+        .partners(section.id)
+        .map(({ calls: answers, ...partner }) => ({ ...partner, ...callOf(answers) })),
       ...(replaced.length === 0 ? {} : { replaced }),
     };
   });
@@ -57,10 +60,6 @@ export function compilePlan(input: PlanInput): Plan {
     registryVersion: catalog.registry_version,
   };
   return deepFreeze(structuredClone(plan));
-}
-
-function unplanned({ id }: Section): never {
-  throw new Error(`no calls for the section ${id}`);
 }
 
 /** `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */

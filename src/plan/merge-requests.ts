@@ -6,6 +6,8 @@ import { canonicalJson } from './call.ts';
 export interface KeyedRequest {
   readonly key: string;
   readonly request: ReportRequest;
+  /** Its rows are looked up by bucket and group, so groups that other metrics add do no harm. */
+  readonly lookup?: boolean;
 }
 
 /**
@@ -16,7 +18,8 @@ export interface KeyedRequest {
  * - without dimensions, where there is one row per bucket (empty ones are filled, specification §2.8), in the order of the
  *   buckets;
  * - with dimensions, or sorted by a metric, only with equal metrics: a group exists if any metric has data for it, so
- *   other metrics could add groups that the section alone would not have.
+ *   other metrics could add groups that the section alone would not have. Requests whose rows are only looked up are
+ *   merged with each other whatever their metrics are.
  * Totals are per metric, so they do not affect sections without totals.
  */
 export function mergeRequests(
@@ -24,8 +27,8 @@ export function mergeRequests(
   maxMetrics: number = LIMITS.max_metrics,
 ): ReadonlyMap<string, ReportRequest> {
   const merged: { readonly key_: string; readonly keys: string[]; request: ReportRequest }[] = [];
-  for (const { key, request } of requests) {
-    const key_ = mergeKey(request);
+  for (const { key, request, lookup = false } of requests) {
+    const key_ = mergeKey(request, lookup);
     const match = merged.find((one) => one.key_ === key_ && mergedMetrics(one.request, request).length <= maxMetrics);
     if (match === undefined) {
       merged.push({ key_, keys: [key], request });
@@ -44,8 +47,8 @@ export function mergeRequests(
 const mergedMetrics = (a: ReportRequest, b: ReportRequest): string[] => [...new Set([...a.metrics, ...b.metrics])];
 
 /** Requests with equal keys can be merged. */
-function mergeKey({ metrics, include: _include, ...rest }: ReportRequest): string {
+function mergeKey({ metrics, include: _include, ...rest }: ReportRequest, lookup: boolean): string {
   const byBucket = (rest.order ?? []).every(({ by }) => by === 'bucket');
   const rowsAreBuckets = rest.dimensions === undefined && byBucket;
-  return canonicalJson(rowsAreBuckets ? rest : { ...rest, metrics: [...metrics].sort() });
+  return canonicalJson(rowsAreBuckets || lookup ? rest : { ...rest, metrics: [...metrics].sort() });
 }

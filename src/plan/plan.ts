@@ -99,9 +99,14 @@ export interface SectionPlan {
   readonly replaced?: readonly Replacement[];
 }
 
-/** Ids of all calls of a section, each once. */
-export const callsOf = ({ call, join }: SectionPlan): readonly string[] =>
+/** Ids of the calls of a section, or of a partner, each once. */
+export const callsOf = ({ call, join }: Pick<SectionPlan, 'call' | 'join'>): readonly string[] =>
   join === undefined ? [call] : [...new Set(join.parts.map((part) => part.call))];
+
+/** Ids of all calls of a section, those of its partners included. */
+export const allCallsOf = (section: SectionPlan): readonly string[] => [
+  ...new Set([section, ...section.partners].flatMap(callsOf)),
+];
 
 /** The calls of a run, in order, as frozen data. */
 export interface Plan {

@@ -1,26 +1,53 @@
 import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { ReportRequest } from '../contract/report.ts';
+import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import type { Period } from '../definitions/periods/period.ts';
+import type { ComparisonKind } from '../definitions/schema/comparison.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
-import { buildRequest } from './call.ts';
+import { buildRequest, type CallLimits, callLimits } from './call.ts';
+import { type PartnerRequest, partnerRequests } from './partner-requests.ts';
 import type { Replacement } from './plan.ts';
 import { followReplacements } from './replacements.ts';
 
-/** A section with the request for it alone, regardless of limits; a list has none. */
+export interface SectionRequestsInput {
+  readonly definition: Definition;
+  readonly period: Period;
+  /** Of the sections with a period of their own, by section id; the others have the report's. */
+  readonly sectionPeriods?: Readonly<Record<string, Period>> | undefined;
+  readonly catalog: Catalog;
+  /** The organization's fiscal year; the calendar year when absent. */
+  readonly settings?: FiscalCalendar;
+  /** Stricter limits than the service's; the tables stay the same. */
+  readonly limits?: Partial<CallLimits>;
+}
+
+/** A section with the requests for it alone, regardless of limits; a list has none. */
 export interface SectionRequest {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
+  readonly period: Period;
+  /** None of current counts and lists. */
+  readonly comparisons: readonly ComparisonKind[];
   readonly request: ReportRequest | undefined;
+  readonly partners: readonly PartnerRequest[];
 }
 
-/** The requests of all sections over the period, in the order of the file. */
-export function sectionRequests(definition: Definition, period: Period, catalog: Catalog): SectionRequest[] {
-  const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
-  return followReplacements(definition, catalog).map(({ section, replaced }) => {
+/** The requests of all sections, in the order of the file. */
+export function sectionRequests(input: SectionRequestsInput): SectionRequest[] {
+  const { definition, catalog, settings = {} } = input;
+  const currentIds = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
+  const limits = callLimits(catalog, input.limits);
+  return followReplacements(definition, catalog).map(({ section, replaced }): SectionRequest => {
     const { metrics } = section;
-    if (metrics === undefined) return { section, replaced, request: undefined };
-    const isCurrent = metrics.every((id) => current.has(id));
-    return { section, replaced, request: buildRequest(definition, { ...section, metrics }, period, isCurrent) };
+    const period = input.sectionPeriods?.[section.id] ?? input.period;
+    const of = { section, replaced, period };
+    if (metrics === undefined) return { ...of, comparisons: [], request: undefined, partners: [] };
+    const current = metrics.every((id) => currentIds.has(id));
+    const comparisons = current ? [] : (section.compare ?? definition.compare ?? []);
+    const request = buildRequest({ ...section, metrics }, { period, comparisons, current });
+    const toDate = current ? undefined : (section.to_date ?? definition.to_date);
+    const partners = partnerRequests({ request, comparisons, toDate }, { catalog, calendar: settings, limits });
+    return { ...of, comparisons, request, partners };
   });
 }
 

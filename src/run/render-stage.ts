@@ -95,6 +95,7 @@ const manifestOf = (
   slot: order.slot,
   digest: order.digest,
   period: order.period,
+  ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   registry_version: dataset.registryVersion,
   calls: dataset.calls,
   incomplete: incompleteNotes(dataset),

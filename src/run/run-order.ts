@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS } from '../base/time.ts';
-import { periodOf } from '../definitions/periods/period.ts';
+import { runPeriodsOf } from '../definitions/periods/period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import type { CurrentCountsWindow } from '../fetch/tables/current-counts.ts';
@@ -31,7 +31,7 @@ export interface RunOrderRequest {
   readonly now: number;
 }
 
-/** Freezes a request: the period becomes dates, the definition its digest. A retry a month later uses the same. */
+/** Freezes a request: the periods become dates, the definition its digest. A retry a month later uses the same. */
 export function createRunOrder(request: RunOrderRequest): RunOrder {
   const { definition, settings } = request;
   return Object.freeze({
@@ -42,7 +42,7 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
     trigger: request.trigger,
     ...(request.by === undefined ? {} : { by: request.by }),
     priority: request.priority,
-    period: periodOf(definition, settings, request.at, request.period),
+    ...runPeriodsOf(definition, settings, request.at, request.period),
     digest: definition.digest,
     deliver: request.deliver,
     createdAt: request.now,

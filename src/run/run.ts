@@ -91,7 +91,8 @@ async function makePlan(
     const request = { ...ports, run, priority, org: settings.org, tenant, maxAgeMs };
     const catalog = await ports.catalogs.get(request, signal, observe);
     if (catalog.kind !== 'done') return catalog;
-    const plan = compilePlan({ definition, settings, period: order.period, catalog: catalog.value });
+    const { period, sectionPeriods } = order;
+    const plan = compilePlan({ definition, settings, period, sectionPeriods, catalog: catalog.value });
     return done({ catalog: catalog.value, plan });
   };
   return planWith().catch((thrown: unknown) => {

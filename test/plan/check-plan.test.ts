@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
-import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import type { CallLimits } from '../../src/plan/call.ts';
 import type { PlanDiagnostic } from '../../src/plan/catalog-check.ts';
 import { checkPlan } from '../../src/plan/check-plan.ts';
-import { CATALOG, definitionOf, type SectionInput, WEEK } from '../support/reports.ts';
+import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, WEEK } from '../support/reports.ts';
 
 const MANY = Array.from({ length: 14 }, (_, index) => `branch-${index}`);
 /** Beside the small catalog: a dimension of 14 values, and metrics that are odd in one way each. */
@@ -32,7 +31,7 @@ interface Asked {
   readonly period?: Period;
   readonly catalog?: Catalog;
   readonly limits?: Partial<CallLimits>;
-  readonly more?: Partial<Definition>;
+  readonly more?: DefinitionInput;
 }
 /** Of the second section, so that a place in the file is told from the place in the section. */
 const faults = (section: Partial<SectionInput>, { more = {}, period = WEEK, catalog = WIDE, limits }: Asked = {}) =>

@@ -2,13 +2,19 @@ import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import { LIMITS } from '../../src/contract/limits.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
-import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { bucketsOf, dayCount, previousPeriod } from '../../src/plan/buckets.ts';
 import { checkPlan } from '../../src/plan/check-plan.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
 import { callsOf } from '../../src/plan/plan.ts';
-import { CATALOG, definitionOf, type SectionInput, settingsOf, WEEK } from '../support/reports.ts';
+import {
+  CATALOG,
+  type DefinitionInput,
+  definitionOf,
+  type SectionInput,
+  settingsOf,
+  WEEK,
+} from '../support/reports.ts';
 
 const YEARS: Period = { from: '2024-01-01', to: '2026-06-30', timezone: 'Europe/Zurich', label: 'long' };
 const BRANCHES = Array.from({ length: 120 }, (_, index) => `b${String(index).padStart(3, '0')}`);
@@ -31,7 +37,7 @@ const WIDE: Catalog = {
 
 interface Input {
   readonly period?: Period;
-  readonly more?: Partial<Definition>;
+  readonly more?: DefinitionInput;
   readonly catalog?: Catalog;
 }
 const compile = (sections: SectionInput[], { period = WEEK, more = {}, catalog = WIDE }: Input = {}) =>

@@ -89,9 +89,10 @@ test('a request has what its section has and nothing else, each metric once', ()
     filters: [],
     order: [],
   };
-  expect(buildRequest(DEFINITION, section, WEEK, false)).toEqual(plain);
-  expect(Object.keys(buildRequest(DEFINITION, section, WEEK, false))).toEqual(['metrics', 'time']);
-  expect(buildRequest(DEFINITION, section, WEEK, true)).toEqual({ ...plain, time: { timezone: WEEK.timezone } });
+  const frame = { period: WEEK, comparisons: [], current: false } as const;
+  expect(buildRequest(section, frame)).toEqual(plain);
+  expect(Object.keys(buildRequest(section, frame))).toEqual(['metrics', 'time']);
+  expect(buildRequest(section, { ...frame, current: true })).toEqual({ ...plain, time: { timezone: WEEK.timezone } });
 });
 
 test('the limits of a call are the catalog’s, the specification’s, or stricter ones', () => {

@@ -1,19 +1,28 @@
 import type { z } from 'zod';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
+import type { ComparisonKind } from '../../src/definitions/schema/comparison.ts';
 import { type OrgSettings, orgFileSchema } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition, Section } from '../../src/definitions/schema/report-definition.ts';
 import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export type SectionInput = NonNullable<z.input<typeof reportFileSchema>['sections']>[number];
 
+export type DefinitionInput = Omit<Partial<Definition>, 'compare'> & {
+  readonly compare?: ComparisonKind | readonly ComparisonKind[] | undefined;
+};
+
 /** A definition of these sections; everything else is of no interest to the test. */
-export function definitionOf(sections: readonly SectionInput[], more: Partial<Definition> = {}): Definition {
+export function definitionOf(
+  sections: readonly SectionInput[],
+  { compare, ...more }: DefinitionInput = {},
+): Definition {
   const file = reportFileSchema.parse({
     version: 1,
     title: 'Weekly',
     owner: 'ops@acme.example',
     period: 'previous_week',
+    ...(compare === undefined ? {} : { compare }),
     sections,
     outputs: [{ format: 'csv' }],
   });

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
+import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
 import { type CheckResult, type Finding, fail, ok } from './finding.ts';
 
@@ -30,7 +30,7 @@ export function checkDefinitions(jobs: Definitions, catalogs: ReadonlyMap<string
     const settings = jobs.orgs.get(definition.org);
     const catalog = catalogs.get(definition.org);
     if (settings === undefined || catalog === undefined) continue;
-    planErrors += checkPlan({ definition, period: periodOf(definition, settings, now), catalog }).length;
+    planErrors += checkPlan({ definition, settings, ...runPeriodsOf(definition, settings, now), catalog }).length;
   }
   const { folder, reports, orgs, diagnostics } = jobs;
   const facts = { folder, reports: reports.size, orgs: orgs.size, faults: diagnostics.length, planErrors };

@@ -51,6 +51,34 @@ export const periodOf = (
   return label === undefined ? resolved : Object.freeze({ ...resolved, label });
 };
 
+/** The days of a run: the report's, and of each section that has a period of its own, by section id. */
+export interface RunPeriods {
+  readonly period: Period;
+  /** Absent if no section has one. */
+  readonly sectionPeriods?: Readonly<Record<string, Period>>;
+}
+
+/**
+ * All periods of a report at an instant. `spec` replaces the report's period only; those of sections are then computed at
+ * the instant after its last day, or at `at` if that is earlier.
+ */
+export function runPeriodsOf(
+  definition: Pick<ReportFile, 'period' | 'timezone' | 'locale' | 'sections'>,
+  settings: Parameters<typeof periodOf>[1],
+  at: number,
+  spec?: PeriodSpec,
+): RunPeriods {
+  const period = periodOf(definition, settings, at, spec);
+  const afterLastDay = DateTime.fromISO(period.to, { zone: period.timezone }).plus({ days: 1 }).startOf('day');
+  const sectionsAt = spec === undefined ? at : Math.min(at, afterLastDay.toMillis());
+  const own = definition.sections.flatMap((section): [string, Period][] =>
+    section.period === undefined
+      ? []
+      : [[section.id, periodOf({ ...definition, period: section.period }, settings, sectionsAt)]],
+  );
+  return { period, ...(own.length === 0 ? {} : { sectionPeriods: Object.freeze(Object.fromEntries(own)) }) };
+}
+
 /**
  * Resolves a period to dates, in the zone at that instant.
  * @param at epoch ms: the slot, or the moment of the trigger

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../periods/period-spec.ts';
 import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { compareSchema, toDateSchema } from './comparison.ts';
 import { createDeliverySchema } from './deliveries.ts';
 import { deadlineSchema, maxAgeSchema } from './durations.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
@@ -29,7 +30,8 @@ export function createReportSchema(kinds: DefinitionKinds) {
       period: periodSpecSchema.describe('Frozen into the run when it is triggered.'),
       timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
       locale: localeSchema.optional(),
-      compare: z.literal('previous_period').optional().describe('Adds the figures of the period just before.'),
+      compare: compareSchema.optional(),
+      to_date: toDateSchema.optional(),
       follow_replacements: z
         .boolean()
         .default(false)

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { LIMITS } from '../../contract/limits.ts';
 import { FILTER_OPS, GRANULARITIES } from '../../contract/report.ts';
+import { periodSpecSchema } from '../periods/period-spec.ts';
 import { chartIssues, chartSchema } from './chart.ts';
+import { compareSchema, toDateSchema } from './comparison.ts';
 import { idSchema, lineSchema, textSchema } from './primitives.ts';
 
 /** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
@@ -45,7 +47,19 @@ const orderSchema = z.strictObject({
   dir: z.enum(['asc', 'desc']).default('asc'),
 });
 
-const METRIC_FIELDS = ['metrics', 'dimensions', 'granularity', 'filters', 'order', 'limit', 'totals', 'chart'] as const;
+const METRIC_FIELDS = [
+  'metrics',
+  'dimensions',
+  'granularity',
+  'period',
+  'compare',
+  'to_date',
+  'filters',
+  'order',
+  'limit',
+  'totals',
+  'chart',
+] as const;
 const LIST_FIELDS = ['ordering', 'search'] as const;
 
 const fieldsSchema = z.strictObject({
@@ -67,6 +81,17 @@ const fieldsSchema = z.strictObject({
     .enum(GRANULARITIES)
     .optional()
     .describe('Absent: one row per group; the only way to read a current count.'),
+  period: periodSpecSchema
+    .optional()
+    .describe(
+      "The section's own days, instead of the report's; frozen when the run is triggered. A backfill or `--period` replaces the report's period only: the section's is then computed at the end of the replaced one (or now, if that is earlier).",
+    ),
+  compare: compareSchema.optional().describe("The section's own comparisons, instead of the report's `compare`."),
+  to_date: toDateSchema
+    .optional()
+    .describe(
+      "The section's own, instead of the report's `to_date`. With a granularity it is shown in the totals, which the section then needs.",
+    ),
   filters: z.array(filterSchema).max(20).optional().describe('A row must pass every filter.'),
   order: z.array(orderSchema).max(LIMITS.max_metrics).optional().describe('Absent: by bucket, then by each dimension.'),
   limit: z
@@ -114,6 +139,11 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
   if (has('list')) return;
 
   const { metrics = [], dimensions = [], granularity, order = [], chart } = section;
+  if (has('to_date') && has('granularity') && !section.totals) {
+    add(['to_date'], 'a section with "totals: true", or without "granularity": the figure is for the whole period', {
+      next: 'add totals: true',
+    });
+  }
   for (const [name, ids] of Object.entries({ metrics, dimensions })) {
     ids.forEach((id, index) => {
       if (ids.indexOf(id) < index) add([name, index], `each of the ${name} once`, { next: 'remove the second one' });

@@ -17,6 +17,8 @@ export interface Manifest {
   readonly slot: string;
   readonly digest: string;
   readonly period: Period;
+  /** Of the sections with a period of their own, by section id. Absent if there is none, and in older manifests. */
+  readonly section_periods?: Readonly<Record<string, Period>> | undefined;
   readonly registry_version: number;
   readonly calls: readonly CallRecord[];
   readonly incomplete: readonly (Note & { readonly section: string })[];
@@ -59,6 +61,7 @@ const MAX_FILES = 1_000;
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry));
 
 const nullableText = z.string().nullable();
+const periodSchema = z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() });
 
 /** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
 export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
@@ -71,7 +74,8 @@ export const manifestSchema: z.ZodType<Manifest> = z.looseObject({
   owner: z.string(),
   slot: z.string(),
   digest: z.string(),
-  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  period: periodSchema,
+  section_periods: z.record(z.string(), periodSchema).optional(),
   registry_version: z.number(),
   calls: listOf(
     z.object({

@@ -13,6 +13,8 @@ import {
 
 const countSchema = z.int().nonnegative();
 
+const periodSchema = z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() });
+
 const orderSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{32}$/),
   org: z.string(),
@@ -21,7 +23,8 @@ const orderSchema = z.object({
   trigger: z.enum(TRIGGERS),
   by: z.string().exactOptional(),
   priority: z.enum(PRIORITIES),
-  period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+  period: periodSchema,
+  sectionPeriods: z.record(z.string(), periodSchema).exactOptional(),
   digest: z.string(),
   deliver: z.boolean(),
   createdAt: epochMsSchema,

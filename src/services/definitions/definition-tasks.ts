@@ -6,7 +6,7 @@ import {
   type ParsedSettings,
   parseSettings,
 } from '../../definitions/load/parse-definitions.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
+import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { diagnosticAt, limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
 import { checkPlan } from '../../plan/check-plan.ts';
@@ -51,7 +51,8 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
 export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
   const { source, definition, diagnostics } = definitionParser.report(text, file, name, of);
   if (definition === undefined || of === undefined || catalog === undefined) return diagnostics;
-  const planned = checkPlan({ definition, period: periodOf(definition, of.settings, now), catalog });
+  const periods = runPeriodsOf(definition, of.settings, now);
+  const planned = checkPlan({ definition, settings: of.settings, ...periods, catalog });
   return limitDiagnostics(
     source,
     planned.map(({ path, ...fault }) => diagnosticAt(source, path, fault)).sort(comparePositions),

@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { Catalog } from '../../contract/catalog.ts';
-import type { Period } from '../../definitions/periods/period.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
+import { type RunPeriods, runPeriodsOf } from '../../definitions/periods/period.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
@@ -42,11 +41,11 @@ export interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' 
 
 export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts): PlanExplainer => ({
   explain: async ({ definition, settings }, spec, { mayAsk }) => {
-    const period = periodOf(definition, settings, clock.now(), spec ?? definition.period);
+    const periods = runPeriodsOf(definition, settings, clock.now(), spec);
     return withCatalog(
       (maxAgeMs) => catalogForUser(finder, settings, { mayAsk, maxAgeMs }),
       (catalog) =>
-        explainReport({ definition, settings }, period, {
+        explainReport({ definition, settings }, periods, {
           ...{ catalog, secrets, budgetOf, clock },
           activeOrgs: orgs().values(),
         }),
@@ -70,10 +69,10 @@ export interface ExplainReportPorts {
 /** The requests and cost of a run of the report, its next slots and the current budget of its API key. Throws `plan.invalid`. */
 export async function explainReport(
   { definition, settings }: FrozenDefinition,
-  period: Period,
+  periods: RunPeriods,
   { catalog, secrets, budgetOf, activeOrgs, clock }: ExplainReportPorts,
 ): Promise<ExplainDocument> {
-  const plan = compilePlan({ definition, settings, period, catalog });
+  const plan = compilePlan({ definition, settings, ...periods, catalog });
   const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
   const budget = budgetOf && (await inspectKeyBudget(settings, tokens, { secrets, budgetOf, activeOrgs, clock }));
   return explain(plan, {

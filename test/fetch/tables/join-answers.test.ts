@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reportResponseSchema } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
-import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { incompleteNotes, type NoteCode, type Table } from '../../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
 import { joinAnswers } from '../../../src/fetch/tables/join-answers.ts';
@@ -11,7 +10,7 @@ import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../../support/fetch-harness.ts';
 import { notesIn } from '../../support/notes.ts';
-import { CATALOG, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 import { rowsOf } from '../../support/rows.ts';
 
 const MONTHS: Period = { from: '2026-08-01', to: '2026-09-30', timezone: 'Europe/Zurich', label: 'x' };
@@ -32,7 +31,7 @@ interface Answer {
 }
 interface Change {
   readonly section?: Partial<SectionInput>;
-  readonly more?: Partial<Definition>;
+  readonly more?: DefinitionInput;
   readonly catalog?: typeof CATALOG;
   /** Of the pieces in the order of their calls; what a piece does not say is that nothing happened in it. */
   readonly answers?: readonly Answer[];

@@ -143,7 +143,7 @@ async function catalogDiagnostics(
   const [
     { composeCatalogs },
     { toDocketError },
-    { periodOf },
+    { runPeriodsOf },
     { RECENT_CATALOG_MAX_AGE_MS },
     { checkPlan },
     { locate },
@@ -172,14 +172,16 @@ async function catalogDiagnostics(
             const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
             if (source === undefined) return [];
             // The current period is representative of later ones.
-            const period = periodOf(report, settings, context.clock.now());
-            return checkPlan({ definition: report, period, catalog }).map(({ path, expected, got, next }) => ({
-              file: source.file,
-              ...locate(source, path),
-              expected,
-              got,
-              next,
-            }));
+            const periods = runPeriodsOf(report, settings, context.clock.now());
+            return checkPlan({ definition: report, settings, ...periods, catalog }).map(
+              ({ path, expected, got, next }) => ({
+                file: source.file,
+                ...locate(source, path),
+                expected,
+                got,
+                next,
+              }),
+            );
           });
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.

@@ -155,7 +155,7 @@ async function openCallCounter(
   readonly unknown: Set<string>;
   readonly close: () => Promise<void>;
 }> {
-  const [{ composeCatalogs }, { withCatalog }, { compilePlan }, { resolvePeriod }, { toDocketError }] =
+  const [{ composeCatalogs }, { withCatalog }, { compilePlan }, { runPeriodsOf }, { toDocketError }] =
     await Promise.all([
       import('../../../compose/run-ports.ts'),
       import('../../../fetch/cache/catalog-cache.ts'),
@@ -175,15 +175,10 @@ async function openCallCounter(
       if (version === undefined || composed === undefined) return null;
       const { definition, settings } = version;
       try {
-        const period = resolvePeriod(
-          definition.period,
-          context.clock.now(),
-          definition.timezone ?? settings.timezone,
-          definition.locale ?? settings.locale,
-        );
+        const periods = runPeriodsOf(definition, settings, context.clock.now());
         const { calls } = await withCatalog(
           (maxAgeMs) => composed.catalogOf(settings, maxAgeMs),
-          (catalog) => compilePlan({ definition, settings, period, catalog }),
+          (catalog) => compilePlan({ definition, settings, ...periods, catalog }),
         );
         return calls.filter(({ kind }) => kind === 'report').length;
       } catch (thrown) {

@@ -48,8 +48,8 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
   const { config, env, clock } = context;
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
-  const spec = flags.period === undefined ? definition.period : periods.parsePeriod(flags.period);
-  const period = periods.periodOf(definition, settings, clock.now(), spec);
+  const spec = flags.period === undefined ? undefined : periods.parsePeriod(flags.period);
+  const days = periods.runPeriodsOf(definition, settings, clock.now(), spec);
   const { catalogOf, sharedBudgets, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
   try {
     const ports = {
@@ -60,7 +60,7 @@ async function explainReport(report: string, flags: { period?: string; json?: bo
     };
     const document = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
-      (catalog) => explainReport({ definition, settings }, period, { ...ports, catalog }),
+      (catalog) => explainReport({ definition, settings }, days, { ...ports, catalog }),
     );
     if (flags.json) print.printJson(document);
     else print.printLine(formatExplain(document));

@@ -168,6 +168,7 @@ const documentOf = (order: RunOrder, result: RunResult, page: string) => ({
   report: order.report,
   state: result.state,
   period: order.period,
+  ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   folder: result.folder,
   mail: mailFilesOf(result, page),
   files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),

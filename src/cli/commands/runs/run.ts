@@ -118,6 +118,7 @@ const runDocument = (order: RunOrder, result: RunResult) => ({
   report: order.report,
   state: result.state,
   period: order.period,
+  ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   folder: result.folder,
   files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),
   calls: result.calls.map(({ asOf, correlationId, ...call }) => ({
