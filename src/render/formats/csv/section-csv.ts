@@ -1,7 +1,8 @@
-import type { Row, Table, Value } from '../../../fetch/dataset.ts';
+import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
+import type { ComparedFigures, Row, Table, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
-import { type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
+import { isRawFigure, type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
 import { valueFormatter } from '../../figures/format-value.ts';
 import type { Quantity } from '../../figures/quantity.ts';
 import { writeChunks } from '../format.ts';
@@ -22,8 +23,10 @@ export interface CsvSettings extends CsvOptions {
 export interface CsvColumn {
   /** Not yet quoted. */
   readonly header: string;
-  /** Null for `Still running`, which describes the row or the totals. */
+  /** Null for columns that describe the row or the totals: why they must not be compared, and `Still running`. */
   readonly view: RawColumn | null;
+  /** The comparison whose obstacle the column shows. */
+  readonly unlike?: ComparisonKind;
   /** The row's field, quoted. */
   readonly field: (row: Row) => string;
   /** The field of the service's total, quoted; undefined where there is none. */
@@ -75,9 +78,28 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
           .map((view) => column(view, view.rawHeader, rawField));
   // Every table with a period has the column, so that the file's shape does not depend on the day of the run.
   if (!hasPeriod(table)) return columns;
-  const running = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
-  const header = messagesFor(locale).table.schema.running;
-  return [...columns, { header, view: null, field: (row) => running(row.partial), total: running(table.running) }];
+  const text = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
+  const words = messagesFor(locale).table.schema;
+  const unlikeText = (compared: ComparedFigures | undefined): string => {
+    const reason = compared?.unlike;
+    return text(reason === undefined ? null : values === 'formatted' ? words.unlikeReason[reason] : reason);
+  };
+  const unlike = table.comparisons.map(
+    ({ kind }): CsvColumn => ({
+      header: words.unlike(kind),
+      view: null,
+      unlike: kind,
+      field: (row) => unlikeText(row.compare?.[kind]),
+      total: unlikeText(table.totals?.compare?.[kind]),
+    }),
+  );
+  const running: CsvColumn = {
+    header: words.running,
+    view: null,
+    field: (row) => text(row.partial),
+    total: text(table.running),
+  };
+  return [...columns, running, ...unlike];
 }
 
 const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
@@ -115,9 +137,9 @@ export const writeCsv = (
   signal: AbortSignal,
 ): Promise<void> => writeChunks(path, csvChunks(table, columns, settings), signal);
 
-/** The columns of the totals: metrics, their previous values, and whether the period is still running. */
+/** The columns of the totals: metrics, their compared values, and those that describe the whole range. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
-  columns.filter(({ view }) => view === null || view.role === 'value' || view.role === 'previous');
+  columns.filter(({ view }) => view === null || isRawFigure(view.role));
 
 /** Writes the service's totals of a section: one row of `totalsColumns`. */
 export function writeTotalsCsv(

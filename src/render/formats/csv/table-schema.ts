@@ -1,3 +1,4 @@
+import type { ComparisonKind, ToDate } from '../../../definitions/schema/comparison.ts';
 import type { Dataset, Row, Table, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
@@ -18,6 +19,9 @@ export interface SchemaField {
   readonly type: FieldType;
   /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
   readonly unit?: string;
+  /** What the figure belongs to, other than the period itself; ours. */
+  readonly comparison?: ComparisonKind;
+  readonly to_date?: ToDate;
   readonly description?: string;
   readonly constraints?: { readonly enum: readonly string[] };
 }
@@ -79,10 +83,16 @@ const joinSentences = (parts: readonly (string | undefined)[]): string =>
     .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
     .join(' ');
 
-function describeField({ role, source }: RawColumn, emptyText: string, { table: { schema: words } }: Words): string {
+function describeField(
+  { role, source, comparison }: RawColumn,
+  { toDate }: Table,
+  emptyText: string,
+  { table: { schema: words } }: Words,
+): string {
   const metric = source.kind === 'metric';
   return joinSentences([
-    role === 'previous' ? words.previous : undefined,
+    role === 'previous' && comparison !== undefined ? words.previous(comparison) : undefined,
+    role === 'to_date' && toDate !== undefined ? words.toDate(toDate.unit, toDate.range.from) : undefined,
     source.description,
     metric && source.counts !== undefined ? words.countsAt(source.counts) : undefined,
     metric && source.aggregation !== undefined ? words.aggregation(source.aggregation) : undefined,
@@ -121,9 +131,13 @@ export function tableSchema(
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
   const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);
-  const fields = columns.map(({ header, view }): SchemaField => {
+  const fields = columns.map(({ header, view, unlike }): SchemaField => {
     const contents = view === null ? undefined : contentsOf.get(view);
     if (view === null || contents === undefined) {
+      if (unlike !== undefined) {
+        const description = schema.unlikeMeans(unlike, emptyText);
+        return { name: header, title: schema.unlike(unlike), type: 'string', comparison: unlike, description };
+      }
       const { running: title, runningMeans: description } = schema;
       return { name: header, title, type: formatted ? 'string' : 'boolean', description };
     }
@@ -134,7 +148,9 @@ export function tableSchema(
       title: view.plainHeader,
       type: formatted ? 'string' : fieldTypeOf(view, contents, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
-      description: describeField(view, emptyText, words),
+      ...(view.comparison === undefined ? {} : { comparison: view.comparison }),
+      ...(view.role === 'to_date' && table.toDate !== undefined ? { to_date: table.toDate.unit } : {}),
+      description: describeField(view, table, emptyText, words),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
     };
   });
