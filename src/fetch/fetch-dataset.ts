@@ -3,7 +3,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
-import { type Call, allCallsOf, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
+import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -105,7 +105,7 @@ function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResul
     return [first, ...more];
   };
   const [result] = resultsOf(sectionPlan);
-  if (result?.kind === 'list') return listTable(section, period, result.list);
+  if (result?.kind === 'list') return listTable(section, result.list, period);
   const parts = answersOf(sectionPlan);
   const partners = sectionPlan.partners.map(({ kind, of, range, request, call, join: partnerJoin }): PartnerAnswer => {
     const one = { call, ...(partnerJoin === undefined ? {} : { join: partnerJoin }) };

@@ -12,6 +12,7 @@ import {
   onboarding,
   row,
   table,
+  WEEK_BEFORE,
   workload,
 } from '../support/dataset.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -112,7 +113,9 @@ describe('a CSV file', () => {
     readFile(artifactNamed(await render(data, [{ format: 'csv' }]), ending).path, 'utf8');
 
   it('has the previous period also where the service does not say its days', async () => {
-    const lines = (await read(dataset([{ ...onboarding, compareRange: null }]), ' onboarding.csv')).split('\r\n');
+    const lines = (
+      await read(dataset([{ ...onboarding, comparisons: [{ ...WEEK_BEFORE, range: null }] }]), ' onboarding.csv')
+    ).split('\r\n');
     expect(lines[0]).toContain('"Profiles created (count), previous period"');
     expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false');
   });

@@ -77,7 +77,9 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       },
       {
         name: 'what a peer repeats is kept as it is',
-        edits: [['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;']],
+        edits: [
+          ['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;'],
+        ],
         breaks: 'secrets in logs, Redis, the archive or deliveries',
       },
       {

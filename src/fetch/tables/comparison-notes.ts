@@ -4,9 +4,9 @@ import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { UnlikeBuckets, UnlikeTotals } from '../../i18n/note.ts';
 import { bucketsOf } from '../../plan/buckets.ts';
 import { UNLIKE_REASONS } from '../../plan/like-for-like.ts';
-import { dataStartsAfter } from './data-start.ts';
-import { rangeOf, type TableComparer } from './compare-figures.ts';
 import type { Row, Table, TableNote } from '../dataset.ts';
+import { rangeOf, type TableComparer } from './compare-figures.ts';
+import { dataStartsAfter } from './data-start.ts';
 
 interface ComparedTable {
   readonly section: Section;

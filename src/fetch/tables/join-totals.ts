@@ -72,5 +72,8 @@ export function summedFiguresOf({ join, partners }: Pick<SectionPlan, 'join' | '
   const found = [...own, ...others].flatMap((sums) => sums ?? []);
   if (found.length === 0) return undefined;
   const distinct = (ids: readonly string[]) => [...new Set(ids)];
-  return { cells: distinct(found.flatMap(({ cells }) => cells)), totals: distinct(found.flatMap(({ totals }) => totals)) };
+  return {
+    cells: distinct(found.flatMap(({ cells }) => cells)),
+    totals: distinct(found.flatMap(({ totals }) => totals)),
+  };
 }

@@ -4,7 +4,11 @@ import type { Table, TableNote } from '../dataset.ts';
 import type { FetchedList } from '../fetch-list.ts';
 
 /** A list as a table: its rows stay in their file. */
-export function listTable(section: Section, period: Period, { rows, columns, leftOut, counts, ordered }: FetchedList): Table {
+export function listTable(
+  section: Section,
+  { rows, columns, leftOut, counts, ordered }: FetchedList,
+  period: Period,
+): Table {
   return {
     id: section.id,
     title: section.title ?? section.id,

@@ -26,8 +26,7 @@ export function missingData(
   const compares = requestsCompare(request);
   const uncompared = compares ? new Set(response.rows.flatMap((row) => absentFrom(row.compare, names))) : new Set();
   const missingTotals = totals === undefined ? [] : absentFrom(totals.values, names);
-  const uncomparedTotals =
-    totals === undefined || !compares ? [] : absentFrom(response.totals?.compare, names);
+  const uncomparedTotals = totals === undefined || !compares ? [] : absentFrom(response.totals?.compare, names);
   return [
     ...missingMetrics(
       'previous',

@@ -2,9 +2,9 @@ import { type Catalog, zeroOf } from '../../contract/catalog.ts';
 import type { ReportResponse, ReportRow } from '../../contract/report.ts';
 import { requestRange } from '../../plan/partition.ts';
 import type { Join, PartnerPlan } from '../../plan/plan.ts';
+import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { withoutExcluded } from '../answer-checks/row-checks.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
-import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import type { MetricValues } from '../dataset.ts';
 import { joinAnswers } from './join-answers.ts';
 

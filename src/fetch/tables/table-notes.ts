@@ -52,7 +52,10 @@ export function collectTableNotes(context: NoteContext): TableNote[] {
     ...truncated(context),
     ...missing(context),
     ...findings(context),
-    ...freshnessFindings([context, ...context.partners].flatMap(({ answers }) => answers), context),
+    ...freshnessFindings(
+      [context, ...context.partners].flatMap(({ answers }) => answers),
+      context,
+    ),
     ...partial(context),
     ...comparisonNotes(context),
     ...undefinedCells(context),

@@ -66,8 +66,7 @@ export const workbook = (to: LocaleFormatters): Messages['workbook'] => {
       noRows: 'Keine Zeilen: Der Dienst hat nichts für diesen Abschnitt.',
       rows: (from, last, all, next) =>
         `Zeilen ${number(from)} bis ${number(last)} von ${number(all)}${next === undefined ? '.' : `; Fortsetzung in ${quoted(next)}.`}`,
-      arrowsMean:
-        '▲ in Blau ist mehr als zuvor, ▼ in Orange ist weniger; beides sagt nicht, ob das gut ist.',
+      arrowsMean: '▲ in Blau ist mehr als zuvor, ▼ in Orange ist weniger; beides sagt nicht, ob das gut ist.',
     },
     charts: {
       figures: (section) => `Zahlen: ${section}`,

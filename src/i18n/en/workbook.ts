@@ -71,8 +71,7 @@ export const workbook = (to: LocaleFormatters) => {
       /** @param next the sheet with the following rows; undefined on the last one */
       rows: (from: number, last: number, all: number, next: string | undefined) =>
         `Rows ${to.number(from)} to ${to.number(last)} of ${to.number(all)}${next === undefined ? '.' : `; they go on in “${next}”.`}`,
-      arrowsMean:
-        '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
+      arrowsMean: '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
     },
     charts: {
       figures: (section: string) => `Figures: ${section}`,

@@ -132,7 +132,8 @@ export function byMetric(
     const isUnlike = (row: Row): boolean =>
       comparison !== undefined && (source.provisional === true || row.compare?.[comparison]?.unlike !== undefined);
     return {
-      name: comparison === undefined ? (names[labelled.indexOf(source)] ?? source.label) : words.previousName[comparison],
+      name:
+        comparison === undefined ? (names[labelled.indexOf(source)] ?? source.label) : words.previousName[comparison],
       metric: source.name,
       values: rows.map((row) => (isUnlike(row) ? null : numberOrNull(column.read(row)))),
       quantity: column.quantity,

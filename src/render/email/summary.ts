@@ -3,7 +3,14 @@ import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
 import { type Figures, formatChange } from '../figures/change-text.ts';
-import { isSingleRow, namedComparison, totalsDiffer, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
+import {
+  isSingleRow,
+  namedComparison,
+  totalsDiffer,
+  type ViewColumn,
+  valueColumns,
+  viewColumns,
+} from '../figures/columns.ts';
 import { formatValue } from '../figures/format-value.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
 import { buildTiles, type Tile } from './tiles.ts';

@@ -232,8 +232,7 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   const stats = columns.map(({ source, role, read }) => ({
     read,
     // Weeks and changes are computed from other columns and do not determine a quantity.
-    addToQuantity:
-      isRawFigure(role) || role === 'label' ? quantities.get(source.name)?.add : undefined,
+    addToQuantity: isRawFigure(role) || role === 'label' ? quantities.get(source.name)?.add : undefined,
     undefined: false,
     positive: false,
     decimals: decimalsCollector(),

@@ -236,7 +236,7 @@ describe('the schema beside a CSV file', () => {
   );
 
   it('describes types, units and the meaning of an empty field', async () => {
-    const { fields, missingValues } = await schemaOf({ ...onboarding, compared: false });
+    const { fields, missingValues } = await schemaOf({ ...onboarding, comparisons: [] });
     expect(fields.map(({ name, type, unit }) => [name, type, unit])).toEqual([
       ['Bucket', 'date', undefined],
       ['Profiles created (count)', 'integer', 'count'],
