@@ -51,7 +51,7 @@ describe('a service of other make is read where it', () => {
   ])('%s', async (_name, differences) => {
     const table = await tableOf(differences);
     expect(table.rows).toEqual([
-      { values: { 'profiles.created': 4 }, compare: { 'profiles.created': 2 }, partial: false },
+      { values: { 'profiles.created': 4 }, compare: { previous_period: { values: { 'profiles.created': 2 } } }, partial: false },
     ]);
     expect(table.totals).toEqual({
       values: { 'profiles.created': 4 },
@@ -73,7 +73,7 @@ describe('a comparison that was asked for and did not come', () => {
   test('in the range is told, and its figures stay', async () => {
     expect(await lacking({ meta: { compare_range: null } })).toEqual([RANGE]);
     expect(rowsOf(await tableOf({ meta: { compare_range: undefined } }))[0]?.compare).toEqual({
-      'profiles.created': 2,
+      previous_period: { values: { 'profiles.created': 2 } },
     });
   });
 
