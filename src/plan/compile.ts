@@ -42,6 +42,7 @@ export function compilePlan(input: PlanInput): Plan {
       section,
       period: one.period,
       comparisons,
+      ...(one.toDate === undefined ? {} : { toDate: one.toDate }),
       ...callOf(own),
       partners: planned
         .partners(section.id)

@@ -1,8 +1,9 @@
 import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
+import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import { maxRowsOf } from './partition.ts';
-import { type Call, callsOf, type Plan, type SectionPlan } from './plan.ts';
+import { allCallsOf, type Call, callsOf, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
 
 /** Additional facts from the caller, all optional. */
 export interface ExplainContext {
@@ -28,7 +29,10 @@ export interface ExplainDocument {
   readonly calls: readonly {
     readonly id: string;
     readonly kind: Call['kind'];
+    /** Whose own figures it answers. */
     readonly sections: readonly string[];
+    /** Whose comparisons or figures to date it answers. */
+    readonly partners: readonly (Pick<PartnerPlan, 'kind' | 'of'> & { readonly section: string })[];
     /** Human-readable description of the request. */
     readonly asks: string;
     /** The request's body, or the list's query. */
@@ -40,6 +44,14 @@ export interface ExplainDocument {
   readonly naive_calls: number;
   /** Metrics calls without sharing between sections. */
   readonly section_calls: number;
+  /** Metrics calls that only comparisons or figures to date need; included in `tokens`. */
+  readonly further_calls: Readonly<Record<PartnerPlan['kind'], number>>;
+  readonly sections: readonly {
+    readonly id: string;
+    readonly period: Plan['period'];
+    readonly comparisons: readonly ComparisonKind[];
+    readonly to_date: ToDate | null;
+  }[];
   /** Metrics calls of this plan; each costs one token of the key. */
   readonly tokens: number;
   readonly rows_at_most: number | null;
@@ -57,10 +69,18 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     id: call.id,
     kind: call.kind,
     sections: plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
+    partners: plan.sections.flatMap(({ section, partners }) =>
+      partners
+        .filter((partner) => callsOf(partner).includes(call.id))
+        .map(({ kind, of }) => ({ section: section.id, kind, of })),
+    ),
     asks: describeCall(call, plan.period),
     request: call.kind === 'report' ? call.request : queryOf(call),
     rows_at_most: callRowLimit(call, extra.catalog),
   }));
+  const ownCalls = new Set(plan.sections.flatMap(callsOf));
+  const furtherCalls = (kind: PartnerPlan['kind']): number =>
+    calls.filter(({ id, partners }) => !ownCalls.has(id) && partners[0]?.kind === kind).length;
   return {
     org: plan.org,
     report: plan.report,
@@ -70,9 +90,16 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     calls,
     naive_calls: plan.sections.reduce((sum, section) => sum + naiveCallCount(section), 0),
     section_calls: plan.sections.reduce(
-      (sum, one) => sum + (one.section.list === undefined ? callsOf(one).length : 0),
+      (sum, one) => sum + (one.section.list === undefined ? allCallsOf(one).length : 0),
       0,
     ),
+    further_calls: { previous_year: furtherCalls('previous_year'), to_date: furtherCalls('to_date') },
+    sections: plan.sections.map(({ section, period, comparisons, toDate }) => ({
+      id: section.id,
+      period,
+      comparisons,
+      to_date: toDate ?? null,
+    })),
     tokens: plan.calls.filter((call) => call.kind === 'report').length,
     rows_at_most: calls.reduce<number | null>(
       (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
@@ -88,11 +115,21 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
   };
 }
 
-/** Calls of a section with one call per metric and part. */
-const naiveCallCount = ({ section, join }: SectionPlan): number =>
+/** Calls of a section with one call per metric and part, and the same for each of its partners. */
+const naiveCallCount = ({ section, call, join, partners }: SectionPlan): number => {
+  const requests = new Map(partners.map((partner) => [`${partner.kind} ${partner.call}`, partner]));
+  return [...requests.values()]
+    .filter((partner) => partner.call !== call)
+    .reduce(
+      (sum, partner) => sum + partCount(partner.request.metrics, partner.join),
+      partCount(section.metrics ?? [], join),
+    );
+};
+
+const partCount = (metrics: readonly string[], join: SectionPlan['join']): number =>
   join === undefined
-    ? new Set(section.metrics).size
-    : join.parts.reduce((sum, { metrics, totals }) => sum + Math.max(metrics.length, totals.length), 0);
+    ? new Set(metrics).size
+    : join.parts.reduce((sum, part) => sum + Math.max(part.metrics.length, part.totals.length), 0);
 
 const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
   list,
@@ -128,6 +165,23 @@ function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
+const PARTNER_KINDS = ['previous_year', 'to_date'] as const;
+const PARTNER_TEXTS = { previous_year: 'the year before', to_date: 'the figures to date' } as const;
+
+/** `days, rate; the year before of days (rows and totals)`: what reads a call. */
+function formatReaders({ sections, partners }: ExplainDocument['calls'][number]): string {
+  const others = PARTNER_KINDS.flatMap((kind) => {
+    const readers = partners.filter((partner) => partner.kind === kind);
+    if (readers.length === 0) return [];
+    const names = [...new Set(readers.map(({ section }) => section))].map((id) => {
+      const read = readers.filter(({ section }) => section === id).map(({ of }) => of);
+      return `${id} (${read.join(' and ')})`;
+    });
+    return [`${PARTNER_TEXTS[kind]} of ${names.join(', ')}`];
+  });
+  return [...(sections.length === 0 ? [] : [sections.join(', ')]), ...others].join('; ');
+}
+
 /** Formats the document for a terminal. */
 export function formatExplain(document: ExplainDocument): string {
   const { period, budget } = document;
@@ -136,11 +190,26 @@ export function formatExplain(document: ExplainDocument): string {
     `Period   ${period.label} (${period.from} to ${period.to}, ${period.timezone})`,
     `Calls    ${document.tokens} metrics ${document.tokens === 1 ? 'call' : 'calls'} (section by section ${document.section_calls}, metric by metric ${document.naive_calls}), registry version ${document.registry_version}`,
   ];
+  lines.splice(
+    2,
+    0,
+    ...document.sections
+      .filter(({ period: { from, to } }) => from !== period.from || to !== period.to)
+      .map(
+        (section) => `         ${section.id}: ${section.period.label} (${section.period.from} to ${section.period.to})`,
+      ),
+  );
   document.calls.forEach((call, index) => {
     const rows =
       call.rows_at_most === null ? '' : `, at most ${call.rows_at_most} ${call.rows_at_most === 1 ? 'row' : 'rows'}`;
-    lines.push(`  ${index + 1}. ${call.asks}`, `     for ${call.sections.join(', ')}${rows}`);
+    lines.push(`  ${index + 1}. ${call.asks}`, `     for ${formatReaders(call)}${rows}`);
   });
+  const further = PARTNER_KINDS.filter((kind) => document.further_calls[kind] > 0);
+  if (further.length > 0) {
+    lines.push(
+      `Further  ${further.map((kind) => `${document.further_calls[kind]} for ${PARTNER_TEXTS[kind]}`).join(', ')}`,
+    );
+  }
   lines.push(`Tokens   ${document.tokens} of the key's budget`);
   if (budget !== null) {
     lines.push(

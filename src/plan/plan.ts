@@ -1,7 +1,7 @@
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
-import type { ComparisonKind } from '../definitions/schema/comparison.ts';
+import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import type { Bucket, DateRange } from './buckets.ts';
 
@@ -91,6 +91,8 @@ export interface SectionPlan {
   readonly period: Period;
   /** In the order of the definition. */
   readonly comparisons: readonly ComparisonKind[];
+  /** The section's `to_date`, or the report's. Absent for current counts and lists. */
+  readonly toDate?: ToDate;
   /** For `previous_year` and `to_date`. A range that serves rows and totals alike is there twice, with the same call. */
   readonly partners: readonly PartnerPlan[];
   /** Id of its call; of the first part if there is a `join`. */

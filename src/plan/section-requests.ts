@@ -2,7 +2,7 @@ import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import type { Period } from '../definitions/periods/period.ts';
-import type { ComparisonKind } from '../definitions/schema/comparison.ts';
+import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { Definition, Section } from '../definitions/schema/report-definition.ts';
 import { buildRequest, type CallLimits, callLimits } from './call.ts';
 import { type PartnerRequest, partnerRequests } from './partner-requests.ts';
@@ -28,6 +28,7 @@ export interface SectionRequest {
   readonly period: Period;
   /** None of current counts and lists. */
   readonly comparisons: readonly ComparisonKind[];
+  readonly toDate?: ToDate;
   readonly request: ReportRequest | undefined;
   readonly partners: readonly PartnerRequest[];
 }
@@ -47,7 +48,7 @@ export function sectionRequests(input: SectionRequestsInput): SectionRequest[] {
     const request = buildRequest({ ...section, metrics }, { period, comparisons, current });
     const toDate = current ? undefined : (section.to_date ?? definition.to_date);
     const partners = partnerRequests({ request, comparisons, toDate }, { catalog, calendar: settings, limits });
-    return { ...of, comparisons, request, partners };
+    return { ...of, comparisons, ...(toDate === undefined ? {} : { toDate }), request, partners };
   });
 }
 

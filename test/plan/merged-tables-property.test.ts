@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
+import type { ComparisonKind } from '../../src/definitions/schema/comparison.ts';
 import type { Table } from '../../src/fetch/dataset.ts';
 import type { FetchContext } from '../../src/fetch/fetch-context.ts';
 import { fetchDataset } from '../../src/fetch/fetch-dataset.ts';
 import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
+import { callsOf } from '../../src/plan/plan.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetch-harness.ts';
 import { cases, least } from '../support/fuzz.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { sectionsOf } from '../support/random-sections.ts';
 import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
 
 let sandbox: Sandbox;
@@ -26,61 +28,6 @@ const PERIODS: Period[] = [
   { from: '2024-11-20', to: '2024-11-22', timezone: 'UTC', label: 'days with little in them' },
 ];
 
-/** Sections that this catalog allows, of two shapes a report, so that many of them could share. */
-function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
-  const shape = fc.record({
-    current: fc.boolean(),
-    dimensions: fc.constantFrom<string[][]>(
-      [],
-      [],
-      [],
-      ['profile.type'],
-      ['profile.group'],
-      ['profile.type', 'profile.risk'],
-    ),
-    granularity: fc.constantFrom(undefined, 'day' as const, 'week' as const, 'month' as const),
-    filter: fc.constantFrom<(string[] | undefined)[]>(undefined, undefined, ['high', 'severe']),
-    limit: fc.constantFrom(undefined, undefined, 3),
-    order: fc.constantFrom(undefined, undefined, 'bucket', 'metric'),
-    dir: fc.constantFrom('asc' as const, 'desc' as const),
-  });
-  const section = fc.record({
-    shape: fc.nat(1),
-    picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 4 }),
-    totals: fc.boolean(),
-  });
-  return fc
-    .record({ shapes: fc.tuple(shape, shape), sections: fc.array(section, { minLength: 2, maxLength: 6 }) })
-    .map(({ shapes, sections }) =>
-      sections.flatMap((one, index): SectionInput[] => {
-        const { current, dimensions, granularity, filter, limit, order, dir } = shapes[one.shape]!;
-        const needed = [...dimensions, ...(filter === undefined ? [] : ['profile.risk'])];
-        const fitting = catalog.metrics.filter(
-          (metric) =>
-            isCurrentCount(metric) === current &&
-            needed.every((id) => metric.dimensions.includes(id)) &&
-            (current || granularity === undefined || metric.granularities.includes(granularity)),
-        );
-        if (fitting.length === 0) return [];
-        const metrics = [...new Set(one.picks.map((pick) => fitting[pick % fitting.length]!.id))];
-        const bucketed = !current && granularity !== undefined;
-        const by = order === 'metric' ? metrics[0] : order === 'bucket' && bucketed ? 'bucket' : undefined;
-        return [
-          {
-            id: `s${index}`,
-            metrics,
-            ...(dimensions.length === 0 ? {} : { dimensions }),
-            ...(bucketed ? { granularity } : {}),
-            ...(filter === undefined ? {} : { filters: [{ dimension: 'profile.risk', op: 'in', values: filter }] }),
-            ...(by === undefined ? {} : { order: [{ by, dir }] }),
-            ...(limit === undefined ? {} : { limit }),
-            totals: one.totals,
-          },
-        ];
-      }),
-    );
-}
-
 test('every section’s table is the same, cell for cell, whether its call was shared or made alone', async () => {
   let shared = 0;
   for (const label of ['acme', 'lakeside', 'blank']) {
@@ -93,14 +40,14 @@ test('every section’s table is the same, cell for cell, whether its call was s
       fc.asyncProperty(
         sectionsOf(catalog),
         fc.constantFrom(...PERIODS),
-        fc.boolean(),
+        fc.constantFrom<ComparisonKind[][]>([], ['previous_period'], ['previous_period', 'previous_year']),
         async (sections, period, compare) => {
           fc.pre(sections.length > 0);
           const tablesOf = async (asked: SectionInput[]): Promise<readonly Table[]> => {
             // Alone is alone: an answer to another's call would prove nothing.
-            const definition = definitionOf(asked, { max_age: 0, ...(compare ? { compare: 'previous_period' } : {}) });
+            const definition = definitionOf(asked, { max_age: 0, ...(compare.length > 0 ? { compare } : {}) });
             const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
-            if (asked.length > 1) shared += asked.length - plan.calls.length;
+            if (asked.length > 1) shared += asked.length - new Set(plan.sections.flatMap(callsOf)).size;
             run += 1;
             return doneOf(await fetchDataset({ ...context, run: `run-${run}`, plan, catalog, organization: 'x' }))
               .tables;

@@ -33,6 +33,15 @@ export const errorSchema = z
   })
   .meta({ id: 'RunError' });
 
+const periodSchema = z
+  .object({
+    from: z.string().describe('First day, YYYY-MM-DD.'),
+    to: z.string().describe('Last day, included.'),
+    timezone: z.string(),
+    label: z.string(),
+  })
+  .meta({ example: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } });
+
 /** A run as the admin route shows it: the record with instants as ISO texts. */
 export const runSchema = z
   .object({
@@ -44,14 +53,10 @@ export const runSchema = z
     trigger: z.enum(TRIGGERS).describe('What asked for it.'),
     by: z.string().nullable().describe('Name of the token or of the shell’s user; null for scheduled runs.'),
     priority: z.enum(PRIORITIES).describe('Priority in the queue of its API key.'),
-    period: z
-      .object({
-        from: z.string().describe('First day, YYYY-MM-DD.'),
-        to: z.string().describe('Last day, included.'),
-        timezone: z.string(),
-        label: z.string(),
-      })
-      .meta({ example: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } }),
+    period: periodSchema,
+    section_periods: z
+      .record(z.string(), periodSchema)
+      .describe('Of the sections with a period of their own, by section id.'),
     deliver: z.boolean().describe('false: the files are made and archived, nothing is sent.'),
     digest: z.string().describe('The version of the definition that it uses.'),
     created_at: instantSchema,
@@ -145,6 +150,7 @@ export const runView = (record: RunRecord): RunView => ({
   by: record.by ?? null,
   priority: record.priority,
   period: record.period,
+  section_periods: record.sectionPeriods ?? {},
   deliver: record.deliver,
   digest: record.digest,
   created_at: instant(record.createdAt),

@@ -77,12 +77,40 @@ export function conditionDiagnostics(source: SourceFile, { sections, deliveries 
   });
 }
 
-/** Weekly rows of an organization whose weeks begin on another day than the service's (specification §2.7). */
+/**
+ * Fields that do not fit the organization's weeks and years: weekly rows if its weeks begin on another day than the
+ * service's (specification §2.7), and `to_date: fiscal_year` without a fiscal year. Empty without settings.
+ */
 export function fiscalCalendarDiagnostics(
   source: SourceFile,
-  { sections }: ReportFile,
+  report: ReportFile,
   org: OrgSettings | undefined,
 ): Diagnostic[] {
+  return [...fiscalYearDiagnostics(source, report, org), ...weekDiagnostics(source, report, org)];
+}
+
+function fiscalYearDiagnostics(
+  source: SourceFile,
+  { to_date, sections }: ReportFile,
+  org: OrgSettings | undefined,
+): Diagnostic[] {
+  if (org === undefined || org.fiscal_year_start !== undefined) return [];
+  const paths: (string | number)[][] = [
+    ...(to_date === 'fiscal_year' ? [['to_date']] : []),
+    ...sections.flatMap((section, index) =>
+      section.to_date === 'fiscal_year' ? [['sections', index, 'to_date']] : [],
+    ),
+  ];
+  return paths.map((path) =>
+    diagnosticAt(source, path, {
+      expected: "a fiscal_year_start in the organization's org.yaml, or year",
+      got: '"fiscal_year"',
+      next: 'add one to org.yaml, e.g. fiscal_year_start: { month: 4 }, or write year',
+    }),
+  );
+}
+
+function weekDiagnostics(source: SourceFile, { sections }: ReportFile, org: OrgSettings | undefined): Diagnostic[] {
   const start = org?.week_start ?? 'MON';
   if (start === 'MON') return [];
   return sections.flatMap(({ granularity }, index) =>

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { runPeriodsOf } from '../../../src/definitions/periods/period.ts';
+import { createRunOrder } from '../../../src/run/run-order.ts';
+import { type DefinitionInput, definitionOf, settingsOf } from '../../support/reports.ts';
+
+const SLOT = Date.parse('2026-11-03T07:00:00Z');
+const SECTIONS = [
+  { id: 'month', metrics: ['profiles.created'] },
+  { id: 'trend', metrics: ['profiles.created'], period: 'last_13_months' },
+  { id: 'week', metrics: ['profiles.created'], period: 'previous_week' },
+  { id: 'fixed', metrics: ['profiles.created'], period: { from: '2026-03-01', to: '2026-03-05' } },
+] as const;
+const definition = (more: DefinitionInput = {}) =>
+  definitionOf(
+    SECTIONS.map((section) => ({ ...section, metrics: [...section.metrics] })),
+    { period: 'previous_month', ...more },
+  );
+type Spec = Parameters<typeof runPeriodsOf>[3];
+
+/** `from..to` of the report and of each section. */
+const daysOf = (at: number, spec?: Spec) => {
+  const { period, sectionPeriods = {} } = runPeriodsOf(definition(), settingsOf(), at, spec);
+  const days = ({ from, to }: typeof period) => `${from}..${to}`;
+  return [days(period), ...Object.values(sectionPeriods).map(days)];
+};
+
+describe('the periods of a run', () => {
+  test('are the report’s, and those of sections with their own, all from one instant', () => {
+    expect(daysOf(SLOT)).toEqual([
+      '2026-10-01..2026-10-31',
+      '2025-10-01..2026-10-31',
+      '2026-10-26..2026-11-01',
+      '2026-03-01..2026-03-05',
+    ]);
+    expect(runPeriodsOf(definition(), settingsOf(), SLOT).sectionPeriods?.week).toEqual({
+      from: '2026-10-26',
+      to: '2026-11-01',
+      timezone: 'Europe/Zurich',
+      label: '2026-W44',
+    });
+  });
+
+  test('of sections end with the period that replaces the report’s', () => {
+    expect(daysOf(SLOT, { from: '2026-03-01', to: '2026-03-31' })).toEqual([
+      '2026-03-01..2026-03-31',
+      '2025-03-01..2026-03-31',
+      '2026-03-23..2026-03-29',
+      '2026-03-01..2026-03-05',
+    ]);
+  });
+
+  test('of sections do not reach into the future where the replaced period still runs', () => {
+    expect(daysOf(SLOT, 'current_month')).toEqual([
+      '2026-11-01..2026-11-30',
+      '2025-10-01..2026-10-31',
+      '2026-10-26..2026-11-01',
+      '2026-03-01..2026-03-05',
+    ]);
+  });
+
+  test('are frozen into the order; without own ones as before', () => {
+    const order = (given: ReturnType<typeof definition>) =>
+      createRunOrder({
+        definition: given,
+        settings: settingsOf(),
+        trigger: 'schedule',
+        priority: 'scheduled',
+        slot: new Date(SLOT).toISOString(),
+        at: SLOT,
+        deliver: true,
+        now: SLOT,
+      });
+    expect(Object.keys(order(definition()).sectionPeriods ?? {})).toEqual(['trend', 'week', 'fixed']);
+    expect(order(definitionOf([{ id: 'a', metrics: ['profiles.created'] }]))).not.toHaveProperty('sectionPeriods');
+  });
+});

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
+import { redisKeys } from '../../../src/redis/keys.ts';
+import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
+import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
+import { definitionOf, settingsOf } from '../../support/reports.ts';
+
+describe('records of the version before', () => {
+  let bench: QueueHarness;
+  beforeAll(async () => {
+    bench = await openQueueHarness();
+  });
+  afterAll(() => bench.close());
+
+  it('a stored definition has compare as text', async () => {
+    const { prefix, producer: redis } = bench;
+    const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
+    const digest = 'e'.repeat(64);
+    const definition = { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }], { to_date: 'year' }), digest };
+    await store.put({
+      definition: { ...definition, compare: ['previous_period', 'previous_year'] },
+      settings: settingsOf(),
+    });
+    const key = redisKeys(prefix).definition(digest);
+    const current = await store.get(digest);
+    expect(current?.definition).toMatchObject({ compare: ['previous_period', 'previous_year'], to_date: 'year' });
+    const text = (await redis.get(key)) ?? '';
+    await redis.set(key, text.replace('["previous_period","previous_year"]', '"previous_period"'));
+    expect((await store.get(digest))?.definition.compare).toEqual(['previous_period']);
+  });
+
+  it('a run record has no periods of sections; a new one keeps them', async () => {
+    const trend = { from: '2025-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: 'trend' };
+    const old = anOrder();
+    const { record } = await bench.runs.open(old);
+    expect(record).not.toHaveProperty('sectionPeriods');
+    const order = anOrder({ id: 'f'.repeat(32), sectionPeriods: { trend } });
+    await bench.runs.open(order);
+    expect((await bench.runs.get(order.id))?.sectionPeriods).toEqual({ trend });
+  });
+});

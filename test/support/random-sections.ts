@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
+import type { SectionInput } from './reports.ts';
+
+/** Sections that this catalog allows, of two shapes a report, so that many of them could share. */
+export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
+  const shape = fc.record({
+    current: fc.boolean(),
+    dimensions: fc.constantFrom<string[][]>(
+      [],
+      [],
+      [],
+      ['profile.type'],
+      ['profile.group'],
+      ['profile.type', 'profile.risk'],
+    ),
+    granularity: fc.constantFrom(undefined, 'day' as const, 'week' as const, 'month' as const),
+    filter: fc.constantFrom<(string[] | undefined)[]>(undefined, undefined, ['high', 'severe']),
+    limit: fc.constantFrom(undefined, undefined, 3),
+    order: fc.constantFrom(undefined, undefined, 'bucket', 'metric'),
+    dir: fc.constantFrom('asc' as const, 'desc' as const),
+  });
+  const section = fc.record({
+    shape: fc.nat(1),
+    picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 4 }),
+    totals: fc.boolean(),
+  });
+  return fc
+    .record({ shapes: fc.tuple(shape, shape), sections: fc.array(section, { minLength: 2, maxLength: 6 }) })
+    .map(({ shapes, sections }) =>
+      sections.flatMap((one, index): SectionInput[] => {
+        const { current, dimensions, granularity, filter, limit, order, dir } = shapes[one.shape]!;
+        const needed = [...dimensions, ...(filter === undefined ? [] : ['profile.risk'])];
+        const fitting = catalog.metrics.filter(
+          (metric) =>
+            isCurrentCount(metric) === current &&
+            needed.every((id) => metric.dimensions.includes(id)) &&
+            (current || granularity === undefined || metric.granularities.includes(granularity)),
+        );
+        if (fitting.length === 0) return [];
+        const metrics = [...new Set(one.picks.map((pick) => fitting[pick % fitting.length]!.id))];
+        const bucketed = !current && granularity !== undefined;
+        const by = order === 'metric' ? metrics[0] : order === 'bucket' && bucketed ? 'bucket' : undefined;
+        return [
+          {
+            id: `s${index}`,
+            metrics,
+            ...(dimensions.length === 0 ? {} : { dimensions }),
+            ...(bucketed ? { granularity } : {}),
+            ...(filter === undefined ? {} : { filters: [{ dimension: 'profile.risk', op: 'in', values: filter }] }),
+            ...(by === undefined ? {} : { order: [{ by, dir }] }),
+            ...(limit === undefined ? {} : { limit }),
+            totals: one.totals,
+          },
+        ];
+      }),
+    );
+}
