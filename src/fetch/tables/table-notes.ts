@@ -71,8 +71,10 @@ const note = (code: NoteCode, message: NoteMessage, incomplete = false): TableNo
 
 /** Rows removed by the section's own `limit` are noted, but not incomplete. */
 function truncated({ response, section, answers, partners }: NoteContext): TableNote[] {
-  // Figures of other days are requested without a limit.
-  const isPartnerTruncated = partners.some((partner) => partner.response.meta.truncated);
+  // Figures of other days are requested without a limit, unless the section's own calls answer them.
+  const isPartnerTruncated = partners.some(
+    (partner) => partner.request.limit === undefined && partner.response.meta.truncated,
+  );
   if (isPartnerTruncated) return [note('truncated', { id: 'cut_piece', of: undefined }, true)];
   if (!response.meta.truncated) return [];
   const rows = response.rows.length;
