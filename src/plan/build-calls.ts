@@ -2,7 +2,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import type { OrgRef } from '../contract/organization.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import { bucketsOf, previousPeriod } from './buckets.ts';
-import { type CallLimits, reportCall } from './call.ts';
+import { type CallLimits, canonicalJson, reportCall } from './call.ts';
 import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
 import type { Join, JoinPart, ReportCall } from './plan.ts';
 import { type RequestSplit, splitRequest } from './split-request.ts';
@@ -29,7 +29,7 @@ export function splitMetrics(request: ReportRequest, maxMetrics: number): Report
 
 /**
  * The calls of every request, by its key. Requests are merged before they are split, so that sections over one long period
- * share its parts as well. Requires requests that `checkSplit` accepts.
+ * share its parts as well; parts are merged again, with those of other requests. Requires requests that `checkSplit` accepts.
  */
 export function buildCalls(
   requests: readonly KeyedRequest[],
@@ -50,15 +50,41 @@ export function buildCalls(
     keyed.flatMap(({ parts }) => parts),
     limits.max_metrics,
   );
-  return new Map(
-    keyed.map(({ key, request, parts }) => {
-      const splits = parts.map((part) => ({
-        part: part.request,
-        split: requireSplit(merged.get(part.key), catalog, limits),
-      }));
-      return [key, requestCalls(key, request, splits, org)];
-    }),
+  const split = keyed.map(({ key, request, parts }) => ({
+    key,
+    request,
+    splits: parts.map((part) => ({
+      part: part.request,
+      lookup: part.lookup,
+      split: requireSplit(merged.get(part.key), catalog, limits),
+    })),
+  }));
+  const bodies = mergeParts(
+    split.flatMap(({ splits }) => splits),
+    limits,
   );
+  return new Map(split.map(({ key, request, splits }) => [key, requestCalls(key, request, splits, bodies, org)]));
+}
+
+interface SplitPart {
+  readonly part: ReportRequest;
+  readonly lookup: boolean;
+  readonly split: RequestSplit;
+}
+
+const partKey = (request: ReportRequest, lookup: boolean): string => `${lookup} ${canonicalJson(request)}`;
+
+/** The bodies of all parts, by `partKey`. */
+function mergeParts(splits: readonly SplitPart[], limits: CallLimits): ReadonlyMap<string, ReportRequest> {
+  const parts = new Map(
+    splits.flatMap(({ lookup, split }) =>
+      split.requests.map(({ request }) => {
+        const key = partKey(request, lookup);
+        return [key, { key, request, lookup }] as const;
+      }),
+    ),
+  );
+  return mergeRequests([...parts.values()], limits.max_metrics);
 }
 
 function requireSplit(request: ReportRequest | undefined, catalog: Catalog, limits: CallLimits): RequestSplit {
@@ -70,21 +96,29 @@ function requireSplit(request: ReportRequest | undefined, catalog: Catalog, limi
 function requestCalls(
   key: string,
   request: ReportRequest,
-  splits: readonly { readonly part: ReportRequest; readonly split: RequestSplit }[],
+  splits: readonly SplitPart[],
+  bodies: ReadonlyMap<string, ReportRequest>,
   org: OrgRef,
 ): RequestCalls {
   const withTotals = request.include !== undefined;
-  const subRequests = splits.flatMap(({ part, split }) =>
+  const subRequests = splits.flatMap(({ part, lookup, split }) =>
     split.requests.flatMap((subRequest) => {
       // A merged call may have metrics of other requests.
       const ownMetrics = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
       const totals = withTotals ? ownMetrics(subRequest.totals) : [];
       return subRequest.rows || totals.length > 0
-        ? [{ subRequest, metrics: subRequest.rows ? ownMetrics(part.metrics) : [], totals }]
+        ? [
+            {
+              subRequest,
+              call: reportCall(org, bodies.get(partKey(subRequest.request, lookup)) ?? subRequest.request),
+              metrics: subRequest.rows ? ownMetrics(part.metrics) : [],
+              totals,
+            },
+          ]
         : [];
     }),
   );
-  const [first, ...more] = subRequests.map(({ subRequest }) => reportCall(org, subRequest.request));
+  const [first, ...more] = subRequests.map(({ call }) => call);
   if (first === undefined) throw new Error(`no calls for ${key}`);
   if (more.length === 0) return { calls: [first] };
   const { from, to, granularity, compare } = request.time ?? {};
@@ -98,8 +132,8 @@ function requestCalls(
     buckets: range === undefined ? [{ label: '', from: '', to: '' }] : bucketsOf(range, granularity),
     ...(previous === undefined ? {} : { previous: { ...previous, buckets: bucketsOf(previous, granularity) } }),
     parts: subRequests.map(
-      ({ subRequest, metrics, totals }): JoinPart => ({
-        call: reportCall(org, subRequest.request).id,
+      ({ subRequest, call, metrics, totals }): JoinPart => ({
+        call: call.id,
         period: subRequest.period,
         first: subRequest.first,
         buckets: subRequest.buckets,

@@ -69,7 +69,8 @@ export interface Replacement {
 
 /**
  * Figures of a section over other days, which its own calls do not answer: of the year before, or from the start of a
- * year or quarter on. Their requests have neither `order` nor `limit`.
+ * year or quarter on. Their requests have neither `order` nor `limit`, unless the days are the section's own and its calls
+ * answer them. Totals are read from the response's totals if the request includes them, else from its single row.
  */
 export interface PartnerPlan {
   readonly kind: 'previous_year' | 'to_date';

@@ -16,7 +16,10 @@ export function shareTotals(
 ): readonly KeyedRequest[] {
   let changed = false;
   // A carrier takes the metrics of several requests.
-  const carriers = requests.filter(isCarrier).map((one) => ({ ...one, carries: one.request.metrics }));
+  const carriers = requests
+    .filter(isCarrier)
+    .flatMap(({ request }) => rowParts(request, catalog, limits))
+    .map((request) => ({ request, carries: request.metrics }));
   const shared = requests.map((one) => {
     if (!isTotalsOnly(one)) return one;
     for (const carrier of carriers) {
@@ -43,6 +46,13 @@ const isCarrier = ({ lookup, request: { dimensions, time, order, limit } }: Keye
   order === undefined &&
   limit === undefined &&
   time?.compare === undefined;
+
+/** The calls that its rows take: one part of a long range may have the days of other totals. */
+function rowParts(request: ReportRequest, catalog: Catalog, limits: CallLimits): ReportRequest[] {
+  const split = splitRequest(request, catalog, limits);
+  if ('refused' in split) return [];
+  return split.requests.flatMap((part) => (part.rows && part.period === 'this' ? part.request : []));
+}
 
 /** The request as one for the carrier's rows with totals; undefined if the carrier has other days or filters. */
 function carriedBy(request: ReportRequest, carrier: ReportRequest, catalog: Catalog): ReportRequest | undefined {

@@ -211,7 +211,7 @@ describe('docket explain', () => {
       { sectionPeriods: { trend: TREND } },
     );
     const document = explain(plan, { catalog: CATALOG });
-    expect(document.further_calls).toEqual({ previous_year: 4, to_date: 1 });
+    expect(document.further_calls).toEqual({ previous_year: 3, to_date: 1 });
     expect(document.tokens).toBe(plan.calls.length);
     expect(document.sections.map(({ id, period, to_date }) => [id, period.label, to_date])).toEqual([
       ['card', '2026-10', 'year'],
@@ -222,11 +222,11 @@ describe('docket explain', () => {
       "acme/weekly: Weekly
       Period   2026-10 (2026-10-01 to 2026-10-31, Europe/Zurich)
                trend: trend (2025-10-01 to 2026-10-31)
-      Calls    9 metrics calls (section by section 10, metric by metric 13), registry version 7
+      Calls    8 metrics calls (section by section 10, metric by metric 13), registry version 7
         1. profiles.created, profiles.approval_rate; with the previous period
            for card, at most 1 row
-        2. profiles.created, profiles.approval_rate; 2025-10-01 to 2025-10-31
-           for the year before of card (totals), days (totals), at most 1 row
+        2. profiles.created, profiles.approval_rate; each month; 2025-10-01 to 2025-10-31
+           for the year before of card (totals), days (totals), trend (rows), at most 1 row
         3. profiles.created, profiles.approval_rate; 2026-01-01 to 2026-10-31
            for the figures to date of card (totals), at most 1 row
         4. profiles.created; each day
@@ -239,10 +239,8 @@ describe('docket explain', () => {
            for trend, at most 1 row
         8. profiles.created; each month; 2024-10-01 to 2025-09-30
            for the year before of trend (rows), at most 12 rows
-        9. profiles.created; each month; 2025-10-01 to 2025-10-31
-           for the year before of trend (rows), at most 1 row
-      Further  4 for the year before, 1 for the figures to date
-      Tokens   9 of the key's budget
+      Further  3 for the year before, 1 for the figures to date
+      Tokens   8 of the key's budget
       Outputs  csv
       To       (no deliveries)"
     `);
