@@ -122,6 +122,15 @@ export type Catalog = z.infer<typeof catalogSchema>;
 /** A current count is the present state: it has no granularity, and the period does not apply (specification §2.4). */
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
 
+/** Whether figures of past periods still change: a cohort's are "so far" (specification §2.6). */
+export const isProvisional = ({ id }: Pick<Metric, 'id'>): boolean => id.startsWith('cohort.');
+
+/** A metric's value where nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
+export function zeroOf(id: string, { metrics }: Pick<Catalog, 'metrics'>): number | null | undefined {
+  const unit = metrics.find((metric) => metric.id === id)?.unit;
+  return unit === 'count' ? 0 : unit === 'ratio' || unit === 'seconds' ? null : undefined;
+}
+
 /** Aggregations that are never additive, whatever the catalog says: percentiles and distinct counts. */
 const NON_ADDITIVE_AGGREGATION = /^p\d+$|distinct/i;
 

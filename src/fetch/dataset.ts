@@ -1,9 +1,12 @@
 import type { Granularity } from '../contract/report.ts';
 import type { Period } from '../definitions/periods/period.ts';
+import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
 import type { Better, TargetPeriod } from '../definitions/schema/targets.ts';
 import { messagesFor, type Words } from '../i18n/messages.ts';
 import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
+import type { DateRange } from '../plan/buckets.ts';
+import type { UnlikeReason } from '../plan/like-for-like.ts';
 
 /** A column of a table, with what headers, number formats and the definitions page need. */
 export interface Column {
@@ -23,6 +26,8 @@ export interface Column {
   readonly availableFrom?: string;
   /** Id of the metric that replaces it; null if deprecated without replacement. */
   readonly replacedBy?: string | null;
+  /** Its figures of past periods still change, as those of cohorts ("so far"): it shows no change. */
+  readonly provisional?: boolean;
   /** Enum values with their labels, in the catalog's order. */
   readonly values?: readonly { readonly value: string; readonly label: string }[];
 }
@@ -30,11 +35,25 @@ export interface Column {
 /** A raw value: a count, a ratio 0–1 and seconds stay numbers; `null` is undefined, which is not 0. */
 export type Value = string | number | boolean | null;
 
+/** Values by metric. One that the service left out is absent. */
+export type MetricValues = Readonly<Record<string, number | null>>;
+
+/** The figures that a row or the totals are compared with. */
+export interface ComparedFigures {
+  readonly values: MetricValues;
+  /** Why the change is not shown; absent if it is. */
+  readonly unlike?: UnlikeReason;
+}
+
+export type Comparisons = { readonly [Kind in ComparisonKind]?: ComparedFigures };
+
 export interface Row {
   /** Keyed by column name; the time column is `bucket`, a civil date. */
   readonly values: Readonly<Record<string, Value>>;
-  /** Metric values of the matching bucket of the previous period. */
-  readonly compare?: Readonly<Record<string, number | null>>;
+  /** The matching bucket, or the whole range for rows without one, of each comparison of the table. */
+  readonly compare?: Comparisons;
+  /** From the start of the year or quarter on; of rows without a bucket. */
+  readonly toDate?: MetricValues;
   /** Its bucket (without one: the range) has not ended: its values will grow. */
   readonly partial: boolean;
 }
@@ -78,6 +97,8 @@ export const NOTE_CODES = [
   'read_at',
   'reading_missing',
   'target_mismatch',
+  'unlike',
+  'not_comparable',
 ] as const;
 export type NoteCode = (typeof NOTE_CODES)[number];
 
@@ -142,6 +163,15 @@ export interface Judgement {
   readonly target: number;
 }
 
+/** A comparison of a table. */
+export interface TableComparison {
+  readonly kind: ComparisonKind;
+  /** What totals, and rows without a bucket, are compared with; null if there is nothing, or the service reports none. */
+  readonly range: DateRange | null;
+  /** What the buckets are compared with, if other days. */
+  readonly rows?: DateRange | null;
+}
+
 /** A section's typed table, the only input of renderers: values cannot differ between e-mail, workbook and CSV. */
 export interface Table {
   readonly id: string;
@@ -150,20 +180,23 @@ export interface Table {
   readonly granularity: Granularity | null;
   /** Current counts are the state at `asOf`; the period does not apply. */
   readonly current: boolean;
+  /** The section's own period, or the report's. */
+  readonly period: Period;
   /** The range that the service reports; null for lists and current counts, and if it reports none. */
-  readonly range: { readonly from: string; readonly to: string } | null;
-  /** It has columns for the previous period, even if the service omitted its values. */
-  readonly compared: boolean;
-  /** The previous period that the service reports; null without comparison, and if it reports none. */
-  readonly compareRange: { readonly from: string; readonly to: string } | null;
+  readonly range: DateRange | null;
+  /** It has columns for each, in this order, even if the service omitted their values. */
+  readonly comparisons: readonly TableComparison[];
+  /** It has columns with figures from the start of a year or quarter to the last day of the range. */
+  readonly toDate?: { readonly unit: ToDate; readonly range: DateRange };
   /** Instant of computation at the service, with its zone; null for a list, and if unreadable. */
   readonly asOf: string | null;
   readonly columns: readonly Column[];
   readonly rows: Rows;
   /** The service's totals, or sums of its totals over several calls (`Dataset.sums`); never sums of rows. */
   readonly totals?: {
-    readonly values: Readonly<Record<string, number | null>>;
-    readonly compare?: Readonly<Record<string, number | null>>;
+    readonly values: MetricValues;
+    readonly compare?: Comparisons;
+    readonly toDate?: MetricValues;
   };
   readonly chart?: ChartSpec;
   /** The range had not ended at `asOf`: totals and rows without a bucket will grow. False for lists and current counts. */

@@ -2,8 +2,8 @@ import { asOutcome, done, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
-import { type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
-import { withoutExcluded } from './answer-checks/row-checks.ts';
+import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
+import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -14,9 +14,9 @@ import { mapOutcomes } from './map-outcomes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
 import { type CurrentCountsWindow, isCurrentSection, undefinedCountsTable } from './tables/current-counts.ts';
-import { joinAnswers } from './tables/join-answers.ts';
-import { summedFigures } from './tables/join-totals.ts';
+import { summedFiguresOf } from './tables/join-totals.ts';
 import { listTable } from './tables/list-table.ts';
+import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
 import { type ReadingsSource, readingsTable, withoutAnswered } from './tables/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
 
@@ -30,6 +30,8 @@ export interface FetchInput extends FetchContext {
   readonly counts?: CurrentCountsWindow | undefined;
   /** Stored readings of current counts; absent without `readings` in org.yaml. */
   readonly readings?: ReadingsSource | undefined;
+  /** The organization's fiscal year: its months are whole months. */
+  readonly calendar?: FiscalCalendar | undefined;
 }
 
 /** Calls of one run that are in flight or queued at once. */
@@ -62,9 +64,9 @@ async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
   if (results.kind !== 'done') return results;
   const byCall = new Map(results.value.map((result) => [result.record.id, result]));
   const tables = plan.sections.map((section) => read.get(section.section.id) ?? tableOf(section, byCall, input));
-  const sums = plan.sections.flatMap(({ section, join }): [string, Sums][] => {
-    const summed = join === undefined ? undefined : summedFigures(join);
-    return summed === undefined ? [] : [[section.id, summed]];
+  const sums = plan.sections.flatMap((section): [string, Sums][] => {
+    const summed = summedFiguresOf(section);
+    return summed === undefined ? [] : [[section.section.id, summed]];
   });
   const { definition } = plan;
   return done({
@@ -83,13 +85,19 @@ async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
 }
 
 /** The tables that readings answer, by section id. */
-async function readingsTables({ plan, catalog, readings, clock }: FetchInput): Promise<ReadonlyMap<string, Table>> {
+async function readingsTables({
+  plan,
+  catalog,
+  readings,
+  calendar,
+  clock,
+}: FetchInput): Promise<ReadonlyMap<string, Table>> {
   const tables = new Map<string, Table>();
   if (readings === undefined) return tables;
   const now = clock.now();
-  for (const { section, period = plan.period, comparisons, replaced } of plan.sections) {
-    const compared = comparisons?.includes('previous_period') ?? plan.definition.compare !== undefined;
-    const input = { org: plan.org, section, catalog, period, compared, replaced, readings, now };
+  for (const { section, period, replaced } of plan.sections) {
+    const comparisons = section.compare ?? plan.definition.compare ?? [];
+    const input = { org: plan.org, section, catalog, period, comparisons, calendar, replaced, readings, now };
     const table = await readingsTable(input);
     if (table !== undefined) tables.set(section.id, table);
   }
@@ -101,35 +109,50 @@ function missingCall(call: string, { section }: SectionPlan): never {
 }
 
 function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResult>, input: FetchInput): Table {
-  const { section, join, replaced } = sectionPlan;
-  const { plan, catalog, counts } = input;
+  const { section, period, comparisons, join, replaced } = sectionPlan;
+  const { plan, catalog, counts, calendar } = input;
   if (counts !== undefined && isCurrentSection(section, catalog)) {
     const isLate = callsOf(sectionPlan).some((call) => {
       const result = byCall.get(call);
       return result?.kind !== 'report' || result.at > counts.until;
     });
-    if (isLate) return undefinedCountsTable({ section, catalog, period: plan.period, replaced }, counts);
+    if (isLate) return undefinedCountsTable({ section, catalog, period, replaced }, counts);
   }
-  const results = callsOf(sectionPlan).map((call) => byCall.get(call) ?? missingCall(call, sectionPlan));
-  const [result] = results;
-  if (result?.kind === 'list') return listTable(section, result.list);
-  const parts = results.flatMap((part) => (part.kind === 'list' ? [] : { ...part, request: part.call.request }));
+  const resultsOf = (one: Pick<SectionPlan, 'call' | 'join'>) =>
+    callsOf(one).map((call) => byCall.get(call) ?? missingCall(call, sectionPlan));
+  const answersOf = (one: Pick<SectionPlan, 'call' | 'join'>): [IdentifiedAnswer, ...IdentifiedAnswer[]] => {
+    const [first, ...more] = resultsOf(one).flatMap((result) =>
+      result.kind === 'list'
+        ? []
+        : [{ call: result.call.id, request: result.call.request, response: result.response, at: result.at }],
+    );
+    if (first === undefined) throw new Error(`the plan has no call for ${section.id}`);
+    return [first, ...more];
+  };
+  const [result] = resultsOf(sectionPlan);
+  if (result?.kind === 'list') return listTable(section, result.list, period);
+  const parts = answersOf(sectionPlan);
+  const partners = sectionPlan.partners.map(({ kind, of, range, request, call, join: partnerJoin }): PartnerAnswer => {
+    const one = { call, ...(partnerJoin === undefined ? {} : { join: partnerJoin }) };
+    const answers = answersOf(one);
+    return { kind, of, range, request, answers, response: tableResponse(partnerJoin, answers, catalog) };
+  });
   const [first] = parts;
-  if (first === undefined) throw new Error(`the plan has no call for ${section.id}`);
-  const table = {
+  return reportTable({
     section,
     catalog,
-    period: plan.period,
+    period,
     at: first.at,
+    comparisons,
+    partners,
+    toDate: section.to_date ?? plan.definition.to_date,
+    calendar,
+    request: join?.request ?? first.request,
+    response: tableResponse(join, parts, catalog),
+    ...(join === undefined ? {} : { parts }),
+    ...(join?.undefinedTotals === undefined ? {} : { undefinedTotals: join.undefinedTotals }),
     ...(replaced === undefined ? {} : { replaced }),
-  };
-  if (join === undefined) return reportTable({ ...table, request: first.request, response: first.response });
-  const { request, undefinedTotals } = join;
-  const responses = parts.map(
-    (part) => [part.call.id, { response: withoutExcluded(part.request, part.response) }] as const,
-  );
-  const response = joinAnswers(join, new Map(responses), catalog);
-  return reportTable({ ...table, request, response, parts, ...(undefinedTotals && { undefinedTotals }) });
+  });
 }
 
 function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
@@ -143,7 +166,7 @@ function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) =>
     concurrency: MAX_CONCURRENT_CALLS,
   });
   const sectionsOf = (call: Call) =>
-    plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id);
+    plan.sections.filter((section) => allCallsOf(section).includes(call.id)).map(({ section }) => section.id);
   let organization: Promise<Outcome<number>> | undefined;
 
   const callbacks = ({ id: call }: Call): Pick<RateLimitedCall<unknown>, 'onWait' | 'onGrant'> => ({

@@ -1,16 +1,49 @@
 import type { Granularity } from '../contract/report.ts';
 
+/** What figures are compared with, and from where on figures to date are. */
+export type ComparedWith = 'previous_period' | 'previous_year';
+export type ToDateUnit = 'year' | 'fiscal_year' | 'quarter';
+
+/** Why a change is not shown. */
+export type NotComparedReason = 'unfinished' | 'no_partner' | 'partial' | 'weekdays' | 'length';
+
+/** Buckets whose change is not shown. */
+export interface UnlikeBuckets {
+  readonly reason: NotComparedReason;
+  /** Of which comparisons; empty where it holds for all of the table. */
+  readonly kinds: readonly ComparedWith[];
+  /** Whether the first bucket of the table is among them, the last, and others. */
+  readonly first: boolean;
+  readonly last: boolean;
+  readonly others: boolean;
+}
+
+/** Totals that are not compared, or although their ranges are unlike or differ in length. */
+export interface UnlikeTotals {
+  readonly kind: ComparedWith;
+  readonly compared: boolean;
+  readonly reason: NotComparedReason | null;
+  /** Of the range and of the compared one, where they differ. */
+  readonly days: readonly [number, number] | null;
+}
+
 /** Requested data that is missing in the response: a column by its label, or figures of metrics by their ids. */
 export type MissingData =
   | { readonly of: 'column'; readonly label: string }
   /** No metrics means all. */
-  | { readonly of: 'previous' | 'previous_totals'; readonly metrics: readonly string[] }
+  | {
+      readonly of: 'previous' | 'previous_totals' | 'year_before' | 'year_before_totals' | 'to_date';
+      readonly metrics: readonly string[];
+    }
   | { readonly of: 'totals' }
   | { readonly of: 'total'; readonly metric: string };
 
 interface MissingDataNames {
   readonly previous: string;
   readonly previous_totals: string;
+  readonly year_before: string;
+  readonly year_before_totals: string;
+  readonly to_date: string;
   readonly totals: string;
   readonly total: (metric: string) => string;
 }
@@ -116,6 +149,12 @@ export interface NoteParams {
   readonly not_compared_before: { readonly label: string; readonly first: string };
   /** A target that cannot be compared with the metric's figures. */
   readonly target_mismatch: { readonly label: string; readonly target: string; readonly unit: string };
+  /** Days of the year or quarter to date have no data. */
+  readonly to_date_from: { readonly label: string; readonly first: string };
+  readonly unlike_rows: { readonly granularity: Granularity; readonly reasons: readonly UnlikeBuckets[] };
+  readonly unlike_totals: { readonly totals: readonly UnlikeTotals[]; readonly several: boolean };
+  /** Figures of past periods still change, such as those of cohorts. */
+  readonly provisional: { readonly labels: readonly string[] };
   readonly unknown_unit: { readonly label: string; readonly unit: string };
   readonly list_changed: { readonly counts: readonly number[]; readonly seen: number };
   readonly list_count: { readonly said: number; readonly seen: number };

@@ -44,11 +44,16 @@ export function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: 
 const columnLabels = ({ columns }: Table, names: readonly string[]): string[] =>
   columns.filter(({ name }) => names.includes(name)).map(({ label }) => isolateBidi(label));
 
-function coverageText({ compared, compareRange }: Table, range: NonNullable<Table['range']>, locale: string): string {
+function coverageText({ comparisons, toDate }: Table, range: NonNullable<Table['range']>, locale: string): string {
+  const words = messagesFor(locale).table;
   const days = formatDateRange(range, locale);
-  if (!compared) return days;
-  const other = compareRange === null ? null : formatDateRange(compareRange, locale);
-  return messagesFor(locale).table.coversCompared(days, other);
+  // Where buckets and totals are compared with different days, those of the totals are named.
+  const others = comparisons.map(({ kind, range: whole, rows = null }) => {
+    const other = whole ?? rows;
+    return { kind, days: other === null ? null : formatDateRange(other, locale) };
+  });
+  const covers = others.length === 0 ? days : words.coversCompared(days, others);
+  return toDate === undefined ? covers : words.coversToDate(covers, toDate.unit, formatDateRange(toDate.range, locale));
 }
 
 /** The table's filters, each as `Risk is High or Severe`. */

@@ -20,8 +20,13 @@ export async function hashFigures(
   const hash = createHash('sha256');
   for (const { id, columns, rows, totals } of tables) {
     const names = columns.map(({ name }) => name);
-    const rowJson = ({ values, compare }: Pick<Row, 'values' | 'compare'>): string =>
-      `${JSON.stringify([names.map((name) => values[name] ?? null), compare && names.map((name) => compare[name] ?? null)])}\n`;
+    const valuesOf = (values: Row['values'] | undefined) => values && names.map((name) => values[name] ?? null);
+    const rowJson = ({ values, compare, toDate }: Pick<Row, 'values' | 'compare' | 'toDate'>): string => {
+      // Without the newer comparisons as before, so that hashes of figures sent by older versions match.
+      const more = [compare?.previous_year?.values, toDate].map(valuesOf);
+      const hashed = [valuesOf(values), valuesOf(compare?.previous_period?.values)];
+      return `${JSON.stringify(more.some((part) => part !== undefined) ? [...hashed, ...more] : hashed)}\n`;
+    };
     hash.update(`${JSON.stringify([id, names])}\n`);
     for await (const batch of rowBatches(rows, yieldToEventLoop)) hash.update(batch.map(rowJson).join(''));
     if (totals !== undefined) hash.update(rowJson(totals));

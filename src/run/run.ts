@@ -140,7 +140,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const { id: run, priority } = order;
     const find = ports.readings;
     const readings = settings.readings && find && { settings: settings.readings, find };
-    const input = { ...ports, run, priority, plan, organization, catalog, counts, readings, folder, signal, observe };
+    const data = { plan, organization, catalog, counts, readings, calendar: settings };
+    const input = { ...ports, run, priority, ...data, folder, signal, observe };
     const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
     if (dataset.kind !== 'done') return dataset;
 

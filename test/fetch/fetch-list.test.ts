@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FetchedList, fetchList } from '../../src/fetch/fetch-list.ts';
 import { rateLimitContext } from '../../src/fetch/rate-limit/rate-limited-call.ts';
-import { listTable } from '../../src/fetch/tables/list-table.ts';
+import { listTable as buildListTable } from '../../src/fetch/tables/list-table.ts';
 import { listCall } from '../../src/plan/call.ts';
 import { doneOf, fetchingFrom } from '../support/fetch-harness.ts';
 import { type HostileServer, hostileServer, json } from '../support/hostile-server.ts';
 import { notesIn } from '../support/notes.ts';
-import { sectionOf } from '../support/reports.ts';
+import { sectionOf, WEEK } from '../support/reports.ts';
 import { rowsOf } from '../support/rows.ts';
 
 let server: HostileServer;
@@ -16,6 +16,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const SECTION = sectionOf({ id: 'roster', list: 'profiles' });
+const listTable = (section: typeof SECTION, list: FetchedList) => buildListTable(section, list, WEEK);
 const walk = (section = SECTION) => {
   const context = fetchingFrom(server.url, 'a.b');
   const { client, responses, run, signal, folder } = context;

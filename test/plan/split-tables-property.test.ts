@@ -131,7 +131,14 @@ function definable(table: Table, cut: Table): Table {
     notes: table.notes.filter(({ message }) => message.id !== 'undefined_totals'),
     ...(totals === undefined
       ? {}
-      : { totals: { values: without(totals.values), ...(totals.compare && { compare: without(totals.compare) }) } }),
+      : {
+          totals: {
+            values: without(totals.values),
+            ...(totals.compare && {
+              compare: { previous_period: { values: without(totals.compare.previous_period?.values ?? {}) } },
+            }),
+          },
+        }),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   onboarding,
   row,
   table,
+  WEEK_BEFORE,
   workload,
 } from '../support/dataset.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -112,9 +113,11 @@ describe('a CSV file', () => {
     readFile(artifactNamed(await render(data, [{ format: 'csv' }]), ending).path, 'utf8');
 
   it('has the previous period also where the service does not say its days', async () => {
-    const lines = (await read(dataset([{ ...onboarding, compareRange: null }]), ' onboarding.csv')).split('\r\n');
+    const lines = (
+      await read(dataset([{ ...onboarding, comparisons: [{ ...WEEK_BEFORE, range: null }] }]), ' onboarding.csv')
+    ).split('\r\n');
     expect(lines[0]).toContain('"Profiles created (count), previous period"');
-    expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false');
+    expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false,');
   });
 
   it('has a byte order mark, CRLF, labels with units, raw values and nothing where a figure is undefined', async () => {
@@ -122,17 +125,17 @@ describe('a CSV file', () => {
     expect(lines[0]).toBe(
       '\ufeffBucket,Profiles created (count),"Profiles created (count), previous period",Approval rate (ratio 0–1),' +
         '"Approval rate (ratio 0–1), previous period",Time to decision (median) (seconds),' +
-        '"Time to decision (median) (seconds), previous period",Still running',
+        '"Time to decision (median) (seconds), previous period",Still running,"Not comparable, previous period"',
     );
-    expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false');
-    expect(lines[7]).toBe('2026-11-15,0,0,,,,,true');
+    expect(lines[1]).toBe('2026-11-09,1204,1300,0.81,0.83,12345,15000,false,');
+    expect(lines[7]).toBe('2026-11-15,0,0,,,,,true,');
     expect(lines).toHaveLength(9);
     expect(lines[8]).toBe('');
   });
 
   it('has the totals in a file of their own, so that a sum over a column counts nothing twice', async () => {
     const text = await read(dataset([onboarding]), ' onboarding.totals.csv');
-    expect(text.split('\r\n')[1]).toBe('6390,6290,0.836,0.83,19011.5,15000,true');
+    expect(text.split('\r\n')[1]).toBe('6390,6290,0.836,0.83,19011.5,15000,true,');
   });
 
   it('escapes formulas in texts and headers, and leaves numbers unchanged', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Table, TableNote } from '../../src/fetch/dataset.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 import { renderEmail } from '../../src/render/email/render-email.ts';
-import { countColumn, dataset, MADE_AT, ratioColumn, row, table, typeColumn } from '../support/dataset.ts';
+import { countColumn, dataset, MADE_AT, ratioColumn, row, table, typeColumn, WEEK_BEFORE } from '../support/dataset.ts';
 import { cellsOf, readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
 
@@ -70,7 +70,7 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
   });
 
   it('do not hide that changes are computed by Docket', async () => {
-    const compared = { ...plain, compared: true, compareRange: { from: '2026-11-02', to: '2026-11-08' } };
+    const compared = { ...plain, comparisons: [WEEK_BEFORE] };
     const sheets = await sheetsOf([compared], locale);
     const contents = sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts;
     expect(contents).toContain(untouched([], true));

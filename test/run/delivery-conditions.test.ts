@@ -23,14 +23,17 @@ const column = (name: string, kind: Column['kind']): Column => ({
   unit: 'count',
 });
 const row = (values: Row['values']): Row => ({ values, partial: false });
+const previous = (open: number | null): NonNullable<Row['compare']> => ({
+  previous_period: { values: { 'alerts.open': open } },
+});
 const table = (id: string, rows: readonly Row[], more: Partial<Table> = {}): Table => ({
   id,
   title: id,
   granularity: null,
   current: false,
+  period: { from: '2026-11-09', to: '2026-11-15', timezone: 'UTC', label: 'x' },
   range: null,
-  compared: false,
-  compareRange: null,
+  comparisons: [],
   asOf: '2026-11-16T07:00:00Z',
   running: false,
   columns: [column('team', 'dimension'), column('alerts.open', 'metric')],
@@ -103,7 +106,11 @@ test('figures are the same whenever they were computed and however they are call
     table('q', [row({ team: 'a', 'alerts.open': 4 })]),
     table('q', [row({ team: 'a', 'alerts.open': null })]),
     table('q', [row({ team: 'a', 'alerts.open': '3' })]),
-    table('q', [{ ...row({ team: 'a', 'alerts.open': 3 }), compare: { 'alerts.open': 1 } }]),
+    table('q', [{ ...row({ team: 'a', 'alerts.open': 3 }), compare: previous(1) }]),
+    table('q', [
+      { ...row({ team: 'a', 'alerts.open': 3 }), compare: { previous_year: { values: { 'alerts.open': 1 } } } },
+    ]),
+    table('q', [{ ...row({ team: 'a', 'alerts.open': 3 }), toDate: { 'alerts.open': 1 } }]),
     table('q', rows, { totals: { values: { 'alerts.open': 3 } } }),
   ];
   const others = await Promise.all(tables.map((each) => hashFigures(dataset(each))));
@@ -113,10 +120,10 @@ test('figures are the same whenever they were computed and however they are call
 test('figures that were sent by the version before compare as the same', async () => {
   const rows = Array.from({ length: 600 }, (_, index): Row => {
     const values = { team: `t${index}`, 'alerts.open': index };
-    return index % 2 === 0 ? { values, partial: false } : { values, compare: { 'alerts.open': null }, partial: true };
+    return index % 2 === 0 ? { values, partial: false } : { values, compare: previous(null), partial: true };
   });
   const tables = [
-    table('q', rows, { totals: { values: { 'alerts.open': 9 }, compare: { 'alerts.open': 8 } } }),
+    table('q', rows, { totals: { values: { 'alerts.open': 9 }, compare: previous(8) } }),
     table('empty', []),
   ];
   // As it was written down before: a line a row, each given to the hash by itself.
@@ -127,7 +134,7 @@ test('figures that were sent by the version before compare as the same', async (
     hash.update(`${JSON.stringify([id, names])}\n`);
     for (const { values, compare } of [...rows, ...(totals === undefined ? [] : [totals])]) {
       const of = (from: Readonly<Record<string, unknown>>) => names.map((name) => from[name] ?? null);
-      hash.update(`${JSON.stringify([of(values), compare && of(compare)])}\n`);
+      hash.update(`${JSON.stringify([of(values), compare?.previous_period && of(compare.previous_period.values)])}\n`);
     }
     hash.update('\n');
   }

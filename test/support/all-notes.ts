@@ -16,6 +16,9 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
         { of: 'column', label: 'Exposure' },
         { of: 'previous', metrics: [] },
         { of: 'previous_totals', metrics: [METRIC.id] },
+        { of: 'year_before', metrics: [] },
+        { of: 'year_before_totals', metrics: [METRIC.id] },
+        { of: 'to_date', metrics: [] },
         { of: 'totals' },
         { of: 'total', metric: METRIC.id },
       ],
@@ -113,6 +116,42 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
   data_from: [{ label: METRIC.label, first: '2026-11-12' }],
   not_compared_before: [{ label: METRIC.label, first: '2026-11-05' }],
   target_mismatch: [{ label: METRIC.label, target: '24h', unit: 'count' }],
+  to_date_from: [{ label: METRIC.label, first: '2026-11-05' }],
+  unlike_rows: [
+    {
+      granularity: 'week',
+      reasons: [
+        { reason: 'unfinished', kinds: [], first: false, last: true, others: false },
+        { reason: 'no_partner', kinds: ['previous_year'], first: true, last: false, others: false },
+        { reason: 'partial', kinds: ['previous_period'], first: true, last: true, others: false },
+      ],
+    },
+    {
+      granularity: 'day',
+      reasons: [
+        { reason: 'weekdays', kinds: [], first: true, last: true, others: true },
+        { reason: 'length', kinds: [], first: false, last: false, others: true },
+      ],
+    },
+    {
+      granularity: 'month',
+      reasons: [{ reason: 'partial', kinds: [], first: true, last: false, others: false }],
+    },
+  ],
+  unlike_totals: [
+    { totals: [{ kind: 'previous_period', compared: true, reason: 'length', days: [31, 30] }], several: false },
+    {
+      totals: [
+        { kind: 'previous_period', compared: true, reason: 'weekdays', days: null },
+        { kind: 'previous_year', compared: false, reason: 'no_partner', days: null },
+      ],
+      several: true,
+    },
+    { totals: [{ kind: 'previous_period', compared: false, reason: 'unfinished', days: null }], several: false },
+    { totals: [{ kind: 'previous_year', compared: false, reason: 'weekdays', days: null }], several: false },
+    { totals: [{ kind: 'previous_year', compared: false, reason: 'length', days: [3, 4] }], several: false },
+  ],
+  provisional: [{ labels: [METRIC.label] }],
   unknown_unit: [{ label: 'Exposure', unit: 'chf' }],
   list_changed: [{ counts: [3, 4], seen: 3 }],
   list_count: [{ said: 1200, seen: 1 }],

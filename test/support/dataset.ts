@@ -1,10 +1,23 @@
-import type { Column, Dataset, Row, Table, TableNote } from '../../src/fetch/dataset.ts';
+import type {
+  Column,
+  Comparisons,
+  Dataset,
+  MetricValues,
+  Row,
+  Table,
+  TableComparison,
+  TableNote,
+} from '../../src/fetch/dataset.ts';
 
 /** The instant at which the fixtures' files are made. */
 export const MADE_AT = Date.parse('2026-11-16T07:00:00Z');
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 const RANGE = { from: PERIOD.from, to: PERIOD.to };
-const COMPARE_RANGE = { from: '2026-11-02', to: '2026-11-08' };
+/** The comparison of the period with the week before. */
+export const WEEK_BEFORE: TableComparison = {
+  kind: 'previous_period',
+  range: { from: '2026-11-02', to: '2026-11-08' },
+};
 const AS_OF = '2026-11-16T06:59:30Z';
 
 export const bucketColumn: Column = { name: 'bucket', label: 'Bucket', kind: 'time', type: 'date', unit: null };
@@ -74,9 +87,9 @@ export function table(change: Partial<Table> & Pick<Table, 'id' | 'columns' | 'r
     title: change.id,
     granularity: null,
     current: false,
+    period: PERIOD,
     range: RANGE,
-    compared: change.compareRange != null,
-    compareRange: null,
+    comparisons: [],
     asOf: AS_OF,
     running: 'path' in change.rows ? false : change.rows.some(({ partial }) => partial),
     filters: [],
@@ -84,6 +97,9 @@ export function table(change: Partial<Table> & Pick<Table, 'id' | 'columns' | 'r
     ...change,
   };
 }
+
+/** Figures of the previous period that may be compared. */
+export const previous = (values: MetricValues): Comparisons => ({ previous_period: { values } });
 
 export const row = (values: Row['values'], more: Partial<Row> = {}): Row => ({ values, partial: false, ...more });
 
@@ -133,7 +149,7 @@ export const onboarding: Table = table({
   title: 'Onboarding',
   description: 'How many counterparties came, how many were approved, and how long a decision took.',
   granularity: 'day',
-  compareRange: COMPARE_RANGE,
+  comparisons: [WEEK_BEFORE],
   columns: [bucketColumn, countColumn, ratioColumn, durationColumn],
   rows: days.map((bucket, index) => {
     const weekend = index > 4;
@@ -145,18 +161,22 @@ export const onboarding: Table = table({
         'profiles.time_to_decision_p50': weekend ? null : 12_345 + index * 4000,
       },
       {
-        compare: {
+        compare: previous({
           'profiles.created': weekend ? 0 : 1300 - index * 21,
           'profiles.approval_rate': weekend ? null : 0.83,
           'profiles.time_to_decision_p50': weekend ? null : 15_000,
-        },
+        }),
         partial: index === 6,
       },
     );
   }),
   totals: {
     values: { 'profiles.created': 6390, 'profiles.approval_rate': 0.836, 'profiles.time_to_decision_p50': 19_011.5 },
-    compare: { 'profiles.created': 6290, 'profiles.approval_rate': 0.83, 'profiles.time_to_decision_p50': 15_000 },
+    compare: previous({
+      'profiles.created': 6290,
+      'profiles.approval_rate': 0.83,
+      'profiles.time_to_decision_p50': 15_000,
+    }),
   },
   filters: [{ label: 'Risk', is: ['High', 'Severe'] }],
   chart: 'line',
@@ -186,7 +206,7 @@ export function nastyDataset(): Dataset {
   const groups = table({
     id: 'groups',
     title: 'Profiles by group and type, with a title that no sheet name can hold',
-    compareRange: COMPARE_RANGE,
+    comparisons: [WEEK_BEFORE],
     chart: 'bar',
     columns: [groupColumn, typeColumn, countColumn, strangeColumn],
     rows: [
@@ -209,10 +229,10 @@ export function nastyDataset(): Dataset {
           'risk.exposure': exposure ?? null,
         },
         {
-          compare: {
+          compare: previous({
             'profiles.created': index === 1 ? 0 : index === 2 ? null : 4,
             'risk.exposure': index % 2 === 0 ? 1 : null,
-          },
+          }),
         },
       ),
     ),

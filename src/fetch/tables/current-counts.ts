@@ -4,7 +4,7 @@ import type { Section } from '../../definitions/schema/report-definition.ts';
 import { requestRange } from '../../plan/partition.ts';
 import type { Plan, Replacement } from '../../plan/plan.ts';
 import type { Table } from '../dataset.ts';
-import { columnsOf, filtersOf } from './report-table.ts';
+import { columnsOf, filtersOf } from './table-columns.ts';
 import { replacementNotes } from './table-notes.ts';
 
 /**
@@ -57,10 +57,10 @@ export function undefinedCountsTable(
     ...(section.description === undefined ? {} : { description: section.description }),
     granularity: null,
     current: true,
+    period,
     range: null,
     running: false,
-    compared: false,
-    compareRange: null,
+    comparisons: [],
     asOf: null,
     columns,
     rows: (section.dimensions ?? []).length === 0 ? [{ values: emptyValues, partial: false }] : [],

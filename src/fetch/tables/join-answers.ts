@@ -1,4 +1,4 @@
-import type { Catalog } from '../../contract/catalog.ts';
+import { type Catalog, zeroOf } from '../../contract/catalog.ts';
 import { type ReportResponse, type ReportRow, reportResponseSchema } from '../../contract/report.ts';
 import { endOfDay } from '../../plan/buckets.ts';
 import type { Join, JoinPart } from '../../plan/plan.ts';
@@ -200,12 +200,6 @@ function sumOf(
   const [first, ...more] = found;
   if (first === undefined) return options.zero;
   return more.reduce((sum, value) => (sum === null || value === null ? null : sum + value), first);
-}
-
-/** A metric's value where nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
-function zeroOf(id: string, { metrics }: Catalog): Cell {
-  const unit = metrics.find((metric) => metric.id === id)?.unit;
-  return unit === 'count' ? 0 : unit === 'ratio' || unit === 'seconds' ? null : undefined;
 }
 
 const present = (values: readonly (readonly [string, Cell])[]): Record<string, number | null> =>

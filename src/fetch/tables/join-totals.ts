@@ -1,5 +1,5 @@
 import type { ReportResponse } from '../../contract/report.ts';
-import type { Join } from '../../plan/plan.ts';
+import type { Join, SectionPlan } from '../../plan/plan.ts';
 import type { Sums } from '../dataset.ts';
 
 type Figures = Record<string, number | null>;
@@ -57,3 +57,23 @@ type Buckets = Pick<Join['parts'][number], 'first' | 'buckets'>;
 
 const overlap = (one: Buckets, other: Buckets): boolean =>
   one.first < other.first + other.buckets && other.first < one.first + one.buckets;
+
+/**
+ * The values of a section's table that are sums over several responses, those of other days included; undefined if there
+ * are none.
+ */
+export function summedFiguresOf({ join, partners }: Pick<SectionPlan, 'join' | 'partners'>): Sums | undefined {
+  const own = join === undefined ? [] : [summedFigures(join)];
+  const others = partners.map((partner) => {
+    const sums = partner.join === undefined ? undefined : summedFigures(partner.join);
+    // The single row of a request for totals is the total.
+    return sums === undefined || partner.of === 'rows' ? sums : { cells: [], totals: [...sums.cells, ...sums.totals] };
+  });
+  const found = [...own, ...others].flatMap((sums) => sums ?? []);
+  if (found.length === 0) return undefined;
+  const distinct = (ids: readonly string[]) => [...new Set(ids)];
+  return {
+    cells: distinct(found.flatMap(({ cells }) => cells)),
+    totals: distinct(found.flatMap(({ totals }) => totals)),
+  };
+}

@@ -1,18 +1,23 @@
+import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { Table, TableNote } from '../dataset.ts';
 import type { FetchedList } from '../fetch-list.ts';
 
 /** A list as a table: its rows stay in their file. */
-export function listTable(section: Section, { rows, columns, leftOut, counts, ordered }: FetchedList): Table {
+export function listTable(
+  section: Section,
+  { rows, columns, leftOut, counts, ordered }: FetchedList,
+  period: Period,
+): Table {
   return {
     id: section.id,
     title: section.title ?? section.id,
     ...(section.description === undefined ? {} : { description: section.description }),
     granularity: null,
     current: false,
+    period,
     range: null,
-    compared: false,
-    compareRange: null,
+    comparisons: [],
     asOf: null,
     running: false,
     columns,

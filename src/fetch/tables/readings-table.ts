@@ -1,15 +1,18 @@
 import type { Catalog } from '../../contract/catalog.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import { readingWindow } from '../../definitions/schedules/reading-window.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { ReadingSettings } from '../../definitions/schema/readings.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import { bucketsOf, type DateRange, endOfDay, previousPeriod } from '../../plan/buckets.ts';
-import { callsOf, type Plan, type Replacement } from '../../plan/plan.ts';
+import { type Bucket, bucketsOf, type DateRange, endOfDay } from '../../plan/buckets.ts';
+import { type ComparisonContext, compareTotals, partnerOf, unlikeRow, yearBefore } from '../../plan/like-for-like.ts';
+import { allCallsOf, type Plan, type Replacement } from '../../plan/plan.ts';
 import { type FindReadings, type Reading, readingGap } from '../../plan/reading.ts';
-import type { Row, Table, TableNote } from '../dataset.ts';
+import type { ComparedFigures, Comparisons, Row, Table, TableNote } from '../dataset.ts';
 import { isCurrentSection } from './current-counts.ts';
-import { columnsOf } from './report-table.ts';
 import { compareRows } from './row-order.ts';
+import { columnsOf } from './table-columns.ts';
 import { replacementNotes } from './table-notes.ts';
 
 /** The stored readings of an organization. */
@@ -25,8 +28,8 @@ export interface ReadingsTableInput {
   readonly catalog: Catalog;
   /** The section's own, or the report's. */
   readonly period: Period;
-  /** Adds the values of the previous period. */
-  readonly compared: boolean;
+  readonly comparisons: readonly ComparisonKind[];
+  readonly calendar?: FiscalCalendar | undefined;
   readonly replaced?: readonly Replacement[] | undefined;
   readonly readings: ReadingsSource;
   /** Epoch ms: later readings are not due yet. */
@@ -42,25 +45,24 @@ type DayValues = ReadonlyMap<string | null, Readonly<Record<string, number | nul
  * are then those of now.
  */
 export async function readingsTable(input: ReadingsTableInput): Promise<Table | undefined> {
-  const { org, section, catalog, period, compared, readings, now } = input;
+  const { org, section, catalog, period, comparisons, readings, now } = input;
   if (!isCurrentSection(section, catalog) || readingGap(section, readings.settings) !== undefined) return undefined;
   const isDue = (day: string): boolean => {
     const window = readingWindow(day, readings.settings.at, period.timezone);
     return now >= (window?.until ?? endOfDay(day, period.timezone));
   };
   // A running period without a history is shown as of now.
-  if (section.granularity === undefined && !compared && !isDue(period.to)) return undefined;
+  if (section.granularity === undefined && comparisons.length === 0 && !isDue(period.to)) return undefined;
 
   const range: DateRange = { from: period.from, to: period.to };
-  const compareRange = compared ? previousPeriod(range) : null;
   const buckets = bucketsOf(range, section.granularity);
-  const previous = compareRange === null ? [] : bucketsOf(compareRange, section.granularity);
+  const partners = comparisons.map((kind) => partnerDays(kind, range, buckets, input));
   const [dimension = null] = section.dimensions ?? [];
-  const lastDays = [...buckets, ...previous].map(({ to }) => to);
+  const lastDays = [...buckets, ...partners.flatMap((partner) => partner.buckets)].flatMap((one) => one?.to ?? []);
   const found = await readings.find(org, dimension, lastDays);
   const whole =
     section.totals && dimension !== null
-      ? await readings.find(org, null, [range.to, ...(compareRange === null ? [] : [compareRange.to])])
+      ? await readings.find(org, null, [range.to, ...partners.flatMap((partner) => partner.range?.to ?? [])])
       : found;
   const metrics = [...new Set(section.metrics ?? [])];
   const valuesOf = (day: string | undefined): DayValues => dayValues(found.get(day ?? ''), metrics);
@@ -68,7 +70,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
 
   const sortable = buckets.flatMap((bucket, index) => {
     const values = valuesOf(bucket.to);
-    const before = compareRange === null ? undefined : valuesOf(previous[index]?.to);
+    const due = isDue(bucket.to);
     return groups.map((group, rank) => {
       const row: Row = {
         values: {
@@ -76,8 +78,11 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
           ...(dimension === null ? {} : { [dimension]: group }),
           ...groupValues(values, group, metrics),
         },
-        ...(compareRange === null ? {} : { compare: groupValues(before, group, metrics) }),
-        partial: !isDue(bucket.to),
+        ...comparisonsOf(partners, ({ buckets: others, unlikeRows }) => ({
+          values: groupValues(valuesOf(others[index]?.to), group, metrics),
+          unlike: due ? unlikeRows[index] : 'unfinished',
+        })),
+        partial: !due,
       };
       return { row: row.values, table: row, bucket: index, rank };
     });
@@ -97,12 +102,12 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
     current: false,
     range,
     running: buckets.some(({ to }) => !isDue(to)),
-    compared,
-    compareRange,
+    period,
+    comparisons: partners.map(({ kind, range: days }) => ({ kind, range: days })),
     asOf: latest,
     columns: columnsOf(section, { columns: [] }, catalog),
     rows: shown,
-    ...(section.totals ? { totals: totalsOf(range, compareRange, whole, metrics) } : {}),
+    ...(section.totals ? { totals: totalsOf(range, partners, isDue(range.to), whole, metrics) } : {}),
     ...(section.chart === undefined ? {} : { chart: section.chart }),
     ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
     ...(first === undefined || (first.by === 'bucket' && first.dir === 'asc') ? {} : { ranked: true }),
@@ -141,15 +146,70 @@ function groupsOf(dimension: string, readings: readonly Reading[], catalog: Cata
   return [...listed, ...[...present].filter((group) => group === null || !known.includes(group))];
 }
 
+/** The days of a comparison: a reading of the last day of each is the value. */
+interface PartnerDays {
+  readonly kind: ComparisonKind;
+  readonly range: DateRange | null;
+  /** Of each bucket of the table. */
+  readonly buckets: readonly (Bucket | undefined)[];
+  readonly unlikeRows: readonly ComparedFigures['unlike'][];
+  readonly unlike: ComparedFigures['unlike'];
+}
+
+function partnerDays(
+  kind: ComparisonKind,
+  range: DateRange,
+  buckets: readonly Bucket[],
+  { section: { granularity }, period: { timezone }, calendar = {} }: ReadingsTableInput,
+): PartnerDays {
+  const days = partnerOf(range, kind, calendar);
+  // Whether a bucket has ended is known from its reading, which is taken on its last day.
+  const context: ComparisonContext = { timezone, asOf: Number.POSITIVE_INFINITY, calendar };
+  const totals = compareTotals(range, days, context);
+  const unlike = totals.compared ? undefined : totals.unlike;
+  if (granularity === undefined) {
+    const bucket = days === undefined ? undefined : { label: days.from, ...days };
+    return { kind, range: days ?? null, buckets: [bucket], unlikeRows: [unlike], unlike };
+  }
+  const previous = kind === 'previous_period' && days !== undefined ? bucketsOf(days, granularity) : [];
+  const others = buckets.map((bucket, index) =>
+    kind === 'previous_period' ? previous[index] : yearBefore(bucket, granularity),
+  );
+  const unlikeRows = buckets.map((bucket, index) => unlikeRow(bucket, others[index], granularity, context));
+  return { kind, range: days ?? null, buckets: others, unlikeRows, unlike };
+}
+
+function comparisonsOf(
+  partners: readonly PartnerDays[],
+  figures: (partner: PartnerDays) => {
+    readonly values: ComparedFigures['values'];
+    readonly unlike: ComparedFigures['unlike'];
+  },
+): { readonly compare?: Comparisons } {
+  if (partners.length === 0) return {};
+  const entries = partners.map((partner) => {
+    const { values, unlike } = figures(partner);
+    return [partner.kind, { values, ...(unlike === undefined ? {} : { unlike }) }] as const;
+  });
+  return { compare: Object.fromEntries(entries) };
+}
+
 /** The counts at the end of the period: those of the whole, never sums. */
 function totalsOf(
   range: DateRange,
-  compareRange: DateRange | null,
+  partners: readonly PartnerDays[],
+  due: boolean,
   whole: ReadonlyMap<string, Reading>,
   metrics: readonly string[],
 ): NonNullable<Table['totals']> {
-  const at = (day: string) => groupValues(dayValues(whole.get(day), metrics), null, metrics);
-  return { values: at(range.to), ...(compareRange === null ? {} : { compare: at(compareRange.to) }) };
+  const at = (day: string | undefined) => groupValues(dayValues(whole.get(day ?? ''), metrics), null, metrics);
+  return {
+    values: at(range.to),
+    ...comparisonsOf(partners, ({ range: days, unlike }) => ({
+      values: at(days?.to),
+      unlike: due ? unlike : 'unfinished',
+    })),
+  };
 }
 
 /** When the values were read, and the days without a reading. Not incomplete: a retry would not help. */
@@ -193,7 +253,7 @@ const limited = (rows: number): TableNote => ({
 export function withoutAnswered(plan: Plan, answered: ReadonlySet<string>): Plan {
   if (answered.size === 0) return plan;
   const needed = new Set(
-    plan.sections.flatMap((section) => (answered.has(section.section.id) ? [] : callsOf(section))),
+    plan.sections.flatMap((section) => (answered.has(section.section.id) ? [] : allCallsOf(section))),
   );
   return { ...plan, calls: plan.calls.filter(({ id }) => needed.has(id)) };
 }

@@ -1,16 +1,22 @@
 import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { Period } from '../../definitions/periods/period.ts';
+import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import type { FilterDescription, MissingData } from '../../i18n/note.ts';
+import type { MissingData } from '../../i18n/note.ts';
 import { endOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
-import type { Column, Row, Table, Value } from '../dataset.ts';
-import { withoutComparisonBeforeData } from './comparison-range.ts';
+import type { Row, Table, Value } from '../dataset.ts';
+import { comparisonsOf, type TableComparer, tableComparer } from './compare-figures.ts';
+import { missingData } from './missing-data.ts';
+import { type PartnerAnswer, pickMetrics } from './partner-answers.ts';
+import { columnsOf, filtersOf } from './table-columns.ts';
 import { collectTableNotes } from './table-notes.ts';
+import { type ToDateFigures, toDateFigures } from './to-date.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
@@ -24,6 +30,11 @@ export interface ReportTableInput {
   readonly parts?: readonly CallAnswer[];
   readonly undefinedTotals?: UndefinedTotals;
   readonly replaced?: readonly Replacement[];
+  readonly comparisons: readonly ComparisonKind[];
+  /** Figures of other days. */
+  readonly partners?: readonly PartnerAnswer[];
+  readonly toDate?: ToDate | undefined;
+  readonly calendar?: FiscalCalendar | undefined;
 }
 
 /**
@@ -31,14 +42,15 @@ export interface ReportTableInput {
  * columns and cells are empty and noted.
  */
 export function reportTable(input: ReportTableInput): Table {
-  const { section, request, response, catalog, period, at } = input;
+  const { section, request, response, catalog, period, at, partners = [], calendar } = input;
   const { meta } = response;
   const requestedIds = new Set(section.metrics ?? []);
   const metrics = [...requestedIds].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
   const current = metrics.length > 0 && metrics.every(isCurrentCount);
   const answers = input.parts ?? [{ request, response, at }];
   // Of two possible units the right answer is unknown: the values are shown without answer.
-  const unitless = new Set(unitMismatches(answers, metrics).map(({ id }) => id));
+  const allAnswers = [...answers, ...partners.flatMap((partner) => partner.answers)];
+  const unitless = new Set(unitMismatches(allAnswers, metrics).map(({ id }) => id));
   const columns = columnsOf(section, response, catalog).map((column) =>
     unitless.has(column.name) ? { ...column, unit: null } : column,
   );
@@ -47,8 +59,12 @@ export function reportTable(input: ReportTableInput): Table {
     ({ name }) =>
       !response.columns.some((column) => column.name === name) && !response.rows.some((row) => row[name] !== undefined),
   );
-  const running = !current && isRunning(input);
-  const comparable = withoutComparisonBeforeData(input, metrics);
+  const computed = computedAt(input);
+  const running = !current && isRunning(input, computed);
+  const context = { timezone: period.timezone, asOf: computed, ...(calendar === undefined ? {} : { calendar }) };
+  const compareInput = { request, response, partners, catalog, metrics, context, running };
+  const comparers = current ? [] : input.comparisons.map((kind) => tableComparer(kind, compareInput));
+  const toDate = toDateFigures(input.toDate, partners, metrics, catalog);
   let cells = 0;
   const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
@@ -58,25 +74,26 @@ export function reportTable(input: ReportTableInput): Table {
         return [column.name, value ?? null];
       }),
     );
+    const compare = comparisonsOf(comparers, ({ ofRow }) => ofRow(row));
+    const rowToDate = toDate?.ofRow(row);
     return {
       values,
-      ...(row.compare == null ? {} : { compare: comparable.ofRow(pick(row.compare, names), values.bucket) }),
+      ...(compare === undefined ? {} : { compare }),
+      ...(rowToDate === undefined ? {} : { toDate: rowToDate }),
       partial: row.partial === true || (running && section.granularity === undefined),
     };
   });
-  const described = section.totals && response.totals != null ? totalsOf(response.totals, names) : undefined;
-  const totals =
-    described?.compare === undefined ? described : { ...described, compare: comparable.ofTotals(described.compare) };
-  const compareRange = meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to };
+  const totals = section.totals ? totalsOf(response, names, comparers, toDate) : undefined;
   return {
     id: section.id,
     title: section.title ?? section.id,
     ...(section.description === undefined ? {} : { description: section.description }),
     granularity: section.granularity ?? null,
     current,
+    period,
     range: current || meta.range == null ? null : { from: meta.range.from, to: meta.range.to },
-    compared: requestsCompare(request) || compareRange !== null || rows.some(({ compare }) => compare !== undefined),
-    compareRange,
+    comparisons: comparers.map(({ comparison }) => comparison),
+    ...(toDate === undefined ? {} : { toDate: toDate.toDate }),
     asOf: meta.as_of,
     running,
     columns,
@@ -91,6 +108,7 @@ export function reportTable(input: ReportTableInput): Table {
       request,
       response,
       answers,
+      partners,
       undefinedTotals: input.undefinedTotals,
       replaced: input.replaced ?? [],
       catalog,
@@ -98,6 +116,9 @@ export function reportTable(input: ReportTableInput): Table {
       metrics,
       columns,
       rows,
+      comparers,
+      toDate: toDate?.toDate,
+      hasTotals: totals !== undefined,
       missing: {
         columns: missingColumns.map(({ name }) => name),
         what: [
@@ -113,60 +134,26 @@ export function reportTable(input: ReportTableInput): Table {
   };
 }
 
-/** Requested data other than rows that the response lacks. */
-function missingData(
-  { section, request, response }: ReportTableInput,
-  totals: Table['totals'],
-  names: readonly string[],
-): MissingData[] {
-  const absentFrom = (values: Readonly<Record<string, unknown>> | null | undefined) =>
-    names.filter((name) => numberOf(values?.[name]) === undefined);
-  const uncompared = requestsCompare(request)
-    ? new Set(response.rows.flatMap((row) => absentFrom(row.compare)))
-    : new Set();
-  const missingTotals = totals === undefined ? [] : absentFrom(totals.values);
-  const uncomparedTotals = totals === undefined || !requestsCompare(request) ? [] : absentFrom(totals.compare);
-  return [
-    ...missingMetrics(
-      'previous',
-      names,
-      names.filter((name) => uncompared.has(name)),
-    ),
-    ...(section.totals && totals === undefined ? [{ of: 'totals' } as const] : []),
-    ...missingTotals.map((metric): MissingData => ({ of: 'total', metric })),
-    ...missingMetrics('previous_totals', names, uncomparedTotals),
-  ];
-}
-
-/** Without metrics if all of them lack it. */
-function missingMetrics(
-  of: 'previous' | 'previous_totals',
-  names: readonly string[],
-  missingColumns: readonly string[],
-): MissingData[] {
-  if (missingColumns.length === 0) return [];
-  return [{ of, metrics: missingColumns.length === names.length ? [] : missingColumns }];
-}
-
-const requestsCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
-
 const scalarOf = (value: unknown): Value | undefined =>
   typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
+
+/** When the last day was computed (epoch ms): not after it was received, whatever the service's clock says. */
+function computedAt({ request, response, period, at, parts = [] }: ReportTableInput): number {
+  const last = response.meta.range?.to ?? request.time?.to ?? period.to;
+  // Of several calls only those with the last day count: others may be older and complete.
+  const lastParts = parts.filter(({ request: { time } }) => time?.to === last);
+  const answers = lastParts.length > 0 ? lastParts : [{ response, at }];
+  return Math.min(
+    ...answers.map((answer) => Math.min(Date.parse(answer.response.meta.as_of ?? '') || answer.at, answer.at)),
+  );
+}
 
 /**
  * Whether the range had not ended when the values were computed: by any partial row, and by date, because `limit` may
  * have removed that row.
  */
-function isRunning({ request, response, period, at, parts = [] }: ReportTableInput): boolean {
-  const { meta, rows } = response;
+function isRunning({ request, response: { meta, rows }, period }: ReportTableInput, computed: number): boolean {
   const last = meta.range?.to ?? request.time?.to ?? period.to;
-  // Of several calls only those with the last day count: others may be older and complete.
-  const lastParts = parts.filter(({ request: { time } }) => time?.to === last);
-  const answers = lastParts.length > 0 ? lastParts : [{ response, at }];
-  // A response is not computed after it was received, whatever the service's clock says.
-  const computed = Math.min(
-    ...answers.map((answer) => Math.min(Date.parse(answer.response.meta.as_of ?? '') || answer.at, answer.at)),
-  );
   return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;
 }
 
@@ -176,74 +163,18 @@ function isRanked({ order = [], granularity }: Section): boolean {
   return first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');
 }
 
-/** Bucket, dimensions and metrics of the section, described by the response and the catalog. */
-export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
-  const described = new Map(response.columns.map((column) => [column.name, column]));
-  const time: Column[] =
-    section.granularity === undefined
-      ? []
-      : [{ name: 'bucket', label: described.get('bucket')?.label ?? 'bucket', kind: 'time', type: 'date', unit: null }];
-  const dimensions = (section.dimensions ?? []).map((id): Column => {
-    const known = catalog.dimensions.find((dimension) => dimension.id === id);
-    return {
-      name: id,
-      label: described.get(id)?.label ?? known?.label ?? id,
-      kind: 'dimension',
-      type: described.get(id)?.type ?? known?.type ?? 'enum',
-      unit: null,
-      ...(known === undefined
-        ? {}
-        : {
-            ...(known.description === '' ? {} : { description: known.description }),
-            values: known.values.map(({ value, label }) => ({ value, label })),
-          }),
-    };
-  });
-  const metrics = [...new Set(section.metrics ?? [])].map((id): Column => {
-    const known = catalog.metrics.find((metric) => metric.id === id);
-    return {
-      name: id,
-      label: described.get(id)?.label ?? known?.label ?? id,
-      kind: 'metric',
-      type: described.get(id)?.type ?? known?.type ?? 'number',
-      unit: described.get(id)?.unit ?? known?.unit ?? null,
-      ...(known === undefined
-        ? {}
-        : {
-            ...(known.description === '' ? {} : { description: known.description }),
-            ...(known.aggregation === '' ? {} : { aggregation: known.aggregation }),
-            counts: known.time_field,
-            ...(known.data_available?.from == null ? {} : { availableFrom: known.data_available.from }),
-            ...(known.deprecated_at == null ? {} : { replacedBy: known.replaced_by ?? null }),
-          }),
-    };
-  });
-  return [...time, ...dimensions, ...metrics];
-}
-
-/** The present values of these metrics. */
-function pick(values: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, number | null> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = numberOf(values[name]);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
 function totalsOf(
-  { compare, ...totals }: NonNullable<ReportResponse['totals']>,
+  { totals }: ReportResponse,
   names: readonly string[],
-): NonNullable<Table['totals']> {
-  return { values: pick(totals, names), ...(compare == null ? {} : { compare: pick(compare, names) }) };
-}
-
-/** The filters with the catalog's labels: Risk is High or Severe. */
-export function filtersOf(section: Section, catalog: Catalog): FilterDescription[] {
-  return (section.filters ?? []).map(({ dimension: id, op, values }) => {
-    const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
-    const label = dimension?.label ?? id;
-    const labels = values.map((value) => dimension?.values.find((known) => known.value === value)?.label ?? value);
-    return op === 'not_in' ? { label, isNot: labels } : { label, is: labels };
-  });
+  comparers: readonly TableComparer[],
+  toDate: ToDateFigures | undefined,
+): Table['totals'] {
+  if (totals == null) return undefined;
+  const compare = comparisonsOf(comparers, ({ ofTotals }) => ofTotals());
+  const values = toDate?.ofTotals();
+  return {
+    values: pickMetrics(totals, names),
+    ...(compare === undefined ? {} : { compare }),
+    ...(values === undefined ? {} : { toDate: values }),
+  };
 }

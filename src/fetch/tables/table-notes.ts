@@ -7,8 +7,11 @@ import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import { answerFindings } from '../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../answer-checks/freshness.ts';
-import type { Column, NoteCode, Row, TableNote } from '../dataset.ts';
-import { comparisonRange, dataStartsAfter } from './comparison-range.ts';
+import type { Column, NoteCode, Row, Table, TableNote } from '../dataset.ts';
+import type { TableComparer } from './compare-figures.ts';
+import { comparisonNotes, comparisonStartNotes } from './comparison-notes.ts';
+import { dataStartsAfter } from './data-start.ts';
+import type { PartnerAnswer } from './partner-answers.ts';
 
 /** Input for the notes of a table. */
 export interface NoteContext {
@@ -17,6 +20,8 @@ export interface NoteContext {
   readonly response: ReportResponse;
   /** The calls of the table. */
   readonly answers: readonly CallAnswer[];
+  /** Figures of other days. */
+  readonly partners: readonly PartnerAnswer[];
   readonly undefinedTotals: UndefinedTotals | undefined;
   readonly replaced: readonly Replacement[];
   readonly catalog: Catalog;
@@ -25,6 +30,9 @@ export interface NoteContext {
   readonly metrics: readonly Metric[];
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
+  readonly comparers: readonly TableComparer[];
+  readonly toDate: Table['toDate'];
+  readonly hasTotals: boolean;
   /** Requested columns that the response lacks, everything that it lacks, and the number of other missing cells. */
   readonly missing: {
     readonly columns: readonly string[];
@@ -43,9 +51,13 @@ export function collectTableNotes(context: NoteContext): TableNote[] {
   return [
     ...truncated(context),
     ...missing(context),
-    ...answerFindings(context.answers, context),
-    ...freshnessFindings(context.answers, context),
+    ...findings(context),
+    ...freshnessFindings(
+      [context, ...context.partners].flatMap(({ answers }) => answers),
+      context,
+    ),
     ...partial(context),
+    ...comparisonNotes(context),
     ...undefinedCells(context),
     ...undefinedTotals(context),
     ...deprecated(context),
@@ -58,7 +70,12 @@ export function collectTableNotes(context: NoteContext): TableNote[] {
 const note = (code: NoteCode, message: NoteMessage, incomplete = false): TableNote => ({ code, message, incomplete });
 
 /** Rows removed by the section's own `limit` are noted, but not incomplete. */
-function truncated({ response, section, answers }: NoteContext): TableNote[] {
+function truncated({ response, section, answers, partners }: NoteContext): TableNote[] {
+  // Figures of other days are requested without a limit, unless the section's own calls answer them.
+  const isPartnerTruncated = partners.some(
+    (partner) => partner.request.limit === undefined && partner.response.meta.truncated,
+  );
+  if (isPartnerTruncated) return [note('truncated', { id: 'cut_piece', of: undefined }, true)];
   if (!response.meta.truncated) return [];
   const rows = response.rows.length;
   const isTruncated = answers.some(isTruncatedByService);
@@ -71,6 +88,16 @@ function truncated({ response, section, answers }: NoteContext): TableNote[] {
 /** The service omitted rows although there are fewer than the requested limit. */
 const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boolean =>
   response.meta.truncated && (limit === undefined || response.rows.length < limit);
+
+/** Of the table's responses, and of those with figures of other days; each once. */
+function findings(context: NoteContext): TableNote[] {
+  const { answers, partners, catalog, metrics, running } = context;
+  const ofPartners = partners.flatMap(({ kind, request, response, answers: partnerAnswers }) =>
+    answerFindings(partnerAnswers, { catalog, metrics, request, response, running: running && kind === 'to_date' }),
+  );
+  const found = [...answerFindings(answers, context), ...ofPartners];
+  return [...new Map(found.map((finding) => [JSON.stringify(finding.message), finding])).values()];
+}
 
 function missing({ missing: { what, cells } }: NoteContext): TableNote[] {
   return [
@@ -123,22 +150,18 @@ function deprecated({ metrics }: Pick<NoteContext, 'metrics'>): TableNote[] {
 function availability(context: NoteContext): TableNote[] {
   const { from, to } = context.request.time ?? {};
   if (from === undefined || to === undefined) return [];
-  const before = comparisonRange(context)?.from;
-  return context.metrics.flatMap((metric): TableNote[] => {
+  const ofTable = context.metrics.flatMap((metric): TableNote[] => {
     const { label } = metric;
     const first = dataStartsAfter(metric, from);
     // Zeros before the first day with data are not values.
     if (first !== undefined && first > to) {
       return [note('data_available_from', { id: 'no_data_before', of: { label, first } }, true)];
     }
-    const since = before === undefined ? undefined : dataStartsAfter(metric, before);
-    return [
-      ...(first === undefined ? [] : [note('data_available_from', { id: 'data_from', of: { label, first } })]),
-      ...(since === undefined
-        ? []
-        : [note('data_available_from', { id: 'not_compared_before', of: { label, first: since } })]),
-    ];
+    return first === undefined ? [] : [note('data_available_from', { id: 'data_from', of: { label, first } })];
   });
+  // Without data in the whole range the rest does not matter.
+  const withData = context.metrics.filter((metric) => dataStartsAfter(metric, to) === undefined);
+  return [...ofTable, ...comparisonStartNotes({ ...context, metrics: withData })];
 }
 
 function units({ columns }: NoteContext): TableNote[] {

@@ -19,6 +19,7 @@ export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
 
   firstGroups: (shown, all) => `nur die ersten ${to.number(shown)} von ${to.number(all)} Gruppen sind dargestellt`,
   onlyDrawn: (label) => `nur ${label} ist dargestellt`,
+  onlyAlike: (names) => `${names.join(', ')} nur dort dargestellt, wo ein Vergleich möglich ist`,
   notDrawn: (names) => `${names.join(', ')} ${names.length === 1 ? 'ist' : 'sind'} nicht dargestellt`,
   omits: (what) => `Zu diesem Diagramm: ${what.join('; ')}.`,
   endRunning: 'Die letzten Werte betreffen einen Zeitraum, der noch läuft.',

@@ -1,5 +1,6 @@
 import type { mail as english } from '../en/mail.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
+import { COMPARED_WITH } from './comparisons.ts';
 
 const CHANGES = { up: '▲ gestiegen', down: '▼ gesunken' } as const;
 const WHICH = { first: 'ersten', last: 'letzten' } as const;
@@ -11,7 +12,8 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
   const more = (count: number, one: string, many: string, where: string): string =>
     count === 1 ? `1 ${one} steht ${where}.` : `${number(count)} ${many} stehen ${where}.`;
   return {
-    noPrevious: 'kein Wert für die Vorperiode',
+    noPrevious: (kind) => `kein Wert für ${kind === 'previous_year' ? 'das Vorjahr' : 'die Vorperiode'}`,
+    changeFrom: (change, kind) => `${change} (${COMPARED_WITH[kind]})`,
     was: (before) => `zuvor ${before}`,
     unchanged: (at) => `= unverändert bei ${at}`,
     changed: (direction, size, from) =>

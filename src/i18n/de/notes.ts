@@ -1,12 +1,19 @@
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
-import { missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
+import { type ComparedWith, missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
+import { COMPARED_WITH, unlikeBuckets, unlikeTotal } from './comparisons.ts';
 
 const MISSING = {
   previous: 'die Vorperiode',
   previous_totals: 'die Vorperiode der Gesamtwerte',
+  year_before: 'das Vorjahr',
+  year_before_totals: 'das Vorjahr der Gesamtwerte',
+  to_date: 'die Werte seit Beginn',
   totals: 'die Gesamtwerte',
   total: (metric: string) => `der Gesamtwert von ${metric}`,
 };
+
+const ofKinds = (kinds: readonly ComparedWith[]): string =>
+  kinds.length === 0 ? '' : ` (${kinds.map((kind) => COMPARED_WITH[kind]).join(', ')})`;
 
 const PER = { day: 'je Tag', week: 'je Woche', month: 'je Monat' } as const;
 const BUCKETS = { day: 'Der Tag', week: 'Die Woche', month: 'Der Monat' } as const;
@@ -124,6 +131,13 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `Für ${label} gibt es Daten ab dem ${day(first)}: Der Vergleich mit früheren Tagen ist nicht definiert.`,
     target_mismatch: ({ label, target, unit }) =>
       `${label} hat keinen Status: Das Ziel ${target} passt nicht zur Einheit (${unit}).`,
+    unlike_rows: ({ granularity, reasons }) =>
+      `Keine Veränderung ist angegeben ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join('; ')}.`,
+    unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
+    provisional: ({ labels }) =>
+      `Keine Veränderung ist angegeben für ${labels.join(', ')}: Werte vergangener Zeiträume ändern sich noch mit jeder Entscheidung.`,
+    to_date_from: ({ label, first }) =>
+      `Für ${label} liegen Daten ab ${day(first)} vor: Der Wert seit Beginn zählt erst ab dann.`,
     unknown_unit: ({ label, unit }) => `${label} ist in ${quoted(unit)} angegeben und wird unverändert gezeigt.`,
     list_changed: ({ counts, seen }) =>
       `Die Liste hat sich während des Lesens geändert (gemeldet: ${counts.map(number).join(', dann ')}); gelesen: ${number(seen)}.`,

@@ -1,5 +1,6 @@
 import type { table as english } from '../en/table.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
+import { COMPARED_WITH, NOT_COMPARED, TO_DATE_UNITS } from './comparisons.ts';
 
 export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
   const quoted = germanQuotes(to);
@@ -10,12 +11,18 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
     fromTo: (from, last) => `${from} bis ${last}`,
     fiscal: (year, quarter) => `GJ${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
     stillRunning: 'läuft noch',
-    previousPeriod: 'Vorperiode',
+    previousName: { previous_period: 'Vorperiode', previous_year: 'Vorjahr' },
+    toDateName: {
+      year: 'Seit Jahresbeginn',
+      fiscal_year: 'Seit Beginn des Geschäftsjahres',
+      quarter: 'Seit Quartalsbeginn',
+    },
     bucket: { day: 'Tag', week: 'Woche ab', month: 'Monat' },
     isoWeek: 'Kalenderwoche',
     weekFrom: (week, first) => `${week} (ab ${first})`,
-    previous: (header) => `${header}, Vorperiode`,
-    change: (label) => `${label}, Veränderung`,
+    previous: (header, kind) => `${header}, ${COMPARED_WITH[kind]}`,
+    change: (label, kind) => `${label}, Veränderung${kind === undefined ? '' : ` (${COMPARED_WITH[kind]})`}`,
+    toDate: (header, unit) => `${header}, ${TO_DATE_UNITS[unit]}`,
     points: 'PP',
     days: 'Tage',
     rawRatio: 'Anteil 0–1',
@@ -41,8 +48,9 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
       ].join(' '),
     noCounts: 'Keine Zeilen: Die Zahlen dieses Abschnitts sind nicht definiert.',
     covers: (range) => range,
-    coversCompared: (range, other) =>
-      `${range}, verglichen mit ${other ?? 'der Vorperiode (ihre Tage sind nicht bekannt)'}`,
+    coversCompared: (range, others) =>
+      `${range}, verglichen mit ${to.all(others.map(({ kind, days }) => days ?? `${kind === 'previous_year' ? 'dem Vorjahr' : 'der Vorperiode'} (ihre Tage sind nicht bekannt)`))}`,
+    coversToDate: (range, unit, days) => `${range}; ${TO_DATE_UNITS[unit]}: ${days}`,
     computed: (covers, at) => `${covers}${at === undefined ? '' : `. Stand: ${at}`}.`,
 
     undefinedMeans: (dash) =>
@@ -55,7 +63,12 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
     schema: {
       running: 'Läuft noch',
       runningMeans: 'Ob die Zeile einen Zeitraum betrifft, der noch läuft; ihre Zahlen ändern sich noch.',
-      previous: 'Der Wert der Vorperiode',
+      previous: (kind) => (kind === 'previous_year' ? 'Der Wert des Vorjahres' : 'Der Wert der Vorperiode'),
+      toDate: (unit, from) => `Der Wert ${TO_DATE_UNITS[unit]} (ab ${to.day(from)})`,
+      unlike: (kind) => `Nicht vergleichbar, ${COMPARED_WITH[kind]}`,
+      unlikeMeans: (kind, empty) =>
+        `Warum die Werte nicht mit denen ${kind === 'previous_year' ? 'des Vorjahres' : 'der Vorperiode'} verglichen werden dürfen. ${empty}: Sie dürfen es`,
+      unlikeReason: NOT_COMPARED,
       countsAt: (when) => `Gezählt bei: ${when}`,
       aggregation: (name) => `Aggregation: ${name}`,
       availableFrom: (day) => `Verfügbar ab ${to.day(day)}; frühere Werte stehen auf null und werden nicht verglichen`,

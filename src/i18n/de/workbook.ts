@@ -1,5 +1,6 @@
 import type { workbook as english } from '../en/workbook.ts';
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
+import { COMPARED_WITH } from './comparisons.ts';
 
 export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
   const { number, day } = to;
@@ -61,13 +62,11 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
     section: {
       metric: 'Kennzahl',
       value: 'Wert',
-      previous: 'Vorperiode',
-      change: 'Veränderung',
+      change: (kind) => (kind === undefined ? 'Veränderung' : `Veränderung (${COMPARED_WITH[kind]})`),
       noRows: 'Keine Zeilen: Der Dienst hat nichts für diesen Abschnitt.',
       rows: (from, last, all, next) =>
         `Zeilen ${number(from)} bis ${number(last)} von ${number(all)}${next === undefined ? '.' : `; Fortsetzung in ${quoted(next)}.`}`,
-      arrowsMean:
-        '▲ in Blau ist mehr als in der Vorperiode, ▼ in Orange ist weniger; beides sagt nicht, ob das gut ist.',
+      arrowsMean: '▲ in Blau ist mehr als zuvor, ▼ in Orange ist weniger; beides sagt nicht, ob das gut ist.',
     },
     charts: {
       figures: (section) => `Zahlen: ${section}`,

@@ -27,6 +27,8 @@ export const chart = (to: LocaleFormatters) => ({
 
   firstGroups: (shown: number, all: number) => `the first ${to.number(shown)} of ${to.number(all)} groups are drawn`,
   onlyDrawn: (label: string) => `only ${label} is drawn`,
+  /** @param names of compared figures */
+  onlyAlike: (names: readonly string[]) => `${names.join(', ').toLowerCase()} is drawn only where it can be compared`,
   notDrawn: (names: readonly string[]) => `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not drawn`,
   omits: (what: readonly string[]) => `In this chart ${what.join('; ')}.`,
   endRunning: 'Its last figures are of a time that is still running.',

@@ -1,4 +1,6 @@
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
+import type { ComparedWith } from '../note.ts';
+import { COMPARED_WITH } from './comparisons.ts';
 
 type Direction = 'up' | 'down';
 const ARROWS = { up: '▲ up', down: '▼ down' } as const satisfies Record<Direction, string>;
@@ -12,7 +14,9 @@ export const mail = (to: LocaleFormatters) => {
   const more = (count: number, one: string, where: string): string =>
     `${counted(count, `more ${one}`, `more ${one}s`)} ${count === 1 ? 'is' : 'are'} ${where}.`;
   return {
-    noPrevious: 'no figure for the previous period',
+    noPrevious: (kind: ComparedWith) => `no figure for the ${COMPARED_WITH[kind]}`,
+    /** One of several changes of a figure. */
+    changeFrom: (change: string, kind: ComparedWith) => `${change} (${COMPARED_WITH[kind]})`,
     was: (before: string) => `was ${before}`,
     unchanged: (at: string) => `= unchanged at ${at}`,
     /** @param size undefined for a change without a size, such as growth from 0 */

@@ -1,14 +1,21 @@
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
-import { missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
+import { type ComparedWith, missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
+import { COMPARED_WITH, unlikeBuckets, unlikeTotal } from './comparisons.ts';
 
 const MISSING = {
   previous: 'the previous period',
   previous_totals: 'the previous period of the totals',
+  year_before: 'the year before',
+  year_before_totals: 'the year before of the totals',
+  to_date: 'the figures to date',
   totals: 'the totals',
   total: (metric: string) => `the total of ${metric}`,
 };
 
 const placeOf = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
+
+const ofKinds = (kinds: readonly ComparedWith[]): string =>
+  kinds.length === 0 ? '' : ` (${kinds.map((kind) => COMPARED_WITH[kind]).join(', ')})`;
 
 const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${bucket})`);
 
@@ -101,6 +108,12 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `${label} has data from ${first}: its comparison with days before that is undefined.`,
     target_mismatch: ({ label, target, unit }) =>
       `${label} has no status: its target ${target} does not fit its unit (${unit}).`,
+    unlike_rows: ({ granularity, reasons }) =>
+      `No change is shown ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join('; ')}.`,
+    unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
+    provisional: ({ labels }) =>
+      `No change is shown of ${labels.join(', ')}: figures of past periods still change as cases are decided.`,
+    to_date_from: ({ label, first }) => `${label} has data from ${first}: the figure to date begins there.`,
     unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
     list_changed: ({ counts, seen }) =>
       `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,

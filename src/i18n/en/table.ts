@@ -1,5 +1,7 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { LocaleFormatters } from '../formatters.ts';
+import type { ComparedWith, NotComparedReason, ToDateUnit } from '../note.ts';
+import { COMPARED_WITH, NOT_COMPARED, TO_DATE_UNITS } from './comparisons.ts';
 
 /** Texts in and around tables, in every format. */
 export const table = (to: LocaleFormatters) => ({
@@ -10,13 +12,25 @@ export const table = (to: LocaleFormatters) => ({
   /** `FY2026-Q1`; ASCII, because it is used in file names. */
   fiscal: (year: number, quarter?: number) => `FY${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
   stillRunning: 'still running',
-  previousPeriod: 'Previous period',
+  /** Headings of compared figures, and names of their series. */
+  previousName: { previous_period: 'Previous period', previous_year: 'Year before' } satisfies Record<
+    ComparedWith,
+    string
+  >,
+  toDateName: {
+    year: 'Year to date',
+    fiscal_year: 'Fiscal year to date',
+    quarter: 'Quarter to date',
+  } satisfies Record<ToDateUnit, string>,
   bucket: { day: 'Day', week: 'Week starting', month: 'Month' } satisfies Record<Granularity, string>,
   isoWeek: 'ISO week',
   /** `2026-W46 (from 9 Nov)` */
   weekFrom: (week: string, first: string) => `${week} (from ${first})`,
-  previous: (header: string) => `${header}, previous period`,
-  change: (label: string) => `${label}, change`,
+  previous: (header: string, kind: ComparedWith) => `${header}, ${COMPARED_WITH[kind]}`,
+  /** @param kind undefined where the previous period is the only comparison */
+  change: (label: string, kind: ComparedWith | undefined) =>
+    `${label}, change${kind === undefined ? '' : ` (${COMPARED_WITH[kind]})`}`,
+  toDate: (header: string, unit: ToDateUnit) => `${header}, ${TO_DATE_UNITS[unit]}`,
   /** Percentage points. */
   points: 'pp',
   days: 'days',
@@ -44,9 +58,10 @@ export const table = (to: LocaleFormatters) => ({
     ].join(' '),
   noCounts: 'No rows: the figures of this section are undefined.',
   covers: (range: string) => range,
-  /** @param other null when the service does not report the compared days */
-  coversCompared: (range: string, other: string | null) =>
-    `${range}, compared with ${other ?? 'the previous period (its days are not known)'}`,
+  /** @param others null days when the service does not report them */
+  coversCompared: (range: string, others: readonly { readonly kind: ComparedWith; readonly days: string | null }[]) =>
+    `${range}, compared with ${to.all(others.map(({ kind, days }) => days ?? `the ${COMPARED_WITH[kind]} (its days are not known)`))}`,
+  coversToDate: (range: string, unit: ToDateUnit, days: string) => `${range}; ${TO_DATE_UNITS[unit]}: ${days}`,
   computed: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. Computed ${at}`}.`,
 
   undefinedMeans: (dash: string) =>
@@ -61,7 +76,12 @@ export const table = (to: LocaleFormatters) => ({
   schema: {
     running: 'Still running',
     runningMeans: 'Whether the row is of a time that is still running: its figures will grow.',
-    previous: 'The figure of the previous period',
+    previous: (kind: ComparedWith) => `The figure of the ${COMPARED_WITH[kind]}`,
+    toDate: (unit: ToDateUnit, from: string) => `The figure of the ${TO_DATE_UNITS[unit]}, from ${from}`,
+    unlike: (kind: ComparedWith) => `Not comparable, ${COMPARED_WITH[kind]}`,
+    unlikeMeans: (kind: ComparedWith, empty: string) =>
+      `Why the figures must not be compared with those of the ${COMPARED_WITH[kind]}. ${empty}: they may be`,
+    unlikeReason: NOT_COMPARED satisfies Record<NotComparedReason, string>,
     countsAt: (when: string) => `Counts at: ${when}`,
     aggregation: (name: string) => `Aggregation: ${name}`,
     availableFrom: (day: string) => `Available from ${day}; earlier figures read zero and are not compared`,

@@ -1,5 +1,7 @@
 import type { Granularity } from '../../contract/report.ts';
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
+import type { ComparedWith } from '../note.ts';
+import { COMPARED_WITH } from './comparisons.ts';
 
 /** Texts of the workbook outside its tables. */
 export const workbook = (to: LocaleFormatters) => {
@@ -63,14 +65,13 @@ export const workbook = (to: LocaleFormatters) => {
     section: {
       metric: 'Metric',
       value: 'Value',
-      previous: 'Previous period',
-      change: 'Change',
+      /** @param kind undefined where the previous period is the only comparison */
+      change: (kind: ComparedWith | undefined) => (kind === undefined ? 'Change' : `Change (${COMPARED_WITH[kind]})`),
       noRows: 'No rows: the service has nothing for this section.',
       /** @param next the sheet with the following rows; undefined on the last one */
       rows: (from: number, last: number, all: number, next: string | undefined) =>
         `Rows ${to.number(from)} to ${to.number(last)} of ${to.number(all)}${next === undefined ? '.' : `; they go on in “${next}”.`}`,
-      arrowsMean:
-        '▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.',
+      arrowsMean: '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
     },
     charts: {
       figures: (section: string) => `Figures: ${section}`,

@@ -18,7 +18,7 @@ export interface Series {
   /** Raw, one per category; null is undefined and leaves a gap. */
   readonly values: readonly (number | null)[];
   readonly quantity: Quantity;
-  /** Whether these are the figures of the previous period. */
+  /** Whether these are the figures of other days, of the first comparison. */
   readonly previous: boolean;
 }
 
@@ -102,7 +102,7 @@ function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale:
   });
 }
 
-/** One category per row, one series per metric; the previous period only beside a single metric. */
+/** One category per row, one series per metric; the first comparison of the table only beside a single metric. */
 export function byMetric(
   table: Table,
   labels: readonly ViewColumn[],
@@ -117,23 +117,39 @@ export function byMetric(
   // A stacked chart would add the previous period to the current one. Each sparkline has a chart of its own.
   const single = figures.filter((column) => column.role === 'value').length === 1;
   const compared = kind === 'sparkline' || (single && kind !== 'stacked_column');
-  const drawn = figures.filter((column) => column.role === 'value' || (compared && column.role === 'previous'));
+  const drawn = figures.filter(
+    (column) =>
+      column.role === 'value' ||
+      (compared && column.role === 'previous' && column.comparison === table.comparisons[0]?.kind),
+  );
   const labelled = drawn.filter(({ role }) => role === 'value').map(({ source }) => source);
   const names = disambiguateNames(
     labelled.map(({ label }) => label),
     (name, index) => `${name} [${labelled[index]?.name}]`,
   );
-  const series = drawn.map((column) => ({
-    name:
-      column.role === 'previous'
-        ? words.previousPeriod
-        : (names[labelled.indexOf(column.source)] ?? column.source.label),
-    metric: column.source.name,
-    values: rows.map((row) => numberOrNull(column.read(row))),
-    quantity: column.quantity,
-    previous: column.role === 'previous',
-  }));
-  const omitted = rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : [];
+  const all = drawn.map((column): Series & { readonly unlike: boolean } => {
+    const { comparison, source } = column;
+    const isUnlike = (row: Row): boolean =>
+      comparison !== undefined && (source.provisional === true || row.compare?.[comparison]?.unlike !== undefined);
+    return {
+      name:
+        comparison === undefined ? (names[labelled.indexOf(source)] ?? source.label) : words.previousName[comparison],
+      metric: source.name,
+      values: rows.map((row) => (isUnlike(row) ? null : numberOrNull(column.read(row)))),
+      quantity: column.quantity,
+      previous: comparison !== undefined,
+      unlike: rows.some(isUnlike),
+    };
+  });
+  // A line beside figures compares them: it has gaps where they are not alike, and is left out where none is.
+  const series = all
+    .filter(({ unlike, values }) => !unlike || values.some((value) => value !== null))
+    .map(({ unlike: _, ...each }) => each);
+  const gaps = [...new Set(all.filter(({ unlike }) => unlike).map(({ name }) => name))];
+  const omitted = [
+    ...(rows.length < table.rows.length ? [chart.firstGroups(rows.length, table.rows.length)] : []),
+    ...(gaps.length > 0 ? [chart.onlyAlike(gaps)] : []),
+  ];
   const categories = bucket === undefined ? groupNames(labels, rows, locale) : rows.map(groupReader(labels, locale));
   return { categories, series, omitted };
 }

@@ -1,3 +1,4 @@
+import type { Period } from '../../definitions/periods/period.ts';
 import type { Column, Dataset, Row, Table, Value } from '../../fetch/dataset.ts';
 import type { Artifact } from '../artifact.ts';
 import { buildSummary } from './summary.ts';
@@ -25,12 +26,14 @@ const figures = (count: number, rate: number | null) => ({ [COUNT.name]: count, 
 
 const day = (bucket: string, index: number): Row => {
   const values: Record<string, Value> = { bucket, ...figures(120 + 7 * index, index < 5 ? 0.8 + index / 100 : null) };
-  return { values, compare: figures(118, 0.79), partial: index === DAYS.length - 1 };
+  return { values, compare: { previous_period: { values: figures(118, 0.79) } }, partial: index === DAYS.length - 1 };
 };
 
+const PERIOD: Period = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
+
 const RANGES = {
+  period: PERIOD,
   range: { from: '2026-11-09', to: '2026-11-15' },
-  compareRange: { from: '2026-11-02', to: '2026-11-08' },
   asOf: '2026-11-16T06:59:30Z',
 };
 
@@ -42,10 +45,10 @@ const ONBOARDING: Table = {
   granularity: 'day',
   current: false,
   running: true,
-  compared: true,
+  comparisons: [{ kind: 'previous_period', range: { from: '2026-11-02', to: '2026-11-08' } }],
   columns: [BUCKET, COUNT, RATE],
   rows: DAYS.map(day),
-  totals: { values: figures(987, 0.83), compare: figures(826, 0.79) },
+  totals: { values: figures(987, 0.83), compare: { previous_period: { values: figures(826, 0.79) } } },
   chart: 'line',
   filters: [{ label: 'Risk', is: ['High', 'Severe'] }],
   notes: [
@@ -65,7 +68,7 @@ const FULL: Dataset = {
   title: 'Weekly KPIs',
   description: 'For the board.',
   owner: 'ops@acme.example',
-  period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' },
+  period: PERIOD,
   tables: [ONBOARDING, { ...ONBOARDING, id: 'again', title: 'Again' }],
   calls: [],
   registryVersion: 1,
@@ -88,7 +91,7 @@ const { description: _, headlines: _headlines, ...UNDESCRIBED } = FULL;
 const { totals: __, chart: ___, description: ____, ...BARE_TABLE } = ONBOARDING;
 const BARE: Dataset = {
   ...UNDESCRIBED,
-  tables: [{ ...BARE_TABLE, compared: false, compareRange: null, filters: [], notes: [], rows: [] }],
+  tables: [{ ...BARE_TABLE, comparisons: [], filters: [], notes: [], rows: [] }],
 };
 
 const FILE: Artifact = {

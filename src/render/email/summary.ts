@@ -3,7 +3,14 @@ import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
 import { type Figures, formatChange } from '../figures/change-text.ts';
-import { isSingleRow, totalsDiffer, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
+import {
+  isSingleRow,
+  namedComparison,
+  totalsDiffer,
+  type ViewColumn,
+  valueColumns,
+  viewColumns,
+} from '../figures/columns.ts';
 import { formatValue } from '../figures/format-value.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
 import { buildTiles, type Tile } from './tiles.ts';
@@ -80,9 +87,10 @@ type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'size' |
 /** A section of one row, transposed as in the workbook: one row per metric. */
 function transposedTable(table: Table, locale: string): SectionTable {
   const columns = viewColumns(table, locale);
-  const { section: texts } = messagesFor(locale).workbook;
+  const words = messagesFor(locale);
+  const { section: texts } = words.workbook;
   const [row] = firstRows(table.rows, 1);
-  const { totals, compared } = table;
+  const { totals, comparisons, toDate } = table;
   const shown: { readonly heading: string; readonly figures: Figures }[] = [];
   if (row !== undefined) shown.push({ heading: texts.value, figures: row });
   if (totals !== undefined && totalsDiffer(columns, row)) {
@@ -92,7 +100,8 @@ function transposedTable(table: Table, locale: string): SectionTable {
   const metrics = valueColumns(columns);
   const headings = shown.flatMap(({ heading }) => [
     { text: heading, number: true },
-    ...(compared ? [{ text: texts.change, number: false }] : []),
+    ...comparisons.map(({ kind }) => ({ text: texts.change(namedComparison(kind, comparisons)), number: false })),
+    ...(toDate === undefined ? [] : [{ text: words.table.toDateName[toDate.unit], number: true }]),
   ]);
   return {
     headers: [{ text: texts.metric, number: false }, ...headings],
@@ -101,7 +110,8 @@ function transposedTable(table: Table, locale: string): SectionTable {
         text(view.source.label),
         ...shown.flatMap(({ figures }) => [
           summaryCell(view, figures.values[view.source.name] ?? null, locale),
-          ...(compared ? [text(formatChange(view, figures, locale))] : []),
+          ...comparisons.map(({ kind }) => text(formatChange(view, figures, kind, locale))),
+          ...(toDate === undefined ? [] : [summaryCell(view, figures.toDate?.[view.source.name] ?? null, locale)]),
         ]),
       ],
       partial: row?.partial ?? false,

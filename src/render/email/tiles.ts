@@ -3,7 +3,7 @@ import { type Dataset, lacksCurrentCounts, type Table } from '../../fetch/datase
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
-import { type Figures, formatChange } from '../figures/change-text.ts';
+import { type Figures, formatChanges } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatDateRange, formatValue } from '../figures/format-value.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
@@ -83,12 +83,12 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
   const [only] = firstRows(table.rows, 1);
   const figures: Figures | undefined = table.totals ?? (isSingleRow(table) ? only : undefined);
   if (figures === undefined) return [];
-  const { current, range, compared, compareRange, filters } = table;
+  const { current, range, comparisons, filters } = table;
   const scope = tileScope(dataset, table, locale);
   return valueColumns(viewColumns(table, locale)).map((view) => {
     const { name: metric, label: name } = view.source;
     const value = formatValue(figures.values[metric] ?? null, view.quantity, locale);
-    const change = compared ? { change: formatChange(view, figures, locale) } : {};
+    const change = comparisons.length > 0 ? { change: formatChanges(view, figures, comparisons, locale) } : {};
     const judged = judgedTexts(dataset, table.id, view, locale);
     return {
       label: name,
@@ -99,7 +99,7 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
       ...judged,
       section: table.title,
       source: { section: table.id, metric },
-      key: JSON.stringify([current, range, compared, compareRange, filters, metric, value, change, judged]),
+      key: JSON.stringify([current, range, comparisons, filters, metric, value, change, judged]),
       filtered: filters.length > 0,
     };
   });

@@ -1,23 +1,24 @@
-import type { Row } from '../../fetch/dataset.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import type { Row, TableComparison } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
-import type { ViewColumn } from './columns.ts';
+import { namedComparison, type ViewColumn } from './columns.ts';
 import { formatValue } from './format-value.ts';
-import { type Change, changeOf, type Quantity } from './quantity.ts';
+import { type Change, changeIn, type Quantity } from './quantity.ts';
 
 /** The values of a row or of the totals. */
-export type Figures = Pick<Row, 'values' | 'compare'>;
+export type Figures = Pick<Row, 'values' | 'compare' | 'toDate'>;
 
 /** A change in words with its arrow, independent of colour and without judging whether it is good. */
 function changePhrase(
   change: Change,
-  before: number | null,
+  before: { readonly value: number | null; readonly kind: ComparisonKind },
   quantity: Quantity,
   unit: string | null,
   locale: string,
 ): string {
   const words = messagesFor(locale).mail;
-  if (before === null) return words.noPrevious;
-  const was = formatValue(before, quantity, locale);
+  if (before.value === null) return words.noPrevious(before.kind);
+  const was = formatValue(before.value, quantity, locale);
   if (change.direction === null) return words.was(was);
   if (change.direction === 'same') return words.unchanged(was);
   if (change.value === null) return words.changed(change.direction, undefined, was);
@@ -28,9 +29,30 @@ function changePhrase(
   return words.changed(change.direction, size, was);
 }
 
-/** The change of a metric's figure, in words. */
-export function formatChange({ source, quantity }: ViewColumn, { values, compare }: Figures, locale: string): string {
-  const before = compare?.[source.name] ?? null;
-  const between = changeOf(source.unit, values[source.name] ?? null, before);
-  return changePhrase(between, before, quantity, source.unit, locale);
+/** The change of a metric's figure, in words; where it must not be compared, the other figure alone. */
+export function formatChange(
+  { source, quantity }: ViewColumn,
+  { values, compare }: Figures,
+  kind: ComparisonKind,
+  locale: string,
+): string {
+  const compared = compare?.[kind];
+  const value = compared?.values[source.name] ?? null;
+  return changePhrase(changeIn(source, values, compared), { value, kind }, quantity, source.unit, locale);
+}
+
+/** The changes of all comparisons of a table, in words. */
+export function formatChanges(
+  view: ViewColumn,
+  figures: Figures,
+  comparisons: readonly TableComparison[],
+  locale: string,
+): string {
+  const words = messagesFor(locale).mail;
+  return comparisons
+    .map(({ kind }) => {
+      const change = formatChange(view, figures, kind, locale);
+      return namedComparison(kind, comparisons) === undefined ? change : words.changeFrom(change, kind);
+    })
+    .join('; ');
 }

@@ -1,11 +1,12 @@
 import type { Granularity } from '../../contract/report.ts';
-import type { Column, Row, Table, Value } from '../../fetch/dataset.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import type { Column, Row, Table, TableComparison, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { formatIsoWeek, rawUnitLabel, unitLabel } from './format-value.ts';
 import {
+  changeIn,
   changeKind,
-  changeOf,
   createRounder,
   defaultDecimals,
   parseCivilDate,
@@ -18,7 +19,9 @@ import {
 export interface RawColumn {
   readonly source: Column;
   /** `label` covers dimensions and the fields of a list. */
-  readonly role: 'bucket' | 'week' | 'label' | 'value' | 'previous' | 'change';
+  readonly role: 'bucket' | 'week' | 'label' | 'value' | 'previous' | 'change' | 'to_date';
+  /** Of compared figures and changes. */
+  readonly comparison?: ComparisonKind;
   /** With the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
   readonly rawHeader: string;
   /** Without a unit, for values written with theirs; unique in the table. */
@@ -31,7 +34,7 @@ export interface RawColumn {
 
 /**
  * A table's column as reports for people show it. One column of the dataset becomes one or more of these: a weekly bucket
- * adds its ISO week, and a compared metric adds its previous value and its change.
+ * adds its ISO week, and a compared metric adds its previous value and its change, for each comparison.
  */
 export interface ViewColumn extends RawColumn {
   /** For the workbook, with the displayed unit, e.g. `Approval rate (%)`; unique in the table. */
@@ -81,40 +84,58 @@ const labelColumn = (source: Column): RawColumn => ({
   total: undefined,
 });
 
-function metricColumns({ totals, compared }: Table, source: Column, words: Words): RawColumn[] {
+/** The comparison that the header of a change names: none where the previous period is the only one. */
+export const namedComparison = (
+  kind: ComparisonKind,
+  comparisons: readonly TableComparison[],
+): ComparisonKind | undefined => (comparisons.length === 1 && kind === 'previous_period' ? undefined : kind);
+
+function metricColumns(table: Table, source: Column, words: Words): RawColumn[] {
+  const { totals, comparisons, toDate } = table;
   const { name, label, unit } = source;
-  const { previous, change } = words.table;
   const rawUnit = rawUnitLabel(unit, words);
-  const now = (row: Row): Value => row.values[name] ?? null;
-  const before = (row: Row): Value => row.compare?.[name] ?? null;
   const value: RawColumn = {
     source,
     role: 'value',
     rawHeader: withUnit(label, rawUnit),
     plainHeader: label,
-    read: now,
+    read: (row) => row.values[name] ?? null,
     total: totals === undefined ? undefined : (totals.values[name] ?? null),
   };
-  if (!compared) return [value];
-  return [
-    value,
-    {
-      ...value,
-      role: 'previous',
-      rawHeader: previous(value.rawHeader),
-      plainHeader: previous(label),
-      read: before,
-      total: totals === undefined ? undefined : (totals.compare?.[name] ?? null),
-    },
-    {
-      ...value,
-      role: 'change',
-      rawHeader: withUnit(change(label), unitLabel(changeQuantity(source, undefined), words)),
-      plainHeader: change(label),
-      read: (row) => changeOf(unit, now(row), before(row)).value,
-      total: totals === undefined ? undefined : changeOf(unit, totals.values[name], totals.compare?.[name]).value,
-    },
-  ];
+  const compared = comparisons.flatMap(({ kind }): RawColumn[] => {
+    const change = words.table.change(label, namedComparison(kind, comparisons));
+    return [
+      {
+        ...value,
+        role: 'previous',
+        comparison: kind,
+        rawHeader: words.table.previous(value.rawHeader, kind),
+        plainHeader: words.table.previous(label, kind),
+        read: (row) => row.compare?.[kind]?.values[name] ?? null,
+        total: totals === undefined ? undefined : (totals.compare?.[kind]?.values[name] ?? null),
+      },
+      {
+        ...value,
+        role: 'change',
+        comparison: kind,
+        rawHeader: withUnit(change, unitLabel(changeQuantity(source, undefined), words)),
+        plainHeader: change,
+        read: (row) => changeIn(source, row.values, row.compare?.[kind]).value,
+        total: totals === undefined ? undefined : changeIn(source, totals.values, totals.compare?.[kind]).value,
+      },
+    ];
+  });
+  if (toDate === undefined) return [value, ...compared];
+  const { unit: from } = toDate;
+  const figure: RawColumn = {
+    ...value,
+    role: 'to_date',
+    rawHeader: words.table.toDate(value.rawHeader, from),
+    plainHeader: words.table.toDate(label, from),
+    read: (row) => row.toDate?.[name] ?? null,
+    total: totals === undefined ? undefined : (totals.toDate?.[name] ?? null),
+  };
+  return [value, ...compared, figure];
 }
 
 /** The quantity of a metric's change, shown beside figures of `quantity`. */
@@ -124,13 +145,17 @@ function changeQuantity({ unit }: Column, quantity: Quantity | undefined): Quant
   return { kind, unit, decimals: quantity?.kind === 'amount' ? quantity.decimals : 0 };
 }
 
-function headerOf({ role, source, rawHeader }: RawColumn, quantity: Quantity, words: Words): string {
+function headerOf(column: RawColumn, quantity: Quantity, { comparisons, toDate }: Table, words: Words): string {
+  const { role, source, rawHeader, comparison } = column;
   const { bucket, isoWeek: week, previous, change } = words.table;
   if (role === 'bucket') return quantity.kind === 'bucket' ? bucket[quantity.granularity] : rawHeader;
   if (role === 'week') return week;
-  if (role === 'change') return withUnit(change(source.label), unitLabel(quantity, words));
+  if (role === 'change' && comparison !== undefined) {
+    return withUnit(change(source.label, namedComparison(comparison, comparisons)), unitLabel(quantity, words));
+  }
   const header = withUnit(source.label, unitLabel(quantity, words));
-  return role === 'previous' ? previous(header) : header;
+  if (role === 'to_date' && toDate !== undefined) return words.table.toDate(header, toDate.unit);
+  return role === 'previous' && comparison !== undefined ? previous(header, comparison) : header;
 }
 
 /**
@@ -196,6 +221,9 @@ function decimalsCollector() {
   };
 }
 
+/** Whether its values are the service's own, with the unit of the metric. */
+export const isRawFigure = (role: RawColumn['role']): boolean => ['value', 'previous', 'to_date'].includes(role);
+
 /** Scans the rows once for all columns: a large table is in a file. */
 function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   const quantities = new Map(
@@ -204,14 +232,13 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   const stats = columns.map(({ source, role, read }) => ({
     read,
     // Weeks and changes are computed from other columns and do not determine a quantity.
-    addToQuantity:
-      role === 'value' || role === 'previous' || role === 'label' ? quantities.get(source.name)?.add : undefined,
+    addToQuantity: isRawFigure(role) || role === 'label' ? quantities.get(source.name)?.add : undefined,
     undefined: false,
     positive: false,
     decimals: decimalsCollector(),
   }));
   for (const [index, { role, source, total }] of columns.entries()) {
-    if (role === 'value' || role === 'previous') quantities.get(source.name)?.add(total);
+    if (isRawFigure(role)) quantities.get(source.name)?.add(total);
     stats[index]?.decimals.add(total);
   }
   for (const row of iterateRows(table.rows)) {
@@ -253,13 +280,13 @@ export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): read
     };
   });
   const headers = uniqueHeaders(
-    columns.map((column) => headerOf(column, column.quantity, words)),
+    columns.map((column) => headerOf(column, column.quantity, table, words)),
     columns,
   );
   return columns.map((column, index) => ({ ...column, header: headers[index] ?? column.rawHeader }));
 }
 
-export const isFigureColumn = ({ role }: ViewColumn): boolean => ['value', 'previous', 'change'].includes(role);
+export const isFigureColumn = ({ role }: ViewColumn): boolean => isRawFigure(role) || role === 'change';
 
 /** The columns of the metrics' own values. */
 export const valueColumns = (columns: readonly ViewColumn[]): readonly ViewColumn[] =>

@@ -10,18 +10,18 @@ import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
 import { currentJudgements } from './judge.ts';
 import { parseCivilDate, quantityCollector } from './quantity.ts';
 
-/** Past values of cohorts still move. */
-const isCohort = (metric: string): boolean => metric.startsWith('cohort.');
-
 /**
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
  */
 function comparisonOf(table: Table, metric: string): HeadlineComparison | undefined {
-  const { compared, compareRange, range, running } = table;
-  const before = (table.totals ?? firstRows(table.rows, 1)[0])?.compare?.[metric];
-  if (!compared || isCohort(metric)) return undefined;
-  const unlike = running || range === null || compareRange === null || unlikeness(range, compareRange) !== undefined;
-  return { kind: 'previous_period', value: before ?? null, days: compareRange, unlike };
+  const { columns, comparisons, range } = table;
+  const [comparison] = comparisons;
+  if (comparison === undefined || columns.find(({ name }) => name === metric)?.provisional) return undefined;
+  const { kind, range: days } = comparison;
+  const before = (table.totals ?? firstRows(table.rows, 1)[0])?.compare?.[kind];
+  // Totals that are compared although their ranges are unlike have a note, which a headline has not.
+  const like = before?.unlike === undefined && range !== null && days !== null && unlikeness(range, days) === undefined;
+  return { kind, value: before?.values[metric] ?? null, days, unlike: !like };
 }
 
 /** The figure of a judgement of a row, named by its group and its bucket. */

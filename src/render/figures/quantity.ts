@@ -1,5 +1,5 @@
 import type { Granularity } from '../../contract/report.ts';
-import type { Column, Table, Value } from '../../fetch/dataset.ts';
+import type { Column, ComparedFigures, Row, Table, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
 
 export const DAY_SECONDS = 86_400;
@@ -261,10 +261,20 @@ const changeAmount = (kind: ChangeKind, now: number, before: number): number | n
   return before === 0 ? null : (now - before) / Math.abs(before);
 };
 
-/** The change of one metric value against the previous period. Undefined on either side makes it undefined. */
+/** The change of one metric value against another. Undefined on either side makes it undefined. */
 export function changeOf(unit: string | null, now: Value | undefined, before: Value | undefined): Change {
   const kind = changeKind(unit);
   if (typeof now !== 'number' || typeof before !== 'number') return { kind, value: null, direction: null };
   const direction = now === before ? 'same' : now > before ? 'up' : 'down';
   return { kind, value: changeAmount(kind, now, before), direction };
+}
+
+/** The change of a metric in a row or the totals; undefined where the figures must not be compared. */
+export function changeIn(
+  { name, unit, provisional }: Column,
+  values: Row['values'],
+  compared: ComparedFigures | undefined,
+): Change {
+  const isComparable = compared !== undefined && compared.unlike === undefined && provisional !== true;
+  return changeOf(unit, values[name], isComparable ? compared.values[name] : null);
 }

@@ -70,7 +70,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
     });
     return { id: call.id, request: call.request, response, at: came };
   });
-  const { join, section, replaced } = at;
+  const { join, section, replaced, comparisons } = at;
   const response = joinAnswers(join, new Map(parts.map((piece) => [piece.id, piece])), catalog);
   const extra = {
     ...(replaced && { replaced }),
@@ -84,6 +84,7 @@ function tableOf({ section: change, more = {}, catalog = CATALOG, answers = [] }
     period: MONTHS,
     at: AFTER,
     parts,
+    comparisons,
     ...extra,
   });
 }
@@ -177,14 +178,17 @@ describe('a joined table', () => {
       { rows: [row('2026-07-01', 'entity', 8, 0.2)], totals: { 'profiles.created': 8 } },
     ];
     const table = tableOf({ more: { compare: 'previous_period' }, answers: [...BOTH, ...before] });
-    expect(table.compareRange).toEqual({ from: '2026-06-01', to: '2026-07-31' });
-    expect(rowsOf(table).map(({ compare }) => Object.values(compare ?? {}))).toEqual([
+    expect(table.comparisons).toEqual([{ kind: 'previous_period', range: { from: '2026-06-01', to: '2026-07-31' } }]);
+    expect(rowsOf(table).map(({ compare }) => Object.values(compare?.previous_period?.values ?? {}))).toEqual([
       [0, null],
       [7, 0.1],
       [0, null],
       [8, 0.2],
     ]);
-    expect(table.totals?.compare).toEqual({ 'profiles.created': 15, 'profiles.approval_rate': null });
+    expect(table.totals?.compare?.previous_period?.values).toEqual({
+      'profiles.created': 15,
+      'profiles.approval_rate': null,
+    });
   });
 
   test('is over when the call that brought its last day says so, however old the others are', () => {
@@ -208,7 +212,10 @@ describe('a joined table', () => {
     const more = { compare: 'previous_period' as const };
     const table = tableOf({ section, more, answers: [...now, ...before] });
     expect(
-      rowsOf(table).map(({ values, compare }) => [...Object.values(values), compare?.['profiles.created']]),
+      rowsOf(table).map(({ values, compare }) => [
+        ...Object.values(values),
+        compare?.previous_period?.values['profiles.created'],
+      ]),
     ).toEqual([
       ['2026-08-01', 'entity', 0, 0],
       ['2026-08-01', 'foundation', 0, 0],
@@ -332,7 +339,7 @@ describe('against the service', () => {
     expect(dataset.sums).toBeUndefined();
     const [table] = dataset.tables;
     expect(table?.rows.length).toBe(18);
-    expect(table?.compareRange).toEqual({ from: '2023-07-01', to: '2024-12-31' });
+    expect(table?.comparisons).toEqual([{ kind: 'previous_period', range: { from: '2023-07-01', to: '2024-12-31' } }]);
     const first = catalog.metrics.find(({ id }) => id === metrics[0])?.data_available?.from ?? '';
 
     const alone = async (from: string) => {
@@ -357,7 +364,7 @@ describe('against the service', () => {
       expect(metrics.map((id) => values[id])).toEqual(await alone(bucket));
       // The service has no data of the months before its first, and answers 0.
       const expected = before < first ? metrics.map(() => null) : await alone(before);
-      expect(metrics.map((id) => compare?.[id])).toEqual(expected);
+      expect(metrics.map((id) => compare?.previous_period?.values[id])).toEqual(expected);
     }
     expect(first > '2023-07-01' && first < '2024-12-01').toBe(true);
     expect(table?.notes.map(({ message }) => message.id)).toContain('not_compared_before');

@@ -82,7 +82,9 @@ function tableOf(change: Change = {}): Table {
     ...(change.totals === null ? {} : { totals: change.totals ?? TOTALS }),
   });
   assertValueTypes(call.request, response, 'POST report');
-  return reportTable({ section, request: call.request, response, catalog, period: WEEK, at: change.at ?? AFTER });
+  const comparisons = plan.sections[0]?.comparisons ?? [];
+  const at = change.at ?? AFTER;
+  return reportTable({ section, request: call.request, response, catalog, period: WEEK, at, comparisons });
 }
 const notes = (change?: Change) => notesIn(tableOf(change));
 const noted = (change: Change, code: NoteCode) => notes(change).filter((note) => note.code === code);
@@ -116,13 +118,14 @@ test('values are never altered: zero is zero, undefined is null, a ratio is a ra
 test('the previous period stands beside each row and the totals', () => {
   const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
   const table = tableOf({
+    compare: true,
     rows: [{ ...ROWS[0], compare }],
     totals: { ...TOTALS, compare },
     meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
   });
-  expect(rowsOf(table)[0]?.compare).toEqual(compare);
-  expect(table.totals).toEqual({ values: TOTALS, compare });
-  expect(table.compareRange).toEqual({ from: '2026-11-02', to: '2026-11-08' });
+  expect(rowsOf(table)[0]?.compare).toEqual({ previous_period: { values: compare } });
+  expect(table.totals).toEqual({ values: TOTALS, compare: { previous_period: { values: compare } } });
+  expect(table.comparisons).toEqual([{ kind: 'previous_period', range: { from: '2026-11-02', to: '2026-11-08' } }]);
 });
 
 test('a current count is the state at an instant, without a range', () => {
@@ -403,9 +406,9 @@ describe('a comparison with days before there is data', () => {
   const figures = (change: Change) => {
     const table = tableOf(change);
     return {
-      rows: rowsOf(table).map((row) => row.compare?.['profiles.created']),
-      totals: table.totals?.compare?.['profiles.created'],
-      others: rowsOf(table).map((row) => row.compare?.['profiles.approval_rate']),
+      rows: rowsOf(table).map((row) => row.compare?.previous_period?.values['profiles.created']),
+      totals: table.totals?.compare?.previous_period?.values['profiles.created'],
+      others: rowsOf(table).map((row) => row.compare?.previous_period?.values['profiles.approval_rate']),
       said: table.notes.filter(({ code }) => code === 'data_available_from').map(({ message }) => message.id),
     };
   };

@@ -14,8 +14,10 @@ import {
   MADE_AT,
   nastyDataset,
   onboarding,
+  previous,
   row,
   table,
+  WEEK_BEFORE,
   workload,
 } from '../../support/dataset.ts';
 import { readHtmlTables } from '../../support/read-files.ts';
@@ -244,8 +246,8 @@ describe('the mail of a report', () => {
     const single = alerts('PEP', 5, {
       description: 'Whoever holds an office.',
       filters: [{ label: 'Kind', is: ['PEP'] }],
-      compareRange: { from: '2026-11-02', to: '2026-11-08' },
-      rows: [row({ 'alerts.open': 5 }, { compare: { 'alerts.open': 4 }, partial: true })],
+      comparisons: [WEEK_BEFORE],
+      rows: [row({ 'alerts.open': 5 }, { compare: previous({ 'alerts.open': 4 }), partial: true })],
       notes: [
         {
           code: 'unknown_unit',
@@ -270,15 +272,15 @@ describe('the mail of a report', () => {
   });
 
   it('shows the totals of a section of one row where they say something else', async () => {
-    const compareRange = { from: '2026-11-02', to: '2026-11-08' };
-    const rows = [row({ 'alerts.open': 5 }, { compare: { 'alerts.open': 4 } })];
+    const comparisons = [WEEK_BEFORE];
+    const rows = [row({ 'alerts.open': 5 }, { compare: previous({ 'alerts.open': 4 }) })];
     const told = async (totals: NonNullable<Table['totals']>) =>
-      readHtmlTables((await mail(dataset([alerts('PEP', 5, { compareRange, rows, totals })]))).html)[0];
-    expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 8 } })).toEqual([
+      readHtmlTables((await mail(dataset([alerts('PEP', 5, { comparisons, rows, totals })]))).html)[0];
+    expect(await told({ values: { 'alerts.open': 5 }, compare: previous({ 'alerts.open': 8 }) })).toEqual([
       ['Metric', 'Value', 'Change', 'Total', 'Change'],
       ['Open alerts', '5', '▲ up 25.0% from 4', '5', '▼ down 37.5% from 8'],
     ]);
-    expect(await told({ values: { 'alerts.open': 5 }, compare: { 'alerts.open': 4 } })).toHaveLength(2);
+    expect(await told({ values: { 'alerts.open': 5 }, compare: previous({ 'alerts.open': 4 }) })).toHaveLength(2);
   });
 
   it('says where headline figures without a tile are', async () => {

@@ -2,7 +2,16 @@ import { expect, it } from 'vitest';
 import type { Row, Table } from '../../../src/fetch/dataset.ts';
 import { viewColumns } from '../../../src/render/figures/columns.ts';
 import { legendNotes } from '../../../src/render/table-notes.ts';
-import { bucketColumn, countColumn, durationColumn, row, strangeColumn, table } from '../../support/dataset.ts';
+import {
+  bucketColumn,
+  countColumn,
+  durationColumn,
+  previous,
+  row,
+  strangeColumn,
+  table,
+  WEEK_BEFORE,
+} from '../../support/dataset.ts';
 
 /** Rows that tell how often they were read. */
 function counted(rows: readonly Row[]) {
@@ -50,8 +59,8 @@ it('counts the previous period and the totals among the values of a metric', () 
       table({
         id: 'a',
         columns: [durationColumn],
-        rows: [row({ [duration]: 5 }, { compare: { [duration]: 7 } })],
-        compareRange: { from: '2026-11-02', to: '2026-11-08' },
+        rows: [row({ [duration]: 5 }, { compare: previous({ [duration]: 7 }) })],
+        comparisons: [WEEK_BEFORE],
         ...change,
       }),
     ).map(({ quantity }) => quantity);
@@ -59,15 +68,15 @@ it('counts the previous period and the totals among the values of a metric', () 
   expect(of({})).toEqual([seconds, seconds, { kind: 'relative' }]);
   const clock = { kind: 'duration', scale: 'clock' };
   expect(of({ totals: { values: { [duration]: 90 } } })[0]).toEqual(clock);
-  expect(of({ rows: [row({ [duration]: 5 }, { compare: { [duration]: 90 } })] })[0]).toEqual(clock);
+  expect(of({ rows: [row({ [duration]: 5 }, { compare: previous({ [duration]: 90 }) })] })[0]).toEqual(clock);
 });
 
 it('a change that is undefined although both figures are known is marked', () => {
   const grown = table({
     id: 'a',
     columns: [countColumn],
-    rows: [row({ [count]: 5 }, { compare: { [count]: 0 } })],
-    compareRange: { from: '2026-11-02', to: '2026-11-08' },
+    rows: [row({ [count]: 5 }, { compare: previous({ [count]: 0 }) })],
+    comparisons: [WEEK_BEFORE],
   });
   expect(viewColumns(grown).map(({ contents }) => contents.undefined)).toEqual([false, false, true]);
   expect(legendNotes(grown).some((note) => note.startsWith('“–” means undefined'))).toBe(true);

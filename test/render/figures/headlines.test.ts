@@ -195,6 +195,11 @@ describe('read from a dataset', () => {
   test('nothing is compared while the period is running, or with unlike days', () => {
     expect(write(dataset([{ ...onboarding, running: true }]), [])).toEqual([]);
     const shifted = { from: '2026-11-01', to: '2026-11-07' };
-    expect(write(dataset([{ ...onboarding, running: false, compareRange: shifted }]), [])).toEqual([]);
+    expect(
+      write(
+        dataset([{ ...onboarding, running: false, comparisons: [{ kind: 'previous_period', range: shifted }] }]),
+        [],
+      ),
+    ).toEqual([]);
   });
 });

@@ -12,10 +12,12 @@ import {
   dataset,
   durationColumn,
   MADE_AT,
+  previous,
   ratioColumn,
   strangeColumn,
   table,
   typeColumn,
+  WEEK_BEFORE,
 } from '../../support/dataset.ts';
 import { cellsOf, readCsv, readHtmlTables, readWorkbook } from '../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
@@ -58,7 +60,7 @@ const tables: fc.Arbitrary<Table> = fc
     table({
       id: 'section',
       granularity: 'day',
-      compareRange: compared ? { from: '2026-11-02', to: '2026-11-08' } : null,
+      comparisons: compared ? [WEEK_BEFORE] : [],
       columns: [bucketColumn, typeColumn, ...METRICS],
       rows: rows.map(
         ({ values, compare, type, partial }, index): Row => ({
@@ -67,11 +69,15 @@ const tables: fc.Arbitrary<Table> = fc
             'profile.type': type,
             ...values,
           },
-          ...(compared ? { compare } : {}),
+          ...(compared ? { compare: previous(compare) } : {}),
           partial,
         }),
       ),
-      ...(totals === undefined ? {} : { totals: compared ? totals : { values: totals.values } }),
+      ...(totals === undefined
+        ? {}
+        : {
+            totals: compared ? { values: totals.values, compare: previous(totals.compare) } : { values: totals.values },
+          }),
     }),
   );
 
@@ -82,13 +88,17 @@ const expectedRows = (from: Table): (string | number | null)[][] =>
       const value = row.values[column.name] ?? null;
       if (typeof value === 'boolean') throw new Error('no booleans here');
       if (column.kind !== 'metric') return [value];
-      return from.compareRange === null ? [value] : [value, row.compare?.[column.name] ?? null];
+      return from.comparisons.length === 0
+        ? [value]
+        : [value, row.compare?.previous_period?.values[column.name] ?? null];
     }),
   );
 const expectedTotals = (from: Table): (number | null)[] =>
   METRICS.flatMap((column) => {
     const now = from.totals?.values[column.name] ?? null;
-    return from.compareRange === null ? [now] : [now, from.totals?.compare?.[column.name] ?? null];
+    return from.comparisons.length === 0
+      ? [now]
+      : [now, from.totals?.compare?.previous_period?.values[column.name] ?? null];
   });
 const label = (value: string | number | null) =>
   typeColumn.values?.find((known) => known.value === value)?.label ?? value;
@@ -135,13 +145,18 @@ function checkCsv(path: string, totalsPath: string | undefined, from: Table): vo
     expectedRows(from).map(([bucket, type, ...rest], index) => [
       ...fields([bucket ?? null, label(type ?? null), ...rest]),
       String(rowsOf(from)[index]?.partial),
+      ...from.comparisons.map(() => ''),
     ]),
   );
   if (totalsPath !== undefined) checkCsvTotals(totalsPath, from);
 }
 
 const checkCsvTotals = (path: string, from: Table) =>
-  expect(readCsv(path)[1]).toEqual([...fields(expectedTotals(from)), String(from.running)]);
+  expect(readCsv(path)[1]).toEqual([
+    ...fields(expectedTotals(from)),
+    String(from.running),
+    ...from.comparisons.map(() => ''),
+  ]);
 
 async function checkMail(data: Dataset, from: Table): Promise<void> {
   const { html } = await renderEmail(data, [], { run: 'r', madeAt: MADE_AT });
@@ -177,16 +192,18 @@ const singles: fc.Arbitrary<Table> = fc
       id: 'section',
       granularity: month ? 'month' : null,
       range: { from: '2026-11-05', to: '2026-11-12' },
-      compareRange: compared ? { from: '2026-10-28', to: '2026-11-04' } : null,
+      comparisons: compared ? [WEEK_BEFORE] : [],
       columns: [...(month ? [bucketColumn] : []), ...METRICS],
       rows: [
         {
           values: { ...(month ? { bucket: '2026-11-01' } : {}), ...only.values },
-          ...(compared ? { compare: only.compare } : {}),
+          ...(compared ? { compare: previous(only.compare) } : {}),
           partial: only.partial,
         },
       ],
-      ...(said === undefined ? {} : { totals: compared ? said : { values: said.values } }),
+      ...(said === undefined
+        ? {}
+        : { totals: compared ? { values: said.values, compare: previous(said.compare) } : { values: said.values } }),
     });
   });
 
@@ -195,8 +212,8 @@ const saidOf = (from: Table, of: Pick<Row, 'values' | 'compare'>): (number | nul
   METRICS.map(({ name, unit }) => {
     const now = Number(of.values[name] ?? Number.NaN);
     const value = Number.isNaN(now) ? null : now;
-    if (!from.compared) return [value];
-    const before = of.compare?.[name] ?? null;
+    if (from.comparisons.length === 0) return [value];
+    const before = of.compare?.previous_period?.values[name] ?? null;
     return [value, before, changeOf(unit, value, before).value];
   });
 
@@ -207,7 +224,7 @@ function readSingle(
 ): { readonly row: unknown[][]; readonly totals: unknown[][] | undefined } {
   const cells = cellsOf(readWorkbook(path), 'section');
   const start = cells.findIndex((line) => line[0]?.v === 'Metric' || line[0]?.v === 'Month');
-  const figuresPer = from.compared ? 3 : 1;
+  const figuresPer = from.comparisons.length > 0 ? 3 : 1;
   const views = viewColumns(from).filter(({ role }) => role !== 'bucket');
   const read = (line: (typeof cells)[number] | undefined, first: number, metric: number) =>
     Array.from({ length: figuresPer }, (_, at) => {
@@ -247,16 +264,16 @@ it('the workbook compares a bucket with what falls into it, and the totals with 
     id: 'section',
     granularity: 'month',
     range: { from: '2026-11-05', to: '2026-11-12' },
-    compareRange: { from: '2026-10-28', to: '2026-11-04' },
+    comparisons: [WEEK_BEFORE],
     columns: [bucketColumn, countColumn],
     rows: [
       {
         values: { bucket: '2026-11-01', [countColumn.name]: 124 },
-        compare: { [countColumn.name]: 62 },
+        compare: previous({ [countColumn.name]: 62 }),
         partial: false,
       },
     ],
-    totals: { values: { [countColumn.name]: 124 }, compare: { [countColumn.name]: 130 } },
+    totals: { values: { [countColumn.name]: 124 }, compare: previous({ [countColumn.name]: 130 }) },
   });
   const { path } = artifactNamed(await render(dataset([from]), [{ format: 'xlsx' }]), '.xlsx');
   const cells = cellsOf(readWorkbook(path), 'section');

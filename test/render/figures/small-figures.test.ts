@@ -6,10 +6,12 @@ import {
   dataset,
   durationColumn,
   MADE_AT,
+  previous,
   ratioColumn,
   row,
   table,
   typeColumn,
+  WEEK_BEFORE,
 } from '../../support/dataset.ts';
 import { cellsOf, readCsv, readHtmlTables, readParts, readWorkbook } from '../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
@@ -35,14 +37,14 @@ const small = table({
 
 const compared = table({
   id: 'compared',
-  compareRange: { from: '2026-11-02', to: '2026-11-08' },
+  comparisons: [WEEK_BEFORE],
   columns: [typeColumn, countColumn, ratioColumn],
   rows: [
     row(
       { 'profile.type': 'entity', [count]: 9_996, [ratio]: 0.1001 },
-      { compare: { [count]: 10_000, [ratio]: 0.1005 } },
+      { compare: previous({ [count]: 10_000, [ratio]: 0.1005 }) },
     ),
-    row({ 'profile.type': 'none', [count]: 4, [ratio]: 0.5 }, { compare: { [count]: 10_000, [ratio]: 0.5 } }),
+    row({ 'profile.type': 'none', [count]: 4, [ratio]: 0.5 }, { compare: previous({ [count]: 10_000, [ratio]: 0.5 }) }),
   ],
 });
 

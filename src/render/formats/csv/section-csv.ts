@@ -1,7 +1,8 @@
-import type { Row, Table, TargetRecord, Value } from '../../../fetch/dataset.ts';
+import type { ComparisonKind, ToDate } from '../../../definitions/schema/comparison.ts';
+import type { ComparedFigures, Row, Table, TargetRecord, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
-import { type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
+import { isRawFigure, type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
 import { valueFormatter } from '../../figures/format-value.ts';
 import type { Quantity } from '../../figures/quantity.ts';
 import { writeChunks } from '../format.ts';
@@ -19,6 +20,9 @@ export interface SchemaField {
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
   /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
   readonly unit?: string;
+  /** What the figure belongs to, other than the period itself; ours. */
+  readonly comparison?: ComparisonKind;
+  readonly to_date?: ToDate;
   readonly description?: string;
   readonly constraints?: { readonly enum: readonly string[] };
   /** What its figures were judged by. */
@@ -39,8 +43,10 @@ export interface CsvSettings extends CsvOptions {
 export interface CsvColumn {
   /** Not yet quoted. */
   readonly header: string;
-  /** Null for `Still running`, which describes the row or the totals, and for statuses. */
+  /** Null for columns that describe the row or the totals: why they must not be compared, `Still running`, and statuses. */
   readonly view: RawColumn | null;
+  /** The comparison whose obstacle the column shows. */
+  readonly unlike?: ComparisonKind;
   /** Its field in the schema, where that does not follow from `view`. */
   readonly described?: SchemaField;
   /** The row's field, quoted. */
@@ -94,9 +100,28 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
           .map((view) => column(view, view.rawHeader, rawField));
   // Every table with a period has the column, so that the file's shape does not depend on the day of the run.
   if (!hasPeriod(table)) return columns;
-  const running = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
-  const header = messagesFor(locale).table.schema.running;
-  return [...columns, { header, view: null, field: (row) => running(row.partial), total: running(table.running) }];
+  const text = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
+  const words = messagesFor(locale).table.schema;
+  const unlikeText = (compared: ComparedFigures | undefined): string => {
+    const reason = compared?.unlike;
+    return text(reason === undefined ? null : values === 'formatted' ? words.unlikeReason[reason] : reason);
+  };
+  const unlike = table.comparisons.map(
+    ({ kind }): CsvColumn => ({
+      header: words.unlike(kind),
+      view: null,
+      unlike: kind,
+      field: (row) => unlikeText(row.compare?.[kind]),
+      total: unlikeText(table.totals?.compare?.[kind]),
+    }),
+  );
+  const running: CsvColumn = {
+    header: words.running,
+    view: null,
+    field: (row) => text(row.partial),
+    total: text(table.running),
+  };
+  return [...columns, running, ...unlike];
 }
 
 const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
@@ -134,9 +159,9 @@ export const writeCsv = (
   signal: AbortSignal,
 ): Promise<void> => writeChunks(path, csvChunks(table, columns, settings), signal);
 
-/** The columns of the totals: metrics, their previous values, and whether the period is still running. */
+/** The columns of the totals: metrics, their compared values, and those that describe the whole range. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
-  columns.filter(({ view }) => view === null || view.role === 'value' || view.role === 'previous');
+  columns.filter(({ view }) => view === null || isRawFigure(view.role));
 
 /** Writes the service's totals of a section: one row of `totalsColumns`. */
 export function writeTotalsCsv(

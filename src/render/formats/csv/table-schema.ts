@@ -68,10 +68,16 @@ const joinSentences = (parts: readonly (string | undefined)[]): string =>
     .map((part) => (/[.!?]$/.test(part ?? '') ? part : `${part}.`))
     .join(' ');
 
-function describeField({ role, source }: RawColumn, emptyText: string, { table: { schema: words } }: Words): string {
+function describeField(
+  { role, source, comparison }: RawColumn,
+  { toDate }: Table,
+  emptyText: string,
+  { table: { schema: words } }: Words,
+): string {
   const metric = source.kind === 'metric';
   return joinSentences([
-    role === 'previous' ? words.previous : undefined,
+    role === 'previous' && comparison !== undefined ? words.previous(comparison) : undefined,
+    role === 'to_date' && toDate !== undefined ? words.toDate(toDate.unit, toDate.range.from) : undefined,
     source.description,
     metric && source.counts !== undefined ? words.countsAt(source.counts) : undefined,
     metric && source.aggregation !== undefined ? words.aggregation(source.aggregation) : undefined,
@@ -110,10 +116,14 @@ export function tableSchema(
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
   const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);
-  const fields = columns.map(({ header, view, described }): SchemaField => {
+  const fields = columns.map(({ header, view, unlike, described }): SchemaField => {
     if (described !== undefined) return described;
     const contents = view === null ? undefined : contentsOf.get(view);
     if (view === null || contents === undefined) {
+      if (unlike !== undefined) {
+        const description = schema.unlikeMeans(unlike, emptyText);
+        return { name: header, title: schema.unlike(unlike), type: 'string', comparison: unlike, description };
+      }
       const { running: title, runningMeans: description } = schema;
       return { name: header, title, type: formatted ? 'string' : 'boolean', description };
     }
@@ -125,7 +135,9 @@ export function tableSchema(
       title: view.plainHeader,
       type: formatted ? 'string' : fieldTypeOf(view, contents, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
-      description: describeField(view, emptyText, words),
+      ...(view.comparison === undefined ? {} : { comparison: view.comparison }),
+      ...(view.role === 'to_date' && table.toDate !== undefined ? { to_date: table.toDate.unit } : {}),
+      description: describeField(view, table, emptyText, words),
       ...(labels.length === 0 ? {} : { constraints: { enum: labels } }),
       ...(targets.length === 0 ? {} : { targets }),
     };

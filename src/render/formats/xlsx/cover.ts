@@ -186,7 +186,7 @@ export async function writeContents(book: WorkbookFile, context: WorkbookContext
     .map(({ title }) => isolateBidi(title));
   const untouched = texts.untouched(
     summed,
-    dataset.tables.some(({ compared }) => compared),
+    dataset.tables.some(({ comparisons }) => comparisons.length > 0),
   );
   await sheet.addRow([{ value: untouched, style: STYLES.quiet, span: 4 }], textRowPoints([untouched, 122]));
   await sheet.close();

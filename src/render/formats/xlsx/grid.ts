@@ -1,7 +1,7 @@
 import type { Row, Table, Value } from '../../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
-import { isFigureColumn, isTransposed, totalsDiffer, type ViewColumn } from '../../figures/columns.ts';
+import { isFigureColumn, isTransposed, namedComparison, totalsDiffer, type ViewColumn } from '../../figures/columns.ts';
 import { formatValue, UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import {
   createRounder,
@@ -195,13 +195,12 @@ function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string
   const [row] = firstRows(table.rows, 1);
   const read = (column: ViewColumn): Value => (row === undefined ? null : column.read(row));
   const differs = totalsDiffer(columns, row);
-  const { compared } = table;
+  const { comparisons, toDate } = table;
   const options = { partial: row?.partial ?? false, total: false, unitInCell: true };
   const rows = columns
     .filter((column) => column.role === 'value')
     .map((value): Cell[] => {
-      const secondary = columns.filter((column) => column.source === value.source && isSecondary(column));
-      const figures = [value, ...secondary];
+      const figures = columns.filter((column) => column.source === value.source);
       const cells = figures.map((column) => figureCell(read(column), column, options, styleOf));
       const asTotal = { ...options, partial: table.running, total: true };
       const totals = differs ? figures.map((column) => figureCell(column.total ?? null, column, asTotal, styleOf)) : [];
@@ -214,14 +213,20 @@ function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string
       } as const;
       return [{ value: value.header, style: styleOf(text, false) }, ...cells, ...totals];
     });
-  const comparison = compared ? [texts.previous, texts.change] : [];
+  const beside: readonly { readonly text: string; readonly change?: true }[] = [
+    ...comparisons.flatMap(({ kind }) => [
+      { text: words.table.previousName[kind] },
+      { text: texts.change(namedComparison(kind, comparisons)), change: true as const },
+    ]),
+    ...(toDate === undefined ? [] : [{ text: words.table.toDateName[toDate.unit] }]),
+  ];
   const total = withRunningNote(words.table.total, table.running, words);
   const headings = [
     valueHeading(all, row, locale),
-    ...comparison,
-    ...(differs ? [total, ...comparison.map((heading) => `${total} · ${heading}`)] : []),
+    ...beside.map(({ text }) => text),
+    ...(differs ? [total, ...beside.map(({ text }) => `${total} · ${text}`)] : []),
   ];
-  const change = compared ? 'change' : undefined;
+  const formats = [undefined, ...beside.map(({ change }) => (change ? ('change' as const) : undefined))];
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
@@ -234,7 +239,7 @@ function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string
     count: rows.length,
     showsTotals: differs,
     filter: false,
-    conditionalFormats: [undefined, undefined, undefined, change, undefined, undefined, differs ? change : undefined],
+    conditionalFormats: [undefined, ...formats, ...(differs ? formats : [])],
   };
 }
 

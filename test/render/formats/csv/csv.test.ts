@@ -117,9 +117,20 @@ describe('a CSV file', () => {
       'Time to decision (median)',
       'Time to decision (median), previous period',
       'Still running',
+      'Not comparable, previous period',
     ]);
-    expect(first).toEqual(['Mon 9 Nov 2026', '1,204', '1,300', '81.0%', '83.0%', '3 h 26 min', '4 h 10 min', 'no']);
-    expect(last).toEqual(['Sun 15 Nov 2026', '0', '0', '–', '–', '–', '–', 'yes']);
+    expect(first).toEqual([
+      'Mon 9 Nov 2026',
+      '1,204',
+      '1,300',
+      '81.0%',
+      '83.0%',
+      '3 h 26 min',
+      '4 h 10 min',
+      'no',
+      '–',
+    ]);
+    expect(last).toEqual(['Sun 15 Nov 2026', '0', '0', '–', '–', '–', '–', 'yes', '–']);
   });
 
   it('follows the locale where it is formatted, and never where it is raw', async () => {
@@ -236,7 +247,7 @@ describe('the schema beside a CSV file', () => {
   );
 
   it('describes types, units and the meaning of an empty field', async () => {
-    const { fields, missingValues } = await schemaOf({ ...onboarding, compared: false });
+    const { fields, missingValues } = await schemaOf({ ...onboarding, comparisons: [] });
     expect(fields.map(({ name, type, unit }) => [name, type, unit])).toEqual([
       ['Bucket', 'date', undefined],
       ['Profiles created (count)', 'integer', 'count'],
@@ -262,6 +273,7 @@ describe('the schema beside a CSV file', () => {
       'number',
       'number',
       'boolean',
+      'string',
     ]);
   });
 

@@ -51,7 +51,7 @@ describe('the conditional formats of a section', () => {
     // The arrow and the sign say the same on grey paper.
     expect(cells[6]?.[3]?.w).toBe('▼ -7.4%');
     expect(cells.flat().map((cell) => cell?.v)).toContain(
-      '▲ in blue is more than in the previous period, ▼ in orange is less; neither says whether that is good.',
+      '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
     );
   });
 

@@ -9,17 +9,18 @@ import {
   durationColumn,
   groupColumn,
   nastyDataset,
+  previous,
   ratioColumn,
   row,
   strangeColumn,
   table,
   typeColumn,
+  WEEK_BEFORE,
 } from '../../../support/dataset.ts';
 import { cellsOf, readWorkbook, tablesOf } from '../../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
 const { render } = useRenderFolder();
-const COMPARE_RANGE = { from: '2026-11-02', to: '2026-11-08' };
 const DAY = 86_400;
 
 /** Everything at once: two dimensions, every unit, a comparison with holes, totals, a running bucket. */
@@ -27,7 +28,7 @@ const everything = table({
   id: 'everything',
   title: 'Exactly thirty-one characters!!',
   granularity: 'week',
-  compareRange: COMPARE_RANGE,
+  comparisons: [WEEK_BEFORE],
   columns: [bucketColumn, typeColumn, groupColumn, countColumn, ratioColumn, durationColumn, strangeColumn],
   rows: [
     ['2026-11-02', 'individual', 'שלום עולם (2)', 0, null, 0, 0.1],
@@ -47,12 +48,12 @@ const everything = table({
       },
       {
         partial: index > 1,
-        compare: {
+        compare: previous({
           'profiles.created': [0, 10_000, 0, 5][index] ?? null,
           'profiles.approval_rate': [null, 0.25, 0, 0.5][index] ?? null,
           'profiles.time_to_decision_p50': [0, 100_000, null, 7][index] ?? null,
           'risk.exposure': [0.2, -5, 4, null][index] ?? null,
-        },
+        }),
       },
     ),
   ),
@@ -64,12 +65,12 @@ const everything = table({
       'profiles.time_to_decision_p50': 1,
       'risk.exposure': 7.25,
     },
-    compare: {
+    compare: previous({
       'profiles.created': 100,
       'profiles.approval_rate': 0.5,
       'profiles.time_to_decision_p50': 0,
       'risk.exposure': 7,
-    },
+    }),
   },
 });
 
@@ -103,8 +104,14 @@ const serial = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 86_400_
 
 /** The scale of a column of durations: under a minute, under two days, longer. */
 function scaleOf({ rows, totals }: Table, name: string): 'seconds' | 'clock' | 'days' {
-  const all = [...iterateRows(rows)].flatMap(({ values, compare }) => [values[name], compare?.[name]]);
-  const longest = Math.max(0, ...[...all, totals?.values[name], totals?.compare?.[name]].map(Number).filter(Boolean));
+  const all = [...iterateRows(rows)].flatMap(({ values, compare }) => [
+    values[name],
+    compare?.previous_period?.values[name],
+  ]);
+  const longest = Math.max(
+    0,
+    ...[...all, totals?.values[name], totals?.compare?.previous_period?.values[name]].map(Number).filter(Boolean),
+  );
   return longest > 0 && longest < 60 ? 'seconds' : longest < 2 * DAY ? 'clock' : 'days';
 }
 
@@ -150,8 +157,8 @@ function expectedRow(of: Table, { values, compare, partial }: Row): Expected[] {
     }
     if (column.kind === 'metric') {
       const now = figure(of, column, value);
-      const before = compare?.[column.name];
-      return of.compared ? [now, figure(of, column, before), change(column, value, before)] : [now];
+      const before = compare?.previous_period?.values[column.name];
+      return of.comparisons.length > 0 ? [now, figure(of, column, before), change(column, value, before)] : [now];
     }
     if (value === null || value === undefined) return [text('–')];
     if (column.kind === 'field' && /^\d{4}-\d\d-\d\dT/.test(String(value))) {

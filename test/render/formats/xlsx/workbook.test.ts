@@ -7,9 +7,11 @@ import {
   dataset,
   nastyDataset,
   onboarding,
+  previous,
   ratioColumn,
   row,
   table,
+  WEEK_BEFORE,
   workload,
 } from '../../../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook, tablesOf } from '../../../support/read-files.ts';
@@ -306,17 +308,17 @@ describe('a section of the pack', () => {
   it('names the unit of a change in the cell where its column mixes units', async () => {
     const single = table({
       id: 'single',
-      compareRange: { from: '2026-11-02', to: '2026-11-08' },
+      comparisons: [WEEK_BEFORE],
       columns: [countColumn, ratioColumn],
       rows: [
         row(
           { [countColumn.name]: 5, [ratioColumn.name]: 0.5 },
-          { compare: { [countColumn.name]: 4, [ratioColumn.name]: 0.6 } },
+          { compare: previous({ [countColumn.name]: 4, [ratioColumn.name]: 0.6 }) },
         ),
       ],
       totals: {
         values: { [countColumn.name]: 5, [ratioColumn.name]: 0.5 },
-        compare: { [countColumn.name]: 4, [ratioColumn.name]: 0.6 },
+        compare: previous({ [countColumn.name]: 4, [ratioColumn.name]: 0.6 }),
       },
     });
     const { header, rows } = below(cellsOf((await workbook(dataset([single]))).book, 'single'), 'Metric');

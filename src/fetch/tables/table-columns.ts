@@ -1,0 +1,61 @@
+import { type Catalog, isProvisional } from '../../contract/catalog.ts';
+import type { ReportResponse } from '../../contract/report.ts';
+import type { Section } from '../../definitions/schema/report-definition.ts';
+import type { FilterDescription } from '../../i18n/note.ts';
+import type { Column } from '../dataset.ts';
+
+/** Bucket, dimensions and metrics of the section, described by the response and the catalog. */
+export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
+  const described = new Map(response.columns.map((column) => [column.name, column]));
+  const time: Column[] =
+    section.granularity === undefined
+      ? []
+      : [{ name: 'bucket', label: described.get('bucket')?.label ?? 'bucket', kind: 'time', type: 'date', unit: null }];
+  const dimensions = (section.dimensions ?? []).map((id): Column => {
+    const known = catalog.dimensions.find((dimension) => dimension.id === id);
+    return {
+      name: id,
+      label: described.get(id)?.label ?? known?.label ?? id,
+      kind: 'dimension',
+      type: described.get(id)?.type ?? known?.type ?? 'enum',
+      unit: null,
+      ...(known === undefined
+        ? {}
+        : {
+            ...(known.description === '' ? {} : { description: known.description }),
+            values: known.values.map(({ value, label }) => ({ value, label })),
+          }),
+    };
+  });
+  const metrics = [...new Set(section.metrics ?? [])].map((id): Column => {
+    const known = catalog.metrics.find((metric) => metric.id === id);
+    return {
+      name: id,
+      label: described.get(id)?.label ?? known?.label ?? id,
+      kind: 'metric',
+      type: described.get(id)?.type ?? known?.type ?? 'number',
+      unit: described.get(id)?.unit ?? known?.unit ?? null,
+      ...(known === undefined
+        ? {}
+        : {
+            ...(known.description === '' ? {} : { description: known.description }),
+            ...(known.aggregation === '' ? {} : { aggregation: known.aggregation }),
+            counts: known.time_field,
+            ...(known.data_available?.from == null ? {} : { availableFrom: known.data_available.from }),
+            ...(isProvisional(known) ? { provisional: true } : {}),
+            ...(known.deprecated_at == null ? {} : { replacedBy: known.replaced_by ?? null }),
+          }),
+    };
+  });
+  return [...time, ...dimensions, ...metrics];
+}
+
+/** The filters with the catalog's labels: Risk is High or Severe. */
+export function filtersOf(section: Section, catalog: Catalog): FilterDescription[] {
+  return (section.filters ?? []).map(({ dimension: id, op, values }) => {
+    const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
+    const label = dimension?.label ?? id;
+    const labels = values.map((value) => dimension?.values.find((known) => known.value === value)?.label ?? value);
+    return op === 'not_in' ? { label, isNot: labels } : { label, is: labels };
+  });
+}
