@@ -51,7 +51,11 @@ describe('a service of other make is read where it', () => {
   ])('%s', async (_name, differences) => {
     const table = await tableOf(differences);
     expect(table.rows).toEqual([
-      { values: { 'profiles.created': 4 }, compare: { previous_period: { values: { 'profiles.created': 2 } } }, partial: false },
+      {
+        values: { 'profiles.created': 4 },
+        compare: { previous_period: { values: { 'profiles.created': 2 } } },
+        partial: false,
+      },
     ]);
     expect(table.totals).toEqual({
       values: { 'profiles.created': 4 },
