@@ -80,16 +80,19 @@ describe('a dataset', () => {
     expect(rowsOf(days).map(({ values }) => values)).toEqual(
       body.rows.map(({ compare: _compare, partial: _partial, ...values }) => values),
     );
-    expect(rowsOf(days).map(({ compare }) => compare)).toEqual(body.rows.map(({ compare }) => compare));
+    expect(rowsOf(days).map(({ compare }) => compare)).toEqual(
+      body.rows.map(({ compare }) => ({ previous_period: { values: compare } })),
+    );
     expect(days).toMatchObject({
       granularity: 'day',
       current: false,
       range: { from: WEEK.from, to: WEEK.to },
-      compareRange: body.meta.compare_range,
+      period: WEEK,
+      comparisons: [{ kind: 'previous_period', range: body.meta.compare_range }],
       asOf: body.meta.as_of,
     });
     const { compare, ...totals } = body.totals ?? {};
-    expect(days?.totals).toEqual({ values: totals, compare });
+    expect(days?.totals).toEqual({ values: totals, compare: { previous_period: { values: compare } } });
   });
 
   test('says of every call what was asked and answered', async () => {
