@@ -88,12 +88,18 @@ describe('watching a run', () => {
   it('goes on with a run that is tried again, and with one that sleeps', async () => {
     const id = await opened();
     const news = watch(id);
+    let letSleep = () => {};
+    const mayFallAsleep = new Promise<void>((resolve) => {
+      letSleep = resolve;
+    });
     start(async (_, { attempt, observe }) => {
       observe(fetched(1, 2));
       if (attempt === 1) throw new DocketError('api.unavailable', 'Not now.');
+      await mayFallAsleep;
       return attempt === 2 ? snooze(Date.now() + 60_000, 'no token') : done(RESULT);
     });
-    await until(news, ({ record }) => record.state === 'waiting' && record.error?.code === 'api.unavailable');
+    await until(news, ({ record }) => record.state === 'running' && record.attempts === 2);
+    letSleep();
     const asleep = await until(news, ({ record }) => record.state === 'waiting' && record.attempts === 2);
     expect(asleep.live).toBeNull();
     await bench.runs.update(id, { state: 'failed' });
