@@ -25,7 +25,11 @@ export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, lo
   const asOf = parseIsoInstant(table.asOf);
   const at = asOf === undefined ? undefined : formatZonedInstant(asOf, dataset.period.timezone, locale);
   if (table.current) return [words.currentCounts(at)];
-  return table.range === null ? [] : [words.computed(coverageText(table, table.range, locale), at)];
+  if (table.range === null) return [];
+  const covers = coverageText(table, table.range, locale);
+  if (table.readings === undefined) return [words.computed(covers, at)];
+  // Of several readings the note says when the latest was taken.
+  return [words.read(covers, table.granularity === null ? at : undefined)];
 }
 
 /** The table's filters in one sentence; empty without filters. */

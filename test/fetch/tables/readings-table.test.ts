@@ -73,7 +73,7 @@ async function tableOf(section: Omit<SectionInput, 'id'>, asked: Asked = {}): Pr
       catalog,
       organization: 'Acme',
       counts: { until: backfill ? Number.NEGATIVE_INFINITY : now + 1, why: 'backfill', due: '2026-11-20T10:00:00Z' },
-      readings: { settings: readings, find: findBut(missed) },
+      readings: { settings: readings, timezone: ORG.timezone, find: findBut(missed) },
     }),
   );
   const [table] = dataset.tables;
