@@ -94,9 +94,7 @@ describe('a section of current counts with readings', () => {
       asOf: `${last}T21:30:05Z`,
       totals: { values: { 'alerts.open': Number(last.slice(-2)) } },
     });
-    expect(notes(table)).toEqual([
-      { id: 'read_at', of: { at: `${last}T21:30:05Z`, timezone: ZONE, granularity: null } },
-    ]);
+    expect(notes(table)).toEqual([]);
   });
 
   test('shows days, and a missed one as a gap', async () => {
@@ -150,6 +148,7 @@ describe('a section of current counts with readings', () => {
     const now = Date.parse('2026-11-14T12:00:00Z');
     for (const [section, asked] of [
       [{ metrics: ['alerts.open'] }, { now }],
+      [{ metrics: ['alerts.open'] }, { now, compare: 'previous_period' }],
       [{ metrics: ['rfis.open'] }, {}],
       [
         { metrics: ['alerts.open'], filters: [{ dimension: 'alert.type', op: 'eq', values: ['blockchain_address'] }] },
@@ -188,6 +187,20 @@ describe('docket check', () => {
     const [by] = check({ ...section, dimensions: ['alert.status'] }, SETTINGS);
     expect(by?.next).toContain('"alert.status" to "readings: by"');
     expect(check({ ...section, metrics: ['alerts.open', 'alerts.created'] }, SETTINGS)).toHaveLength(1);
+  });
+
+  test('refuses figures to date of current counts, read or not, and names the reading of a comparison', () => {
+    const section = { metrics: ['alerts.open'], to_date: 'year' as const };
+    for (const readings of [undefined, SETTINGS]) {
+      const [toDate] = check(section, readings);
+      expect(toDate?.path).toEqual(['sections', 0, 'to_date']);
+      expect(toDate?.next).toContain('Remove it');
+    }
+    expect(check({ metrics: ['alerts.open'], compare: 'previous_year' }, SETTINGS)).toEqual([]);
+    const [compare, ...more] = check({ metrics: ['rfis.open'], compare: 'previous_year' }, SETTINGS);
+    expect(more).toEqual([]);
+    expect(compare?.path).toEqual(['sections', 0, 'compare']);
+    expect(compare?.next).toContain('Add "rfis.open" to "readings: metrics"');
   });
 
   test('names what readings cannot ask', () => {
