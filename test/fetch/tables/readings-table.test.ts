@@ -109,12 +109,15 @@ describe('a section of current counts with readings', () => {
 
   test('is compared with the readings of the previous period', async () => {
     const { table } = await tableOf({ metrics: ['alerts.open'] }, { compare: 'previous_period' });
-    expect(rowsOf(table)[0]).toMatchObject({ compare: { 'alerts.open': 8 } });
+    expect(rowsOf(table)[0]).toMatchObject({ compare: { previous_period: { values: { 'alerts.open': 8 } } } });
     const { table: gap } = await tableOf(
       { metrics: ['alerts.open'] },
       { compare: 'previous_period', missed: ['2026-11-08'] },
     );
-    expect(rowsOf(gap)[0]).toMatchObject({ values: { 'alerts.open': 15 }, compare: { 'alerts.open': null } });
+    expect(rowsOf(gap)[0]).toMatchObject({
+      values: { 'alerts.open': 15 },
+      compare: { previous_period: { values: { 'alerts.open': null } } },
+    });
   });
 
   test('has a count of 0 for a group that a reading lacks, and none for a gap', async () => {
