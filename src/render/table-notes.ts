@@ -76,6 +76,8 @@ const rangeDay = (table: Table, which: 'from' | 'to'): Date | undefined => parse
 
 /** The first and the last bucket count only the days inside the range (specification §2.8, rule 4). */
 function clippedBucketsNote(table: Table): TableNote | undefined {
+  // A reading is of the bucket's last day inside the range, which is noted; it counts no days.
+  if (table.readings !== undefined) return undefined;
   const { granularity } = table;
   const from = rangeDay(table, 'from');
   const to = rangeDay(table, 'to');

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import type { Table, TableReading } from '../../src/fetch/dataset.ts';
 import { renderEmail } from '../../src/render/email/render-email.ts';
-import { tableFacts } from '../../src/render/table-notes.ts';
+import { tableFacts, tableNotes } from '../../src/render/table-notes.ts';
 import { bucketColumn, countColumn, dataset, MADE_AT, previous, row, table, WEEK_BEFORE } from '../support/dataset.ts';
 import { readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -99,6 +99,12 @@ test('workbook and e-mail say at the table when it was read', async () => {
   const asRead = /As read 15 November 2026.*22:30/;
   expect(tableFacts(dataset([end]), end)[0]).toMatch(asRead);
   expect(tableFacts(dataset([trend]), trend)[0]).not.toMatch(/read|Computed/i);
+  const weeks: Table = { ...trend, granularity: 'week', range: { from: '2026-11-03', to: '2026-11-14' } };
+  const codes = (one: Table) => tableNotes(one).map(({ code }) => code);
+  // Readings count no days, so that a bucket that is cut off counts no fewer.
+  expect(codes(weeks)).toEqual(['read_at']);
+  const { readings: _, ...counted } = weeks;
+  expect(codes(counted)).toEqual(['read_at', 'partial']);
   const data = dataset([end, trend]);
   const { text, html } = await renderEmail(data, [], { run: 'r', madeAt: MADE_AT });
   expect(text).toMatch(asRead);

@@ -99,7 +99,7 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
     { why: 'late', due: AT, timezone },
   ],
   read_at: [
-    { at: AT, timezone, granularity: 'week' },
+    { at: AT, timezone, granularity: 'day' },
     { at: AT, timezone, granularity: 'month' },
   ],
   readings_missing: [{ days: ['2026-10-25'] }, { days: ['2026-10-25', '2026-10-26'] }],
