@@ -163,6 +163,12 @@ describe('a section of current counts with readings', () => {
     }
   });
 
+  test('is undefined in a backfill where no reading answers it', async () => {
+    const { table, calls } = await tableOf({ metrics: ['rfis.open'] }, { backfill: true });
+    expect([counts(table, 'rfis.open'), table.readings, calls]).toEqual([[null], undefined, 0]);
+    expect(table.notes.map(({ code }) => code)).toEqual(['undefined']);
+  });
+
   test('never shows a metric that was not read on that day', async () => {
     const { table } = await tableOf(
       { metrics: ['alerts.open', 'rfis.open'] },
