@@ -29,6 +29,7 @@ import { renderPool } from '../render/render-pool.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
 import { createReportScope, type ReportScope } from '../services/definitions/report-scope.ts';
+import type { AskPorts } from '../services/readings/ask-service.ts';
 import { findReadings } from '../services/readings/find-readings.ts';
 import type { RunPortsFactory } from '../services/runs/execute-run.ts';
 import { openArchive } from './archive.ts';
@@ -98,7 +99,7 @@ export async function composeInline(
     const prefix = `${DEFAULT_KEY_PREFIX}:`;
     const deliveryStores = stores?.(redis, scope) ?? { archive, ledger: memoryLedger() };
     const responses = memoryResponseStore();
-    const portsOf = createRunPorts(context, scope, {
+    const { portsOf } = createRunPorts(context, scope, {
       responsesOf: () => responses,
       sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
       catalogs:
@@ -154,8 +155,15 @@ export async function composeCatalogs(
   return { portsOf, catalogOf, sharedBudgets, scope };
 }
 
+/** The ports of runs, and those of their parts that only ask the service. */
+export interface PortsFactories {
+  readonly portsOf: RunPortsFactory;
+  /** Needs no mail server and no secret but the API key: readings are taken while the mail settings are wrong. */
+  readonly askPortsOf: (settings: OrgSettings) => Promise<AskPorts>;
+}
+
 /** Creates the ports of runs; closing the scope closes the connections. */
-export function createRunPorts(context: AppContext, scope: Scope, stores: RunStores): RunPortsFactory {
+export function createRunPorts(context: AppContext, scope: Scope, stores: RunStores): PortsFactories {
   const { config, env, clock, workingDirectory = process.cwd() } = context;
   const mailOf = stores.mailOf ?? createMailRoutes(context, scope);
   const secrets = secretSource(env, context);
@@ -178,15 +186,12 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
     return budget;
   };
 
-  return async (settings) => {
+  const askPortsOf = async (settings: OrgSettings): Promise<AskPorts> => {
     // Read for each run, so that a rotated key is used without a restart.
     const secret = await secrets(settings.api_key);
     const key = secret.fingerprint();
     return {
       clock,
-      trace: context.trace,
-      secrets: reportScope.secretsOf(settings),
-      destinations: reportScope.destinations,
       key,
       client: createClient({
         baseUrl,
@@ -198,10 +203,20 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
         trace: context.trace,
       }),
       budget: await metricsOf(key, settings),
+      catalogs: stores.catalogs,
+    };
+  };
+  const portsOf: RunPortsFactory = async (settings) => {
+    const asking = await askPortsOf(settings);
+    return {
+      ...asking,
+      clock,
+      trace: context.trace,
+      secrets: reportScope.secretsOf(settings),
+      destinations: reportScope.destinations,
       reads,
       responses: stores.responsesOf(settings.id),
       responseCache: stores.sharedAnswers,
-      catalogs: stores.catalogs,
       render: pool.render,
       archive: stores.archive,
       readings,
@@ -214,4 +229,5 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       workingDirectory,
     };
   };
+  return { portsOf, askPortsOf };
 }

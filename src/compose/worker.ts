@@ -98,7 +98,7 @@ export async function openWorker(
   scope.use(jobs.onChange(logScope), (stop) => stop());
   logScope(jobs.current());
   const circuit = redisCircuitBreaker(redis, { ...keyPrefix, clock, onEvent: logCircuitEvents(log) });
-  const portsOf = createRunPorts(context, scope, {
+  const { portsOf, askPortsOf } = createRunPorts(context, scope, {
     mailOf,
     reportScope,
     sentFigures: redisLastSentFigures(redis, keyPrefix),
@@ -171,7 +171,7 @@ export async function openWorker(
         createReadingRounds({
           ...readings,
           orgs,
-          askPortsOf: portsOf,
+          askPortsOf,
           onWindowEnd: (settings) => updateSummary(settings, readings),
           signal: stopReadings.signal,
         }),

@@ -163,6 +163,22 @@ export interface Judgement {
   readonly target: number;
 }
 
+/** The reading that values of a table are of, or the gap in its place. */
+export interface TableReading {
+  readonly of: 'rows' | 'totals';
+  /** Of the rows; null for totals, and for rows without one. */
+  readonly bucket: string | null;
+  /** Null: of the values themselves, not of those that they are compared with. */
+  readonly comparison: ComparisonKind | null;
+  /** A civil date. */
+  readonly day: string;
+  /** Its name in the archive: `whole` or `by-<dimension>`. */
+  readonly question: string;
+  /** When the service computed the values; null for a gap. */
+  readonly asOf: string | null;
+  readonly correlationId: string | null;
+}
+
 /** A comparison of a table. */
 export interface TableComparison {
   readonly kind: ComparisonKind;
@@ -190,6 +206,8 @@ export interface Table {
   readonly toDate?: { readonly unit: ToDate; readonly range: DateRange };
   /** Instant of computation at the service, with its zone; null for a list, and if unreadable. */
   readonly asOf: string | null;
+  /** Its values are readings of current counts, and these are they: one for each bucket, comparison and total. */
+  readonly readings?: readonly TableReading[];
   readonly columns: readonly Column[];
   readonly rows: Rows;
   /** The service's totals, or sums of its totals over several calls (`Dataset.sums`); never sums of rows. */

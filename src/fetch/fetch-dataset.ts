@@ -3,6 +3,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
+import { isCurrentSection, withoutAnswered } from '../plan/answered-sections.ts';
 import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
@@ -13,11 +14,11 @@ import { createFinishEstimator } from './finish-estimate.ts';
 import { mapOutcomes } from './map-outcomes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
-import { type CurrentCountsWindow, isCurrentSection, undefinedCountsTable } from './tables/current-counts.ts';
+import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
 import { summedFiguresOf } from './tables/join-totals.ts';
 import { listTable } from './tables/list-table.ts';
 import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
-import { type ReadingsSource, readingsTable, withoutAnswered } from './tables/readings-table.ts';
+import { type ReadingsSource, readingsTable } from './tables/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
 
 export interface FetchInput extends FetchContext {

@@ -126,10 +126,12 @@ export interface NoteParams {
   readonly undefined_cells: { readonly labels: readonly string[] };
   /** Current counts in a backfill, or requested more than a day after the run was due. `due` is an ISO instant. */
   readonly counts_undefined: { readonly why: 'backfill' | 'late'; readonly due: string; readonly timezone: string };
-  /** Values are readings of the last day of each bucket, or of the period; `at` is the instant of the latest. */
-  readonly read_at: { readonly at: string; readonly timezone: string; readonly granularity: Granularity | null };
+  /** Values are readings of the last day of each bucket; `at` is the instant of the latest. */
+  readonly read_at: { readonly at: string; readonly timezone: string; readonly granularity: Granularity };
   /** Days without a reading. */
   readonly readings_missing: { readonly days: readonly string[] };
+  /** Days whose reading is not due yet. */
+  readonly readings_to_come: { readonly days: readonly string[] };
   readonly undefined_totals: { readonly labels: readonly string[]; readonly why: 'range' | 'filter' };
   readonly deprecated: {
     readonly label: string;

@@ -1,7 +1,7 @@
 import { isCurrentCount } from '../contract/catalog.ts';
 import type { ValuePath } from '../definitions/yaml/source-file.ts';
 import { type PlanDiagnostic, quoted } from './catalog-check.ts';
-import { readingGap } from './reading.ts';
+import { readingAdvice, readingGap } from './reading.ts';
 import type { SectionRequest, SectionRequestsInput } from './section-requests.ts';
 
 export type ComparisonCheckInput = Pick<SectionRequestsInput, 'definition' | 'catalog' | 'settings'>;
@@ -24,7 +24,7 @@ export function comparisonDiagnostics(
   return [...yearsWithoutData(requests, input), ...historiesOfCurrentCounts(requests, input)];
 }
 
-const HISTORY_FIELDS = ['period', 'compare', 'to_date'] as const;
+const HISTORY_FIELDS = ['period', 'compare'] as const;
 
 /** Fields of a section of current counts that need its past values. */
 function historiesOfCurrentCounts(
@@ -35,13 +35,27 @@ function historiesOfCurrentCounts(
   return requests.flatMap(({ section }, index) => {
     const { metrics } = section;
     if (metrics === undefined || !metrics.every((id) => current.has(id))) return [];
-    if (readingGap(section, settings?.readings) === undefined) return [];
-    return HISTORY_FIELDS.filter((field) => section[field] !== undefined).map((field) => ({
-      path: ['sections', index, field],
-      expected: `no "${field}" with current counts: the service knows only those of now`,
-      got: `"${field}" with ${quoted(metrics)}`,
-      next: 'Remove it, or add daily readings of these metrics to org.yaml (readings).',
-    }));
+    const gap = readingGap(section, settings?.readings);
+    const histories = gap === undefined ? [] : HISTORY_FIELDS.filter((field) => section[field] !== undefined);
+    return [
+      ...histories.map((field) => ({
+        path: ['sections', index, field],
+        expected: `no "${field}" with current counts: the service knows only those of now`,
+        got: `"${field}" with ${quoted(metrics)}`,
+        next: gap === undefined ? '' : `${readingAdvice(gap)} Or remove it.`,
+      })),
+      // Neither the service nor readings: states of many days do not add up.
+      ...(section.to_date === undefined
+        ? []
+        : [
+            {
+              path: ['sections', index, 'to_date'],
+              expected: 'no "to_date" with current counts: the states of several days have no sum',
+              got: `"to_date" with ${quoted(metrics)}`,
+              next: 'Remove it; "granularity: month" or "compare: previous_year" shows how they developed, with daily readings.',
+            },
+          ]),
+    ];
   });
 }
 

@@ -17,6 +17,8 @@ export interface ExplainContext {
   readonly slots?: readonly SlotView[];
   /** The organization's zone, for schedules without one. */
   readonly timezone?: string;
+  /** Ids of the sections that readings answer, whose own calls the plan no longer has. */
+  readonly answered?: ReadonlySet<string>;
 }
 
 /** `docket explain --json`. Plain data. */
@@ -51,6 +53,8 @@ export interface ExplainDocument {
     readonly period: Plan['period'];
     readonly comparisons: readonly ComparisonKind[];
     readonly to_date: ToDate | null;
+    /** Its figures are stored readings of current counts: it costs no call. */
+    readonly readings: boolean;
   }[];
   /** Metrics calls of this plan; each costs one token of the key. */
   readonly tokens: number;
@@ -65,11 +69,13 @@ export interface ExplainDocument {
 
 /** Describes what a run would request, cost and send. Makes no calls. */
 export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
+  const { answered = new Set<string>() } = extra;
+  const asking = plan.sections.filter(({ section }) => !answered.has(section.id));
   const calls = plan.calls.map((call) => ({
     id: call.id,
     kind: call.kind,
-    sections: plan.sections.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
-    partners: plan.sections.flatMap(({ section, partners }) =>
+    sections: asking.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
+    partners: asking.flatMap(({ section, partners }) =>
       partners
         .filter((partner) => callsOf(partner).includes(call.id))
         .map(({ kind, of }) => ({ section: section.id, kind, of })),
@@ -78,7 +84,7 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     request: call.kind === 'report' ? call.request : queryOf(call),
     rows_at_most: callRowLimit(call, extra.catalog),
   }));
-  const ownCalls = new Set(plan.sections.flatMap(callsOf));
+  const ownCalls = new Set(asking.flatMap(callsOf));
   const furtherCalls = (kind: PartnerPlan['kind']): number =>
     calls.filter(({ id, partners }) => !ownCalls.has(id) && partners[0]?.kind === kind).length;
   return {
@@ -88,17 +94,15 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     period: plan.period,
     registry_version: plan.registryVersion,
     calls,
-    naive_calls: plan.sections.reduce((sum, section) => sum + naiveCallCount(section), 0),
-    section_calls: plan.sections.reduce(
-      (sum, one) => sum + (one.section.list === undefined ? allCallsOf(one).length : 0),
-      0,
-    ),
+    naive_calls: asking.reduce((sum, section) => sum + naiveCallCount(section), 0),
+    section_calls: asking.reduce((sum, one) => sum + (one.section.list === undefined ? allCallsOf(one).length : 0), 0),
     further_calls: { previous_year: furtherCalls('previous_year'), to_date: furtherCalls('to_date') },
     sections: plan.sections.map(({ section, period, comparisons, toDate }) => ({
       id: section.id,
       period,
-      comparisons,
+      comparisons: answered.has(section.id) ? (section.compare ?? plan.definition.compare ?? []) : comparisons,
       to_date: toDate ?? null,
+      readings: answered.has(section.id),
     })),
     tokens: plan.calls.filter((call) => call.kind === 'report').length,
     rows_at_most: calls.reduce<number | null>(
@@ -204,6 +208,8 @@ export function formatExplain(document: ExplainDocument): string {
       call.rows_at_most === null ? '' : `, at most ${call.rows_at_most} ${call.rows_at_most === 1 ? 'row' : 'rows'}`;
     lines.push(`  ${index + 1}. ${call.asks}`, `     for ${formatReaders(call)}${rows}`);
   });
+  const read = document.sections.filter(({ readings }) => readings).map(({ id }) => id);
+  if (read.length > 0) lines.push(`Readings ${read.join(', ')}: stored readings of current counts, no calls`);
   const further = PARTNER_KINDS.filter((kind) => document.further_calls[kind] > 0);
   if (further.length > 0) {
     lines.push(

@@ -8,6 +8,7 @@ import type { Definition, Section } from '../definitions/schema/report-definitio
 import { buildRequest, type CallLimits, callLimits } from './call.ts';
 import { type PartnerRequest, partnerRequests } from './partner-requests.ts';
 import type { Replacement } from './plan.ts';
+import { readingGap } from './reading.ts';
 import { followReplacements } from './replacements.ts';
 
 export interface SectionRequestsInput {
@@ -61,16 +62,22 @@ export interface CurrentCountsSection {
 }
 
 /**
- * The sections with current counts only. Without a catalog all that may be: sections without granularity.
+ * The sections of current counts that have no history: no readings answer them. Without a catalog all that may be: sections
+ * without granularity.
  */
-export function currentCountsSections(definition: Definition, catalog: Catalog | undefined): CurrentCountsSection[] {
+export function currentCountsSections(
+  definition: Definition,
+  catalog: Catalog | undefined,
+  readings?: ReadingSettings,
+): CurrentCountsSection[] {
   const sections =
     catalog === undefined
       ? definition.sections
       : followReplacements(definition, catalog).map((followed) => followed.section);
   const current = catalog && new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
-  return sections.flatMap(({ id, metrics, granularity }) => {
-    if (metrics === undefined || granularity !== undefined) return [];
+  return sections.flatMap((section) => {
+    const { id, metrics, granularity } = section;
+    if (metrics === undefined || granularity !== undefined || readingGap(section, readings) === undefined) return [];
     return current === undefined || metrics.every((metric) => current.has(metric)) ? [{ section: id, metrics }] : [];
   });
 }

@@ -25,7 +25,11 @@ export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, lo
   const asOf = parseIsoInstant(table.asOf);
   const at = asOf === undefined ? undefined : formatZonedInstant(asOf, dataset.period.timezone, locale);
   if (table.current) return [words.currentCounts(at)];
-  return table.range === null ? [] : [words.computed(coverageText(table, table.range, locale), at)];
+  if (table.range === null) return [];
+  const covers = coverageText(table, table.range, locale);
+  if (table.readings === undefined) return [words.computed(covers, at)];
+  // Of several readings the note says when the latest was taken.
+  return [words.read(covers, table.granularity === null ? at : undefined)];
 }
 
 /** The table's filters in one sentence; empty without filters. */
@@ -72,6 +76,8 @@ const rangeDay = (table: Table, which: 'from' | 'to'): Date | undefined => parse
 
 /** The first and the last bucket count only the days inside the range (specification §2.8, rule 4). */
 function clippedBucketsNote(table: Table): TableNote | undefined {
+  // A reading is of the bucket's last day inside the range, which is noted; it counts no days.
+  if (table.readings !== undefined) return undefined;
   const { granularity } = table;
   const from = rangeDay(table, 'from');
   const to = rangeDay(table, 'to');

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
+import type { ReadingRecord } from '../deliver/archive/manifest.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
 import { type Artifact, storedKind } from '../render/artifact.ts';
@@ -98,6 +99,7 @@ const manifestOf = (
   ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   registry_version: dataset.registryVersion,
   calls: dataset.calls,
+  ...readingsOf(dataset),
   incomplete: incompleteNotes(dataset),
   ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
@@ -109,6 +111,21 @@ const manifestOf = (
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
+
+/** The readings that the figures are, section by section. */
+function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings'> {
+  const readings = tables.flatMap(({ id: section, readings: own = [] }) =>
+    own.map(
+      ({ asOf, correlationId, ...reading }): ReadingRecord => ({
+        section,
+        ...reading,
+        as_of: asOf,
+        correlation_id: correlationId,
+      }),
+    ),
+  );
+  return readings.length === 0 ? {} : { readings };
+}
 
 /**
  * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost

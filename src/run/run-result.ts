@@ -1,5 +1,6 @@
 import { DocketError } from '../base/error.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
+import type { ReadingRecord } from '../deliver/archive/manifest.ts';
 import type { Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Judgement, Note, TargetRecord } from '../fetch/dataset.ts';
 import type { Artifact } from '../render/artifact.ts';
@@ -16,6 +17,7 @@ export const toRunResult = (
   folder: published.folder,
   files: published.artifacts,
   calls: published.manifest.calls,
+  readings: published.manifest.readings,
   incomplete: published.manifest.incomplete,
   targets: published.manifest.targets,
   judgements: published.manifest.judgements,
@@ -92,6 +94,8 @@ export interface RunResult {
   readonly folder: string;
   readonly files: readonly Artifact[];
   readonly calls: readonly CallRecord[];
+  /** As in the manifest; absent where no figures are readings. */
+  readonly readings?: readonly ReadingRecord[] | undefined;
   readonly incomplete: readonly (Note & { readonly section: string })[];
   /** As in the manifest; absent without targets. */
   readonly targets?: readonly TargetRecord[] | undefined;

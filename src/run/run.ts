@@ -139,7 +139,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   try {
     const { id: run, priority } = order;
     const find = ports.readings;
-    const readings = settings.readings && find && { settings: settings.readings, find };
+    const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
     const data = { plan, organization, catalog, counts, readings, calendar: settings };
     const input = { ...ports, run, priority, ...data, folder, signal, observe };
     const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));

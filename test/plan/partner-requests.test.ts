@@ -293,7 +293,9 @@ describe('docket check', () => {
     ]);
     const definition = definitionOf([risk, now]);
     const readings = { at: '22:30', metrics: ['alerts.open'], by: [] };
-    expect(checkPlan({ definition, period: OCTOBER, catalog: CATALOG, settings: { readings } })).toEqual([]);
+    expect(checkPlan({ definition, period: OCTOBER, catalog: CATALOG, settings: { readings } })).toMatchObject([
+      { path: ['sections', 1, 'to_date'] },
+    ]);
     expect(found([{ id: 'now', metrics: ['alerts.open'] }], { compare: 'previous_year', to_date: 'year' })).toEqual([]);
   });
 

@@ -13,6 +13,7 @@ import type { Definition } from '../../src/definitions/schema/report-definition.
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { createMailCatcher, type MailCatcher } from '../../src/demo/mail-catcher.ts';
 import { memoryCatalogCache, RECENT_CATALOG_MAX_AGE_MS } from '../../src/fetch/cache/catalog-cache.ts';
+import type { FindReadings } from '../../src/plan/reading.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import type { RunEvent } from '../../src/run/run-events.ts';
@@ -20,6 +21,7 @@ import { createRunOrder } from '../../src/run/run-order.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { definitionOf } from '../support/reports.ts';
 
 const WINDOW_MS = 300;
 
@@ -188,6 +190,36 @@ describe('a run, from definition to receipts', () => {
     const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
     expect(message.subject).toBe(manifest.headlines?.[0]);
     expect(message.text).toContain('■ breached');
+  });
+
+  test('freezes into the manifest which reading each figure is', async () => {
+    const { sections } = definitionOf([{ id: 'queue', metrics: ['alerts.open'], compare: 'previous_period' }]);
+    const readings = { at: '22:30', metrics: ['alerts.open'], by: [] };
+    report = { ...report, settings: { ...report.settings, readings } };
+    const find: FindReadings = async (org, dimension, days) =>
+      new Map(
+        days
+          .filter((day) => day === '2026-11-15')
+          .map((day) => [
+            day,
+            {
+              ...{ version: 1, org, day, timezone: 'Europe/Zurich', question: 'whole', metrics: ['alerts.open'] },
+              ...{ dimension, as_of: `${day}T21:30:05Z`, received_at: `${day}T21:30:06Z`, registry_version: 7 },
+              ...{ correlation_id: 'c1', rows: [{ group: null, values: { 'alerts.open': 4 } }] },
+            } as const,
+          ]),
+      );
+    const before = sandbox.requests().length;
+    const { outcome } = await go({ sections }, { deliver: false, ports: { readings: find } });
+    const of = { section: 'queue', of: 'rows', bucket: null, question: 'whole' };
+    const expected = [
+      { ...of, comparison: null, day: '2026-11-15', as_of: '2026-11-15T21:30:05Z', correlation_id: 'c1' },
+      { ...of, comparison: 'previous_period', day: '2026-11-08', as_of: null, correlation_id: null },
+    ];
+    expect(outcome).toMatchObject({ kind: 'done', value: { calls: [], readings: expected } });
+    const { manifest } = (await ports.archive.find(order(report.definition)))!;
+    expect(manifest.readings).toEqual(expected);
+    expect(sandbox.requests().slice(before)).not.toContainEqual(expect.objectContaining({ method: 'POST' }));
   });
 
   test('the same order again asks nothing, makes nothing and sends nothing', async () => {

@@ -99,10 +99,11 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
     { why: 'late', due: AT, timezone },
   ],
   read_at: [
-    { at: AT, timezone, granularity: null },
+    { at: AT, timezone, granularity: 'day' },
     { at: AT, timezone, granularity: 'month' },
   ],
   readings_missing: [{ days: ['2026-10-25'] }, { days: ['2026-10-25', '2026-10-26'] }],
+  readings_to_come: [{ days: ['2026-11-15'] }, { days: ['2026-11-14', '2026-11-15'] }],
   undefined_totals: [
     { labels: [METRIC.label], why: 'range' },
     { labels: [METRIC.label], why: 'filter' },

@@ -94,7 +94,7 @@ Examples:
     .option('--by <name>', 'who requests it; default: the user of this shell')
     .option('--json', 'one JSON document on stdout')
     .details(`
-Current counts have no history: they are undefined in these runs; the command lists the sections that contain some.
+Current counts that are not read every day have no history: they are undefined in these runs; the command lists their sections.
 
 Enqueues one run per period of the report's own kind (previous_month: months) for the workers, at the lowest priority:
 on-demand and scheduled runs and their calls come first. It uses the current definition. Repeating a backfill finds its runs;

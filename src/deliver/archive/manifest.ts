@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { COMPARISON_KINDS } from '../../definitions/schema/comparison.ts';
 import { BETTER, TARGET_PERIODS } from '../../definitions/schema/targets.ts';
 import { NOTE_CODES, STATUSES } from '../../fetch/dataset.ts';
 
@@ -13,6 +14,8 @@ const MAX_FILES = 1_000;
 const MAX_TARGETS = 10_000;
 /** A figure a day over several years, of every metric of every section. */
 const MAX_JUDGEMENTS = 1_000_000;
+/** One a day over several years, with comparisons, of every section. */
+const MAX_READINGS = 1_000_000;
 const MAX_HEADLINES = 100;
 
 /** Checks the length before any entry is parsed. */
@@ -46,6 +49,19 @@ const judgementSchema = z.object({
   target: z.int().nonnegative(),
 });
 
+const readingSchema = z.object({
+  section: z.string(),
+  of: z.enum(['rows', 'totals']),
+  bucket: nullableText,
+  comparison: z.enum(COMPARISON_KINDS).nullable(),
+  day: z.string(),
+  question: z.string(),
+  as_of: nullableText,
+  correlation_id: nullableText,
+});
+/** A reading that values of the run are of, or the gap in its place. */
+export type ReadingRecord = Readonly<z.infer<typeof readingSchema>>;
+
 const knownFieldsSchema = z.object({
   version: z.literal(1),
   run: z.string(),
@@ -76,6 +92,8 @@ const knownFieldsSchema = z.object({
     }),
     MAX_CALLS,
   ),
+  /** The readings of current counts that its figures are, with gaps. Absent where none are, and in older manifests. */
+  readings: listOf(readingSchema, MAX_READINGS).optional(),
   incomplete: listOf(
     z.object({
       section: z.string(),

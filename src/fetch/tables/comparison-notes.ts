@@ -1,21 +1,25 @@
 import { isProvisional, type Metric } from '../../contract/catalog.ts';
-import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
-import type { Section } from '../../definitions/schema/report-definition.ts';
+import type { Granularity } from '../../contract/report.ts';
 import type { UnlikeBuckets, UnlikeTotals } from '../../i18n/note.ts';
-import { bucketsOf } from '../../plan/buckets.ts';
+import { bucketsOf, type DateRange } from '../../plan/buckets.ts';
 import { UNLIKE_REASONS } from '../../plan/like-for-like.ts';
-import type { Row, Table, TableNote } from '../dataset.ts';
-import { rangeOf, type TableComparer } from './compare-figures.ts';
+import type { Row, Table, TableComparison, TableNote } from '../dataset.ts';
+import type { TableComparer } from './compare-figures.ts';
 import { dataStartsAfter } from './data-start.ts';
 
+/** A comparison of a table, as its notes need it. */
+export type NotedComparison = Pick<TableComparer, 'from' | 'likeness' | 'days'> & {
+  readonly comparison: Pick<TableComparison, 'kind'>;
+};
+
+/** A table of answers or of readings. */
 interface ComparedTable {
-  readonly section: Section;
-  readonly request: ReportRequest;
-  readonly response: ReportResponse;
+  readonly granularity: Granularity | undefined;
+  /** Its days; undefined for current counts. */
+  readonly range: DateRange | undefined;
   readonly metrics: readonly Metric[];
   readonly rows: readonly Row[];
-  readonly comparers: readonly TableComparer[];
-  readonly toDate: Table['toDate'];
+  readonly comparers: readonly NotedComparison[];
   readonly hasTotals: boolean;
 }
 
@@ -40,12 +44,10 @@ export function comparisonNotes(context: ComparedTable): TableNote[] {
   ];
 }
 
-function unlikeRows({ section, request, response, rows, comparers }: ComparedTable): TableNote[] {
-  const { granularity } = section;
-  const range = rangeOf({ request, response });
+function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): TableNote[] {
   if (granularity === undefined || range === undefined) return [];
   const labels = bucketsOf(range, granularity).map(({ label }) => label);
-  const ofKind = ({ comparison: { kind } }: TableComparer) => {
+  const ofKind = ({ comparison: { kind } }: NotedComparison) => {
     const buckets = new Map<string, Set<unknown>>();
     for (const { values, compare } of rows) {
       const reason = compare?.[kind]?.unlike;
@@ -81,8 +83,8 @@ function unlikeRows({ section, request, response, rows, comparers }: ComparedTab
 }
 
 /** Of totals, and of rows without a bucket, which count as totals. */
-function unlikeTotals({ section, rows, comparers, hasTotals }: ComparedTable): TableNote[] {
-  if (!hasTotals && (section.granularity !== undefined || rows.length === 0)) return [];
+function unlikeTotals({ granularity, rows, comparers, hasTotals }: ComparedTable): TableNote[] {
+  if (!hasTotals && (granularity !== undefined || rows.length === 0)) return [];
   const totals = comparers.flatMap(({ comparison: { kind }, likeness, days }): UnlikeTotals[] => {
     const { compared, unlike: reason = null } = likeness;
     const lengths = compared ? (likeness.days ?? null) : days;
@@ -100,7 +102,11 @@ function unlikeTotals({ section, rows, comparers, hasTotals }: ComparedTable): T
 }
 
 /** Metrics whose data begins within the compared days, or within those of the figures to date. */
-export function comparisonStartNotes({ metrics, comparers, toDate }: ComparedTable): TableNote[] {
+export function comparisonStartNotes({
+  metrics,
+  comparers,
+  toDate,
+}: Pick<ComparedTable, 'metrics' | 'comparers'> & { readonly toDate: Table['toDate'] }): TableNote[] {
   const [before] = comparers.flatMap(({ from }) => from ?? []).sort();
   return metrics.flatMap((metric): TableNote[] => {
     const { label } = metric;

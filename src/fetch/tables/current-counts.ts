@@ -1,4 +1,4 @@
-import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
+import type { Catalog } from '../../contract/catalog.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import { requestRange } from '../../plan/partition.ts';
@@ -27,11 +27,6 @@ export const withoutCurrentCounts = (plan: Plan): Plan => ({
   ...plan,
   calls: plan.calls.filter((call) => call.kind !== 'report' || requestRange(call.request) !== undefined),
 });
-
-/** Whether the section shows current counts only. */
-export const isCurrentSection = ({ metrics = [] }: Section, catalog: Catalog): boolean =>
-  metrics.length > 0 &&
-  metrics.every((id) => catalog.metrics.some((metric) => metric.id === id && isCurrentCount(metric)));
 
 interface UndefinedCountsInput {
   readonly section: Section;

@@ -8,7 +8,7 @@ import { answerFindings } from '../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../answer-checks/freshness.ts';
 import type { Column, NoteCode, Row, Table, TableNote } from '../dataset.ts';
-import type { TableComparer } from './compare-figures.ts';
+import { rangeOf, type TableComparer } from './compare-figures.ts';
 import { comparisonNotes, comparisonStartNotes } from './comparison-notes.ts';
 import { dataStartsAfter } from './data-start.ts';
 import type { PartnerAnswer } from './partner-answers.ts';
@@ -57,7 +57,7 @@ export function collectTableNotes(context: NoteContext): TableNote[] {
       context,
     ),
     ...partial(context),
-    ...comparisonNotes(context),
+    ...comparisonNotes({ ...context, granularity: context.section.granularity, range: rangeOf(context) }),
     ...undefinedCells(context),
     ...undefinedTotals(context),
     ...deprecated(context),

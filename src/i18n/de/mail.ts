@@ -21,6 +21,7 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
     named: (label, about) => `${label} (${about.join('; ')})`,
     soFar: 'bisher',
     now: (at, timezone) => (at === null ? 'aktuell' : `aktuell, ${to.instant(at, timezone)}`),
+    read: (at, timezone) => `Stand ${to.instant(at, timezone)}`,
     filterIsAmong: (label, values) => `${label} ist eine von ${number(values)} Angaben`,
     filterIsNotAmong: (label, values) => `${label} ist keine von ${number(values)} Angaben`,
 

@@ -17,7 +17,7 @@ const ofKinds = (kinds: readonly ComparedWith[]): string =>
 
 const PER = { day: 'je Tag', week: 'je Woche', month: 'je Monat' } as const;
 const BUCKETS = { day: 'Der Tag', week: 'Die Woche', month: 'Der Monat' } as const;
-const LAST_DAY_OF = { day: 'des Abschnitts', week: 'der Woche', month: 'des Monats' } as const;
+const LAST_DAY_OF = { week: 'der Woche', month: 'des Monats' } as const;
 const CLIPPED = {
   week: { first: 'Die erste Woche', last: 'Die letzte Woche', both: 'Die erste und die letzte Woche' },
   month: { first: 'Der erste Monat', last: 'Der letzte Monat', both: 'Der erste und der letzte Monat' },
@@ -113,11 +113,10 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
           : `Dieser Lauf hat sie mehr als 24 Stunden nach seinem Termin (${instant(due, timezone)}, ${timezone}) abgerufen.`
       }`,
     read_at: ({ at, timezone, granularity }) =>
-      granularity === null
-        ? `Stand ${instant(at, timezone)} (${timezone}).`
-        : `Jeder Wert ist der Stand am letzten Tag ${LAST_DAY_OF[granularity]}, zuletzt vom ${instant(at, timezone)} (${timezone}).`,
+      `Jeder Wert ist der Stand am ${granularity === 'day' ? 'jeweiligen Tag' : `letzten Tag ${LAST_DAY_OF[granularity]} im Berichtszeitraum`}, zuletzt vom ${instant(at, timezone)} (${timezone}).`,
     readings_missing: ({ days }) =>
       `Kein Stand vom ${to.all(days.map(day))}: Hier ist eine Lücke, denn der Dienst kennt aktuelle Bestände nur zum Zeitpunkt des Abrufs.`,
+    readings_to_come: ({ days }) => `Noch kein Stand vom ${to.all(days.map(day))}: Der Abruf steht noch bevor.`,
     undefined_totals: ({ labels, why }) =>
       `Der Gesamtwert von ${labels.join(', ')} ist nicht definiert: ${why === 'range' ? 'Der Berichtszeitraum ist länger' : 'Ein Filter hat mehr Werte'}, als ein Abruf des Dienstes erlaubt, und was keine einfache Anzahl ist, lässt sich nicht aus Teilen addieren.`,
     deprecated: ({ label, id, since, successor }) =>

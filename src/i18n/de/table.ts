@@ -52,6 +52,7 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
       `${range}, verglichen mit ${to.all(others.map(({ kind, days }) => days ?? `${kind === 'previous_year' ? 'dem Vorjahr' : 'der Vorperiode'} (ihre Tage sind nicht bekannt)`))}`,
     coversToDate: (range, unit, days) => `${range}; ${TO_DATE_UNITS[unit]}: ${days}`,
     computed: (covers, at) => `${covers}${at === undefined ? '' : `. Stand: ${at}`}.`,
+    read: (covers, at) => `${covers}${at === undefined ? '' : `. Erfasster Bestand, Stand: ${at}`}.`,
 
     undefinedMeans: (dash) =>
       `${quoted(dash)} bedeutet: nicht definiert, etwa eine Quote oder ein Median ohne zugrunde liegende Fälle oder eine Veränderung gegenüber null. Es bedeutet nicht null.`,
@@ -68,6 +69,9 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
       unlike: (kind) => `Nicht vergleichbar, ${COMPARED_WITH[kind]}`,
       unlikeMeans: (kind, empty) =>
         `Warum die Werte nicht mit denen ${kind === 'previous_year' ? 'des Vorjahres' : 'der Vorperiode'} verglichen werden dürfen. ${empty}: Sie dürfen es`,
+      readAt: (kind) => `Stand${kind === undefined ? '' : `, ${COMPARED_WITH[kind]}`}`,
+      readAtMeans: (kind, empty) =>
+        `Wann der Dienst den Bestand${kind === undefined ? '' : ` ${kind === 'previous_year' ? 'des Vorjahres' : 'der Vorperiode'}`} berechnet hat. ${empty}: Er wurde nicht erfasst`,
       unlikeReason: NOT_COMPARED,
       countsAt: (when) => `Gezählt bei: ${when}`,
       aggregation: (name) => `Aggregation: ${name}`,

@@ -28,6 +28,8 @@ export const mail = (to: LocaleFormatters) => {
     soFar: 'so far',
     /** A current count. @param at an ISO instant; null when unknown */
     now: (at: string | null, timezone: string) => (at === null ? 'now' : `now, ${to.instant(at, timezone)}`),
+    /** A reading of a current count. @param at an ISO instant */
+    read: (at: string, timezone: string) => `as read ${to.instant(at, timezone)}`,
     /** For filters of many values. */
     filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
     filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,

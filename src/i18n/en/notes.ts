@@ -91,11 +91,10 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
           : `This run asked more than 24 hours after it was due (${to.instant(due, timezone)}, ${timezone}).`
       }`,
     read_at: ({ at, timezone, granularity }) =>
-      granularity === null
-        ? `As read ${to.instant(at, timezone)} (${timezone}).`
-        : `Each value is the reading of the last day of its ${granularity}; the latest as read ${to.instant(at, timezone)} (${timezone}).`,
+      `Each value is the reading of ${granularity === 'day' ? 'its day' : `the last day of its ${granularity} within the period`}; the latest as read ${to.instant(at, timezone)} (${timezone}).`,
     readings_missing: ({ days }) =>
       `No reading on ${days.join(', ')}: shown as a gap, because the service knows current counts of now alone.`,
+    readings_to_come: ({ days }) => `Not read yet: ${days.join(', ')}.`,
     undefined_totals: ({ labels, why }) =>
       `The total of ${labels.join(', ')} is undefined: ${why === 'range' ? 'the period is longer' : 'a filter has more values'} than one call of the service takes, and what is not a plain count cannot be added up from parts.`,
     deprecated: ({ label, id, since, successor }) =>

@@ -63,6 +63,8 @@ export const table = (to: LocaleFormatters) => ({
     `${range}, compared with ${to.all(others.map(({ kind, days }) => days ?? `the ${COMPARED_WITH[kind]} (its days are not known)`))}`,
   coversToDate: (range: string, unit: ToDateUnit, days: string) => `${range}; ${TO_DATE_UNITS[unit]}: ${days}`,
   computed: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. Computed ${at}`}.`,
+  /** Of readings of current counts. */
+  read: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. As read ${at}`}.`,
 
   undefinedMeans: (dash: string) =>
     `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
@@ -81,6 +83,10 @@ export const table = (to: LocaleFormatters) => ({
     unlike: (kind: ComparedWith) => `Not comparable, ${COMPARED_WITH[kind]}`,
     unlikeMeans: (kind: ComparedWith, empty: string) =>
       `Why the figures must not be compared with those of the ${COMPARED_WITH[kind]}. ${empty}: they may be`,
+    /** @param kind undefined for the figures themselves */
+    readAt: (kind: ComparedWith | undefined) => `Read at${kind === undefined ? '' : `, ${COMPARED_WITH[kind]}`}`,
+    readAtMeans: (kind: ComparedWith | undefined, empty: string) =>
+      `When the service computed the current counts${kind === undefined ? '' : ` of the ${COMPARED_WITH[kind]}`}. ${empty}: they were not read`,
     unlikeReason: NOT_COMPARED satisfies Record<NotComparedReason, string>,
     countsAt: (when: string) => `Counts at: ${when}`,
     aggregation: (name: string) => `Aggregation: ${name}`,

@@ -57,6 +57,7 @@ export function tileScope({ period }: Pick<Dataset, 'period'>, table: Table, loc
     ...table.filters.map((filter) => tileFilterText(filter, locale)),
     ...(otherRange ? [formatDateRange(range, locale)] : []),
     ...(table.current ? [mail.now(asOf, period.timezone)] : []),
+    ...(table.readings === undefined || asOf === null ? [] : [mail.read(asOf, period.timezone)]),
     ...(table.running ? [mail.soFar] : []),
   ].join('; ');
 }

@@ -9,6 +9,7 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { withCatalog } from '../../fetch/cache/catalog-cache.ts';
+import { answeredSections, withoutAnswered } from '../../plan/answered-sections.ts';
 import { compilePlan } from '../../plan/compile.ts';
 import { type ExplainContext, type ExplainDocument, explain } from '../../plan/explain.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
@@ -72,7 +73,13 @@ export async function explainReport(
   periods: RunPeriods,
   { catalog, secrets, budgetOf, activeOrgs, clock }: ExplainReportPorts,
 ): Promise<ExplainDocument> {
-  const plan = compilePlan({ definition, settings, ...periods, catalog });
+  const compiled = compilePlan({ definition, settings, ...periods, catalog });
+  const { readings, timezone } = settings;
+  const answered: ReadonlySet<string> =
+    readings === undefined
+      ? new Set()
+      : answeredSections(compiled, { settings: readings, timezone }, catalog, clock.now());
+  const plan = withoutAnswered(compiled, answered);
   const tokens = plan.calls.filter(({ kind }) => kind === 'report').length;
   const budget = budgetOf && (await inspectKeyBudget(settings, tokens, { secrets, budgetOf, activeOrgs, clock }));
   return explain(plan, {
@@ -85,7 +92,8 @@ export async function explainReport(
     slots: nextReportSlots(timetableOf(definition, settings), clock.now(), SHOWN_SLOTS).map((slot) =>
       slotView(slot, definition, settings.timezone),
     ),
-    timezone: settings.timezone,
+    timezone,
+    answered,
   });
 }
 

@@ -73,7 +73,7 @@ async function tableOf(section: Omit<SectionInput, 'id'>, asked: Asked = {}): Pr
       catalog,
       organization: 'Acme',
       counts: { until: backfill ? Number.NEGATIVE_INFINITY : now + 1, why: 'backfill', due: '2026-11-20T10:00:00Z' },
-      readings: { settings: readings, find: findBut(missed) },
+      readings: { settings: readings, timezone: ORG.timezone, find: findBut(missed) },
     }),
   );
   const [table] = dataset.tables;
@@ -94,9 +94,7 @@ describe('a section of current counts with readings', () => {
       asOf: `${last}T21:30:05Z`,
       totals: { values: { 'alerts.open': Number(last.slice(-2)) } },
     });
-    expect(notes(table)).toEqual([
-      { id: 'read_at', of: { at: `${last}T21:30:05Z`, timezone: ZONE, granularity: null } },
-    ]);
+    expect(notes(table)).toEqual([]);
   });
 
   test('shows days, and a missed one as a gap', async () => {
@@ -111,12 +109,15 @@ describe('a section of current counts with readings', () => {
 
   test('is compared with the readings of the previous period', async () => {
     const { table } = await tableOf({ metrics: ['alerts.open'] }, { compare: 'previous_period' });
-    expect(rowsOf(table)[0]).toMatchObject({ compare: { 'alerts.open': 8 } });
+    expect(rowsOf(table)[0]).toMatchObject({ compare: { previous_period: { values: { 'alerts.open': 8 } } } });
     const { table: gap } = await tableOf(
       { metrics: ['alerts.open'] },
       { compare: 'previous_period', missed: ['2026-11-08'] },
     );
-    expect(rowsOf(gap)[0]).toMatchObject({ values: { 'alerts.open': 15 }, compare: { 'alerts.open': null } });
+    expect(rowsOf(gap)[0]).toMatchObject({
+      values: { 'alerts.open': 15 },
+      compare: { previous_period: { values: { 'alerts.open': null } } },
+    });
   });
 
   test('has a count of 0 for a group that a reading lacks, and none for a gap', async () => {
@@ -150,6 +151,7 @@ describe('a section of current counts with readings', () => {
     const now = Date.parse('2026-11-14T12:00:00Z');
     for (const [section, asked] of [
       [{ metrics: ['alerts.open'] }, { now }],
+      [{ metrics: ['alerts.open'] }, { now, compare: 'previous_period' }],
       [{ metrics: ['rfis.open'] }, {}],
       [
         { metrics: ['alerts.open'], filters: [{ dimension: 'alert.type', op: 'eq', values: ['blockchain_address'] }] },
@@ -159,6 +161,12 @@ describe('a section of current counts with readings', () => {
       const { table, calls } = await tableOf(section as unknown as Omit<SectionInput, 'id'>, asked);
       expect([table.current, table.range, calls]).toEqual([true, null, 1]);
     }
+  });
+
+  test('is undefined in a backfill where no reading answers it', async () => {
+    const { table, calls } = await tableOf({ metrics: ['rfis.open'] }, { backfill: true });
+    expect([counts(table, 'rfis.open'), table.readings, calls]).toEqual([[null], undefined, 0]);
+    expect(table.notes.map(({ code }) => code)).toEqual(['undefined']);
   });
 
   test('never shows a metric that was not read on that day', async () => {
@@ -188,6 +196,20 @@ describe('docket check', () => {
     const [by] = check({ ...section, dimensions: ['alert.status'] }, SETTINGS);
     expect(by?.next).toContain('"alert.status" to "readings: by"');
     expect(check({ ...section, metrics: ['alerts.open', 'alerts.created'] }, SETTINGS)).toHaveLength(1);
+  });
+
+  test('refuses figures to date of current counts, read or not, and names the reading of a comparison', () => {
+    const section = { metrics: ['alerts.open'], to_date: 'year' as const };
+    for (const readings of [undefined, SETTINGS]) {
+      const [toDate] = check(section, readings);
+      expect(toDate?.path).toEqual(['sections', 0, 'to_date']);
+      expect(toDate?.next).toContain('Remove it');
+    }
+    expect(check({ metrics: ['alerts.open'], compare: 'previous_year' }, SETTINGS)).toEqual([]);
+    const [compare, ...more] = check({ metrics: ['rfis.open'], compare: 'previous_year' }, SETTINGS);
+    expect(more).toEqual([]);
+    expect(compare?.path).toEqual(['sections', 0, 'compare']);
+    expect(compare?.next).toContain('Add "rfis.open" to "readings: metrics"');
   });
 
   test('names what readings cannot ask', () => {

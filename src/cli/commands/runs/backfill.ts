@@ -50,12 +50,12 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
   const suffix = `${deliver ? ':deliver' : ''}${again ? `:${randomBytes(6).toString('hex')}` : ''}`;
   await withScope(async (scope) => {
     const { trigger, redis, prefix } = await openVerifiedStore(context, scope);
-    const candidates = currentCountsSections(definition, undefined);
+    const candidates = currentCountsSections(definition, undefined, settings.readings);
     const catalog =
       candidates.length === 0
         ? undefined
         : await findCatalog(context, { redis, prefix, orgs: () => definitions.orgs }, settings, scope);
-    const counts = catalog === undefined ? candidates : currentCountsSections(definition, catalog);
+    const counts = catalog === undefined ? candidates : currentCountsSections(definition, catalog, settings.readings);
     const known = catalog !== undefined || candidates.length === 0;
     if (counts.length > 0) print.printStatus(formatUndefinedCounts(counts, known));
     const audit = openAuditLog(redis, context);

@@ -74,6 +74,7 @@ const runDocument = (order: RunOrder, result: RunResult) => ({
     as_of: asOf,
     correlation_id: correlationId,
   })),
+  readings: result.readings ?? [],
   headlines: result.headlines ?? [],
   targets: result.targets ?? [],
   judgements: result.judgements ?? [],

@@ -4,6 +4,7 @@ import type { Dataset, Table } from '../../../fetch/dataset.ts';
 import { type NameVariables, renderFileName } from '../../file-names.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
 import type { CsvOutput } from './csv-schema.ts';
+import { readingColumns } from './reading-fields.ts';
 import {
   type CsvColumn,
   type CsvSettings,
@@ -44,7 +45,11 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
   // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
-    computed ??= [...csvColumns(table, settings), ...statusColumns(dataset, table, settings)];
+    computed ??= [
+      ...csvColumns(table, settings),
+      ...readingColumns(table, settings),
+      ...statusColumns(dataset, table, settings),
+    ];
     return computed;
   };
   const totals = () => totalsColumns(columns());
