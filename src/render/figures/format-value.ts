@@ -173,13 +173,13 @@ export const formatValue = (value: Value | undefined, quantity: Quantity, locale
   valueFormatter(quantity, locale)(value);
 
 /**
- * A target as written, with its unit: a duration has all its decimals, since one that is rounded (1.25 days to 1.3) would
- * contradict its status.
+ * A target with its unit. A duration has all its decimals: one that is rounded (1.25 days to 1.3) would contradict the
+ * status.
  */
 export function formatTarget(target: number, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
   if (quantity.kind !== 'duration') return formatValue(target, quantity, locale);
   const value = target / rawPerShown(quantity);
-  const decimals = decimalsNeeded(Number(value.toPrecision(MAX_TARGET_DIGITS)));
+  const decimals = decimalsNeeded(Number(value.toPrecision(MAX_TARGET_DIGITS)), 1);
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return `${intlNumberFormat(locale, digits).format(value)} ${messagesFor(locale).table.durations[quantity.scale]}`;
 }

@@ -152,8 +152,8 @@ describe('a section of the pack', () => {
       'Approval rate (%)',
       'Approval rate (%), previous period',
       'Approval rate, change (pp)',
-      'Time to decision (median) (h:mm:ss)',
-      'Time to decision (median) (h:mm:ss), previous period',
+      'Time to decision (median) (hours)',
+      'Time to decision (median) (hours), previous period',
       'Time to decision (median), change (%)',
     ]);
     const [monday] = rows;
