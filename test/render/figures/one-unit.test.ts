@@ -185,6 +185,23 @@ function checkCharts(of: Table, column: Column, unit: string): void {
   }
 }
 
+/** The copies of the figures that the workbook's charts draw, with the unit above the name of each series. */
+function checkChartData(path: string, of: Table, column: Column, unit: string): void {
+  if (of.chart === undefined) return;
+  const cells = cellsOf(readWorkbook(path), 'Chart data');
+  const start = cells.findIndex((line) => line[0]?.v === of.title);
+  const chart = buildChart(of);
+  const series = chart?.axes.flatMap((axis) => axis.series) ?? [];
+  for (const [index, { metric: id, values }] of series.entries()) {
+    if (id !== column.name) continue;
+    expect(cells[start]?.[index + 1]?.v).toBe(unit);
+    const shown = values.map((_, at) => cells[start + 2 + at]?.[index + 1]?.v);
+    expect(shown.map((value) => (value === undefined ? null : Number(value) * (SECONDS[unit] ?? Number.NaN)))).toEqual(
+      values.map((value) => (value === null ? null : expect.closeTo(value, 4))),
+    );
+  }
+}
+
 function checkCsv(formatted: string, of: Table, column: Column, unit: string): void {
   const [header = [], ...lines] = readCsv(formatted);
   for (const [index, { values }] of rowsOf(of).entries()) {
@@ -218,6 +235,7 @@ it('every figure of a duration has one unit in every format of a pack', async ()
           checkSheet(artifactNamed(files, '.xlsx').path, of, column, unit);
           checkCsv(artifactNamed(files, `${of.id}.csv`).path, of, column, unit);
           checkCharts(of, column, unit);
+          checkChartData(artifactNamed(files, '.xlsx').path, of, column, unit);
           const [header = [], ...lines] = readCsv(artifactNamed(raw, `${of.id}.csv`).path);
           const at = header.indexOf(`${column.label} (seconds)`);
           expect(lines.map((line) => line[at])).toEqual(

@@ -157,6 +157,10 @@ export const STYLES = {
   text: { font: font(), alignment: { ...top, wrapText: true } },
   plain: { font: font(), alignment: middle },
   quiet: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { ...top, wrapText: true } },
+  quietRight: {
+    font: font({ color: { argb: COLOURS.quiet } }),
+    alignment: { vertical: 'middle', horizontal: 'right' },
+  },
   label: { font: font({ color: { argb: COLOURS.quiet } }), alignment: top },
   subtitle: { font: font({ bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
   heading: {
