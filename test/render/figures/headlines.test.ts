@@ -186,7 +186,7 @@ describe('read from a dataset', () => {
     ).toEqual([
       'Open alerts (now, 16 November 2026 at 07:59): 37, target 0, breached',
       'Approval rate (Profile type is Entity (KYB)): 50.0%, target 90.0%, watch',
-      'Time to decision (median): 5 h 17 min (1 h 7 min longer than the week before)',
+      'Time to decision (median): 5.3 hours (1.1 hours longer than the week before)',
       'Profiles created: 6,390 (100 more than the week before)',
       'Approval rate: 83.6% (0.6 pp higher than the week before)',
     ]);
