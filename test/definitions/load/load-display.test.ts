@@ -41,6 +41,7 @@ describe('units and labels of a report', () => {
       'units: { profiles.time_to_decision_p50: hours, profiles.time_to_decision_p90: days }',
       /hours, as for profiles.time_to_decision_p50/,
     ],
+    ['labels: { "": New }', /as a key a text that is not empty/],
     ['labels: { profiles.creatd: New }', /a metric or a dimension of the report/],
     ['labels: { profiles.created: "" }', /./],
     ['labels: { hit.kind: Hit }', /a metric or a dimension of the report/],
