@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+import { validateText } from '../../../src/services/definitions/definition-tasks.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { CATALOG, settingsOf } from '../../support/reports.ts';
 
 const WITH_DURATIONS = REPORT.replace(
   '[profiles.created, profiles.decided]',
@@ -56,4 +58,34 @@ describe('units and labels of a report', () => {
     const { diagnostics } = await load('labels: { profiles.creatd: New }');
     expect(diagnostics[0]?.next).toBe('did you mean "profiles.created"?');
   });
+});
+
+test('a unit that does not fit, and an unknown code, are found by the catalog at their place', () => {
+  const text = `version: 1
+title: Weekly
+owner: ops@acme.example
+period: previous_week
+units: { profiles.created: hours }
+labels:
+  indivdual: Person
+sections: [{ id: a, metrics: [profiles.created] }]
+outputs: [{ format: csv }]
+`;
+  const diagnostics = validateText({
+    text,
+    file: 'acme/weekly.yaml',
+    name: { org: 'acme', report: 'weekly' },
+    of: { text: '', settings: settingsOf() },
+    catalog: CATALOG,
+    now: Date.parse('2026-11-20T10:00:00Z'),
+  });
+  expect(diagnostics).toMatchObject([
+    {
+      line: 5,
+      column: 28,
+      got: 'hours',
+      expected: 'no unit for "profiles.created": it is no duration (its unit is count)',
+    },
+    { line: 7, column: 14, got: '"indivdual"', next: 'Did you mean "individual"?' },
+  ]);
 });
