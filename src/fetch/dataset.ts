@@ -3,6 +3,7 @@ import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
 import type { Better, TargetPeriod } from '../definitions/schema/targets.ts';
+import type { DurationUnit } from '../definitions/schema/units.ts';
 import { messagesFor, type Words } from '../i18n/messages.ts';
 import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
 import type { DateRange } from '../plan/buckets.ts';
@@ -28,9 +29,14 @@ export interface Column {
   readonly replacedBy?: string | null;
   /** Its figures of past periods still change, as those of cohorts ("so far"): it shows no change. */
   readonly provisional?: boolean;
+  /** The unit that readers see a duration in, the same in all tables of a report. Absent: fits the table's figures. */
+  readonly shownIn?: DurationUnit;
   /** Enum values with their labels, in the catalog's order. */
   readonly values?: readonly { readonly value: string; readonly label: string }[];
 }
+
+/** Whether a column holds durations, in seconds. */
+export const isDuration = ({ kind, unit }: Column): boolean => kind === 'metric' && unit === 'seconds';
 
 /** A raw value: a count, a ratio 0–1 and seconds stay numbers; `null` is undefined, which is not 0. */
 export type Value = string | number | boolean | null;

@@ -15,6 +15,8 @@ import { mapOutcomes } from './map-outcomes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
 import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
+import { byMetric, renamedCatalog, renamedResponse } from './tables/display-names.ts';
+import { withDisplayUnits } from './tables/display-units.ts';
 import { summedFiguresOf } from './tables/join-totals.ts';
 import { listTable } from './tables/list-table.ts';
 import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
@@ -57,14 +59,25 @@ export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
   return asOutcome(input.signal, () => fetchPlan(input));
 }
 
-async function fetchPlan(input: FetchInput): Promise<Outcome<Dataset>> {
+async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
+  const { units, labels } = asked.plan.definition;
+  const names = byMetric(labels, asked.plan.sections);
+  const input = { ...asked, catalog: renamedCatalog(asked.catalog, names) };
   const { organization } = input;
   const read = await readingsTables(input);
   const plan = withoutAnswered(input.plan, new Set(read.keys()));
   const results = await mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner({ ...input, plan }));
   if (results.kind !== 'done') return results;
-  const byCall = new Map(results.value.map((result) => [result.record.id, result]));
-  const tables = plan.sections.map((section) => read.get(section.section.id) ?? tableOf(section, byCall, input));
+  const byCall = new Map(
+    results.value.map((result): [string, CallResult] => [
+      result.record.id,
+      result.kind === 'list' ? result : { ...result, response: renamedResponse(result.response, names) },
+    ]),
+  );
+  const tables = withDisplayUnits(
+    plan.sections.map((section) => read.get(section.section.id) ?? tableOf(section, byCall, input)),
+    byMetric(units, plan.sections),
+  );
   const sums = plan.sections.flatMap((section): [string, Sums][] => {
     const summed = summedFiguresOf(section);
     return summed === undefined ? [] : [[section.section.id, summed]];
@@ -157,7 +170,7 @@ function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResul
 }
 
 function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
-  const { plan, signal, observe, client, budget, reads, clock, run, folder } = input;
+  const { plan, catalog, signal, observe, client, budget, reads, clock, run, folder } = input;
   const store = storeUntilFull(input);
   const { responses } = store;
   const progress = createFinishEstimator({
@@ -214,7 +227,8 @@ function createCallRunner(input: FetchInput): (call: Call, stop: AbortSignal) =>
       };
       return done({ kind: 'report', call, response, at, record });
     }
-    const context = { client, responses, run, folder, rateLimit: contextOf(reads) };
+    const names = { catalog, labels: plan.definition.labels };
+    const context = { client, responses, run, folder, names, rateLimit: contextOf(reads) };
     organization ??= resolveOrgId(context, call.org, options);
     const org = await organization;
     if (org.kind !== 'done') return org;

@@ -14,7 +14,7 @@ import {
   rateLimitedCall,
 } from './rate-limit/rate-limited-call.ts';
 import { type RowWriter, writeRows } from './rows.ts';
-import { listColumnCollector } from './tables/list-columns.ts';
+import { type ListNames, listColumnCollector } from './tables/list-columns.ts';
 
 /** All records of a list. */
 export interface FetchedList {
@@ -45,6 +45,8 @@ export interface ListFetchContext {
   readonly rateLimit: RateLimitContext;
   /** For the file with the rows; must exist as long as they are read. */
   readonly folder: string;
+  /** Names of fields and codes; absent: as the service writes them. */
+  readonly names?: ListNames | undefined;
 }
 
 /**
@@ -68,13 +70,13 @@ export async function fetchList(
 
 async function fetchPages(
   file: RowWriter,
-  { client, responses, run, rateLimit }: ListFetchContext,
+  { client, responses, run, rateLimit, names }: ListFetchContext,
   call: ListCall,
   org: number,
   options: Omit<RateLimitedCall<unknown>, 'id' | 'attempt'>,
 ): Promise<Outcome<FetchedList>> {
   const query = { org, list: call.list, ordering: call.ordering, search: call.search };
-  const list = listColumnCollector();
+  const list = listColumnCollector(call.list, names);
   const order = listOrderCheck(call.ordering);
   const seen = new Set<ListRecord['id']>();
   const counts = new Set<number>();

@@ -5,6 +5,7 @@ import { dayCount } from './buckets.ts';
 import { splitMetrics } from './build-calls.ts';
 import { type CallLimits, callLimits } from './call.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
+import { checkDisplay } from './check-display.ts';
 import { comparisonDiagnostics } from './comparison-check.ts';
 import { MAX_CALLS_PER_TABLE } from './partition.ts';
 import { type SectionRequest, type SectionRequestsInput, sectionRequests } from './section-requests.ts';
@@ -27,7 +28,11 @@ export const MAX_PLAN_DIAGNOSTICS = 100;
  */
 export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
   const requests = sectionRequests(input);
-  const diagnostics = [...requestDiagnostics(requests, input), ...comparisonDiagnostics(requests, input)];
+  const diagnostics = [
+    ...checkDisplay(input.definition, input.catalog),
+    ...requestDiagnostics(requests, input),
+    ...comparisonDiagnostics(requests, input),
+  ];
   // Within a section they are in order already.
   return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);
 }

@@ -115,7 +115,10 @@ const readBefore = (catalog: Catalog, made: number): Catalog => ({
   ),
 });
 
-/** The table without the totals that no sum of parts can give, and without the notes that say so. */
+/**
+ * The table without the totals that no sum of parts can give, without the notes that say so, and without the unit that
+ * follows from the largest total.
+ */
 function definable(table: Table, cut: Table): Table {
   const lacking = cut.columns.filter(
     ({ name, kind }) =>
@@ -128,6 +131,7 @@ function definable(table: Table, cut: Table): Table {
   const { totals, ...rest } = table;
   return {
     ...rest,
+    columns: table.columns.map(({ shownIn: _, ...column }) => column),
     notes: table.notes.filter(({ message }) => message.id !== 'undefined_totals'),
     ...(totals === undefined
       ? {}

@@ -4,6 +4,7 @@ import { addressKey, recipientRefusal } from '../allow-lists/recipients.ts';
 import { calendarDiagnostics } from '../diagnostics/calendar-diagnostics.ts';
 import { deliveryDiagnostics } from '../diagnostics/delivery-diagnostics.ts';
 import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
+import { displayDiagnostics } from '../diagnostics/display-diagnostics.ts';
 import {
   conditionDiagnostics,
   fiscalCalendarDiagnostics,
@@ -139,6 +140,7 @@ export function createDefinitionParser(
         ...recipientDiagnostics(source, value, org?.settings, kinds),
         ...conditionDiagnostics(source, value, org?.settings),
         ...headlineDiagnostics(source, value),
+        ...displayDiagnostics(source, value),
         ...scheduleDiagnostics(source, value, org?.settings),
         ...fiscalCalendarDiagnostics(source, value, org?.settings),
         ...deliveryDiagnostics(source, name, value, org?.settings, kinds),

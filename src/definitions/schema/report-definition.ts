@@ -11,6 +11,7 @@ import { createOutputSchema, outputIssues } from './outputs.ts';
 import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
 import { sectionSchema } from './section.ts';
 import { MAX_HEADLINES, targetListSchema } from './targets.ts';
+import { labelsSchema, unitsSchema } from './units.ts';
 
 export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
 export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
@@ -59,6 +60,8 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .describe(
           'Ids of the metrics that get a headline, in this order. Absent: breached, watch, then the largest changes.',
         ),
+      units: unitsSchema.optional(),
+      labels: labelsSchema.optional(),
       outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),
       on_incomplete: z

@@ -117,6 +117,7 @@ export function issueDiagnostics(
     const at = valueAt(value, path);
     // A misspelt field is not reported as missing as well.
     if (at === undefined && misspelt.some((suggestion) => samePath(suggestion, path))) return [];
+    if (issue.code === 'invalid_key') return [keyDiagnostic(source, path, issue.issues[0]?.message ?? issue.message)];
     return secrets.some((secret) => samePath(secret, path)) ? [] : [valueDiagnostic(source, path, at, issue)];
   });
   return { diagnostics, more: findings.length - shown.length };
@@ -132,6 +133,18 @@ function unknownFieldDiagnostic(source: SourceFile, path: ValuePath, known: read
     expected: oneOf(known),
     got: hidden ? 'a name that looks like a secret (not shown)' : describeValue(name),
     next: (hidden ? undefined : didYouMean(name, known)) ?? 'remove it, or correct its name or indentation',
+  };
+}
+
+/** A key of a mapping with free keys. */
+function keyDiagnostic(source: SourceFile, path: ValuePath, expected: string): Diagnostic {
+  const key = String(path.at(-1));
+  return {
+    file: source.file,
+    ...locate(source, path, 'key'),
+    expected: `as a key ${expected}`,
+    got: looksLikeSecret(key) ? 'a name that looks like a secret (not shown)' : describeValue(key),
+    next: 'correct the key, or remove the entry',
   };
 }
 

@@ -14,8 +14,7 @@ const KINDS = {
 export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
   count: 'Anzahl',
   share: 'Anteil (%)',
-  seconds: 'Sekunden',
-  days: 'Tage',
+  durations: { minutes: 'Minuten', hours: 'Stunden', days: 'Tage' },
 
   firstGroups: (shown, all) => `nur die ersten ${to.number(shown)} von ${to.number(all)} Gruppen sind dargestellt`,
   onlyDrawn: (label) => `nur ${label} ist dargestellt`,

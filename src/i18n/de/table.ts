@@ -24,7 +24,7 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
     change: (label, kind) => `${label}, Veränderung${kind === undefined ? '' : ` (${COMPARED_WITH[kind]})`}`,
     toDate: (header, unit) => `${header}, ${TO_DATE_UNITS[unit]}`,
     points: 'PP',
-    days: 'Tage',
+    durations: { minutes: 'Minuten', hours: 'Stunden', days: 'Tage' },
     rawRatio: 'Anteil 0–1',
     incomplete: (note) => `Unvollständig: ${note}`,
 

@@ -87,7 +87,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       filters: 'Filter',
       count: 'Anzahl',
       ratio: 'Anteil von 0 bis 1, als % dargestellt',
-      seconds: 'Sekunden, als Dauer dargestellt',
+      duration: (unit) => (unit === undefined ? 'eine Dauer' : `eine Dauer, in ${unit}`),
       otherUnit: (unit) => `${unit} (wie der Dienst sie nennt)`,
       countsNow: 'Ein aktueller Bestand: der Stand zum Zeitpunkt des Abrufs.',
       countsAt: (when) => `Gezählt bei: ${when}.`,

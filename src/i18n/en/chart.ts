@@ -22,8 +22,7 @@ const pointText = ({ value, at }: Point): string => `${value} (${at})`;
 export const chart = (to: LocaleFormatters) => ({
   count: 'Count',
   share: 'Share (%)',
-  seconds: 'Seconds',
-  days: 'Days',
+  durations: { minutes: 'Minutes', hours: 'Hours', days: 'Days' },
 
   firstGroups: (shown: number, all: number) => `the first ${to.number(shown)} of ${to.number(all)} groups are drawn`,
   onlyDrawn: (label: string) => `only ${label} is drawn`,

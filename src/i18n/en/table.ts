@@ -33,7 +33,8 @@ export const table = (to: LocaleFormatters) => ({
   toDate: (header: string, unit: ToDateUnit) => `${header}, ${TO_DATE_UNITS[unit]}`,
   /** Percentage points. */
   points: 'pp',
-  days: 'days',
+  /** Units of durations, after a figure and in headers. */
+  durations: { minutes: 'minutes', hours: 'hours', days: 'days' },
   rawRatio: 'ratio 0–1',
   incomplete: (note: string) => `Incomplete: ${note}`,
 

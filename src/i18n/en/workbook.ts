@@ -92,7 +92,8 @@ export const workbook = (to: LocaleFormatters) => {
       filters: 'Filters',
       count: 'count',
       ratio: 'ratio from 0 to 1, shown as %',
-      seconds: 'seconds, shown as a duration',
+      /** @param unit as shown */
+      duration: (unit: string | undefined) => (unit === undefined ? 'a duration' : `a duration, in ${unit}`),
       otherUnit: (unit: string) => `${unit} (as the service names it)`,
       countsNow: 'A current count: the state at the time of the call.',
       countsAt: (when: string) => `Counts at: ${when}.`,

@@ -41,27 +41,23 @@ export interface Axis {
 }
 
 const unitKey = ({ quantity }: Series): string =>
-  quantity.kind === 'duration' ? 'duration' : quantity.kind === 'amount' ? `amount ${quantity.unit}` : quantity.kind;
+  quantity.kind === 'duration'
+    ? `duration ${quantity.scale}`
+    : quantity.kind === 'amount'
+      ? `amount ${quantity.unit}`
+      : quantity.kind;
 
 const axisTitle = (quantity: Quantity, series: readonly Series[], title: string | undefined, words: Words): string => {
   const [only] = series;
   const unit = unitLabel(quantity, words);
-  const { count, share, seconds, days } = words.chart;
+  const { count, share, durations } = words.chart;
   if (title !== undefined) return unit === undefined ? title : `${title} (${unit})`;
   if (series.length === 1 && only !== undefined) return unit === undefined ? only.name : `${only.name} (${unit})`;
   if (quantity.kind === 'count') return count;
   if (quantity.kind === 'ratio') return share;
-  if (quantity.kind === 'duration') return { seconds, clock: 'h:mm:ss', days }[quantity.scale];
+  if (quantity.kind === 'duration') return durations[quantity.scale];
   return quantity.kind === 'amount' ? (quantity.unit ?? '') : '';
 };
-
-/** Durations share one axis, and therefore the scale of the longest. */
-function withSharedScale(series: readonly Series[]): Series[] {
-  const scales = series.map(({ quantity }) => (quantity.kind === 'duration' ? quantity.scale : undefined));
-  const scale = (['days', 'clock', 'seconds'] as const).find((wanted) => scales.includes(wanted));
-  if (scale === undefined) return [...series];
-  return series.map((each) => ({ ...each, quantity: { kind: 'duration', scale } }));
-}
 
 /** The series of each axis: as the definition says, by default those of one unit. Each sparkline has its own. */
 function axisGroups(
@@ -119,7 +115,7 @@ export function buildChart(
   const axes = axisGroups(kind, content.series, secondary)
     .slice(0, maxAxes)
     .map((group, index): Axis => {
-      const series = withSharedScale(group.slice(0, MAX_SERIES));
+      const series = group.slice(0, MAX_SERIES);
       const quantity: Quantity = series[0]?.quantity ?? { kind: 'count' };
       const current = series.filter((each) => !each.previous);
       return {

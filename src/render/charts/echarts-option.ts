@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from 'echarts/core';
 import { intlNumberFormat } from '../../base/text/intl.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { formatValue, unitLabel } from '../figures/format-value.ts';
-import type { Quantity } from '../figures/quantity.ts';
+import { rawPerShown } from '../figures/quantity.ts';
 import { alignedScales } from './axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from './chart.ts';
 import { disambiguateNames, type Series } from './chart-data.ts';
@@ -45,25 +45,13 @@ const truncateLabels = (texts: readonly string[], letters: number): readonly str
     },
   );
 
-/** Durations are drawn in a unit that gives the axis round figures. */
-const DURATION_UNITS = {
-  seconds: { divide: 1, unit: 's' },
-  clock: { divide: 3600, unit: 'h' },
-  days: { divide: 86_400, unit: 'd' },
-} as const;
-
-const displayUnit = (quantity: Quantity): { readonly divide: number; readonly unit: string | undefined } => {
-  if (quantity.kind === 'duration') return DURATION_UNITS[quantity.scale];
-  return { divide: 1, unit: quantity.kind === 'amount' ? (quantity.unit ?? undefined) : undefined };
-};
-
-/** The axis title with the drawn unit instead of the workbook's. */
-function axisNameWithUnit({ quantity, title }: Axis, locale: string): string {
-  const { unit } = displayUnit(quantity);
-  const workbookUnit = unitLabel(quantity, messagesFor(locale));
-  if (unit === undefined || workbookUnit === undefined) return truncateLabel(title, 34);
-  const plain = title.replace(` (${workbookUnit})`, '');
-  return plain === workbookUnit ? unit : `${truncateLabel(plain, 30)} (${unit})`;
+/** The axis title, truncated before its unit. */
+function axisName({ quantity, title }: Axis, locale: string): string {
+  const unit = unitLabel(quantity, messagesFor(locale));
+  const end = unit === undefined ? '' : ` (${unit})`;
+  return title.endsWith(end) && end !== ''
+    ? `${truncateLabel(title.slice(0, -end.length), 30)}${truncateLabel(end, 30)}`
+    : truncateLabel(title, 34);
 }
 
 function valueAxisOption(axis: Axis, index: number, horizontal: boolean, locale: string) {
@@ -74,7 +62,7 @@ function valueAxisOption(axis: Axis, index: number, horizontal: boolean, locale:
   });
   return {
     type: 'value',
-    name: axisNameWithUnit(axis, locale),
+    name: axisName(axis, locale),
     ...(horizontal ? { nameLocation: 'middle', nameGap: 26 } : { nameGap: 10 }),
     nameTextStyle: {
       color: INK,
@@ -94,7 +82,7 @@ interface SeriesOnAxis {
 }
 
 function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: number, name: string) {
-  const { divide } = displayUnit(series.quantity);
+  const divide = rawPerShown(series.quantity);
   const colour = `#${series.previous ? PREVIOUS_PERIOD_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR)}`;
   const shared = {
     name,
@@ -209,7 +197,7 @@ export function echartsOption(chart: Chart, locale: string): EchartsChart {
     },
     ...(horizontal ? { inverse: true } : {}),
   };
-  const divide = chart.axes.map(({ quantity }) => displayUnit(quantity).divide);
+  const divide = chart.axes.map(({ quantity }) => rawPerShown(quantity));
   const scales = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
   const values = chart.axes.map((axis, index) => ({
     ...valueAxisOption(axis, index, horizontal, locale),

@@ -5,7 +5,7 @@ import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
 import { type Figures, formatChanges } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
-import { formatDateRange, formatValue } from '../figures/format-value.ts';
+import { formatDateRange, formatTarget, formatValue } from '../figures/format-value.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { describeFilters } from '../table-notes.ts';
 
@@ -75,7 +75,7 @@ function judgedTexts(
   const words = messagesFor(locale);
   return {
     status: statusText(judgement.status, words),
-    target: words.status.target(formatValue(target, quantity, locale)),
+    target: words.status.target(formatTarget(target, quantity, locale)),
   };
 }
 

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
 import type { Value } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import { createRounder, parseCivilDate, type Quantity } from './quantity.ts';
+import { createRounder, decimalsNeeded, parseCivilDate, type Quantity, rawPerShown } from './quantity.ts';
 
 /** Shown where a figure is undefined; never a zero. */
 export const UNDEFINED_TEXT = '–';
@@ -62,31 +62,9 @@ export function formatZonedInstant(at: Date, timezone: string, locale: string = 
   return `${text.replace(' at ', ', ')} (${timezone})`;
 }
 
-function durationFormatter(locale: string): (seconds: number) => string {
-  const tiny = intlNumberFormat(locale, { maximumSignificantDigits: 2 });
-  const small = intlNumberFormat(locale, { maximumFractionDigits: 1 });
-  const whole = intlNumberFormat(locale);
-  const parts = (most: number, large: string, rest: number, unit: string): string =>
-    `${whole.format(most)} ${large}${rest === 0 ? '' : ` ${rest} ${unit}`}`;
-  const text = (size: number): string => {
-    if (size < 60 && Math.round(size * 10) < 600) return `${(size !== 0 && size < 0.1 ? tiny : small).format(size)} s`;
-    const total = Math.round(size);
-    if (total < 3600) return parts(Math.floor(total / 60), 'min', total % 60, 's');
-    const minutes = Math.round(size / 60);
-    if (minutes < 24 * 60) return parts(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
-    const hours = Math.round(size / 3600);
-    return parts(Math.floor(hours / 24), 'd', hours % 24, 'h');
-  };
-  return (seconds) => `${seconds < 0 ? '−' : ''}${text(Math.abs(seconds))}`;
-}
-
 /** The day of an instant in a time zone: `16 November 2026`. */
 export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
   intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
-
-/** A duration in its two largest parts: `2 d 4 h`, `3 h 12 min`, `4 min 5 s`, `12.4 s`. */
-export const formatSeconds = (seconds: number, locale: string = DEFAULT_LOCALE): string =>
-  durationFormatter(locale)(seconds);
 
 const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
   unit === null ? text : (value) => `${text(value)} ${unit}`;
@@ -100,6 +78,7 @@ function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
   switch (kind) {
     case 'count':
     case 'amount':
+    case 'duration':
       return {};
     case 'ratio':
       return PERCENT;
@@ -116,17 +95,18 @@ function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
 
 /**
  * Formats the figures of a quantity without their unit, as cells of the workbook show them: `12.4%`, `0.04%`,
- * `<0.000001`. Not for durations in words: see `formatSeconds`.
+ * `<0.000001`.
  */
 export function figureFormatter(quantity: Quantity, locale: string): (value: number) => string {
   const options = intlOptions(quantity) ?? {};
   const roundingOf = createRounder(quantity);
+  const divide = rawPerShown(quantity);
   const formats = new Map<number, Intl.NumberFormat>();
   const write = (value: number, decimals: number): string => {
     const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
     const format = formats.get(decimals) ?? intlNumberFormat(locale, { ...options, ...digits });
     formats.set(decimals, format);
-    return format.format(value);
+    return format.format(value / divide);
   };
   return (value) => {
     const { decimals, bound } = roundingOf(value);
@@ -137,7 +117,7 @@ export function figureFormatter(quantity: Quantity, locale: string): (value: num
 function numberFormatter(quantity: Quantity, locale: string): (value: number) => string {
   switch (quantity.kind) {
     case 'duration':
-      return durationFormatter(locale);
+      return withUnit(figureFormatter(quantity, locale), messagesFor(locale).table.durations[quantity.scale]);
     case 'identifier':
     case 'text':
       return String;
@@ -185,9 +165,24 @@ export function valueFormatter(
   };
 }
 
+/** Significant digits of a target: what divides unevenly has no end. */
+const MAX_TARGET_DIGITS = 9;
+
 /** Formats one value; see `valueFormatter`. */
 export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
   valueFormatter(quantity, locale)(value);
+
+/**
+ * A target with its unit. A duration has all its decimals: one that is rounded (1.25 days to 1.3) would contradict the
+ * status.
+ */
+export function formatTarget(target: number, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
+  if (quantity.kind !== 'duration') return formatValue(target, quantity, locale);
+  const value = target / rawPerShown(quantity);
+  const decimals = decimalsNeeded(Number(value.toPrecision(MAX_TARGET_DIGITS)), 1);
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return `${intlNumberFormat(locale, digits).format(value)} ${messagesFor(locale).table.durations[quantity.scale]}`;
+}
 
 /** The unit in a column header of the workbook; undefined where the figures need none. */
 export function unitLabel(quantity: Quantity, { table }: Words): string | undefined {
@@ -196,7 +191,7 @@ export function unitLabel(quantity: Quantity, { table }: Words): string | undefi
     case 'relative':
       return '%';
     case 'duration':
-      return { seconds: 's', clock: 'h:mm:ss', days: table.days }[quantity.scale];
+      return table.durations[quantity.scale];
     case 'points':
       return table.points;
     case 'amount':

@@ -4,7 +4,7 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import { MAX_HEADLINES } from '../../definitions/schema/targets.ts';
 import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
-import { formatValue } from './format-value.ts';
+import { formatTarget, formatValue } from './format-value.ts';
 import { changeKind, type Quantity } from './quantity.ts';
 
 /** What a figure is compared with. */
@@ -93,7 +93,7 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
     formatValue(value, quantity, locale),
     ...(judged === undefined
       ? []
-      : [words.status.judged(formatValue(judged.target, quantity, locale), words.status.names[judged.status])]),
+      : [words.status.judged(formatTarget(judged.target, quantity, locale), words.status.names[judged.status])]),
   ];
   return words.status.headline(
     name,

@@ -1,14 +1,13 @@
 import type { Granularity } from '../../contract/report.ts';
+import { DURATION_UNITS, type DurationUnit, durationUnitFor } from '../../definitions/schema/units.ts';
 import type { Column, ComparedFigures, Row, Table, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
-
-export const DAY_SECONDS = 86_400;
 
 /** The kind of value that a column holds. It decides the presentation only; the raw value never changes. */
 export type Quantity =
   | { readonly kind: 'count' }
   | { readonly kind: 'ratio' }
-  | { readonly kind: 'duration'; readonly scale: DurationScale }
+  | { readonly kind: 'duration'; readonly scale: DurationUnit }
   /** An unknown unit, shown by its name; null for a number without a unit. */
   | { readonly kind: 'amount'; readonly unit: string | null; readonly decimals: number }
   | { readonly kind: 'points' }
@@ -21,14 +20,9 @@ export type Quantity =
   | { readonly kind: 'identifier' }
   | { readonly kind: 'text' };
 
-/** One scale per column, so that its figures are comparable. */
-export type DurationScale = 'seconds' | 'clock' | 'days';
-
-/** The scale that fits the longest of `seconds`: under a minute, under two days, longer. */
-function durationScale(longest: number): DurationScale {
-  if (longest < 60 && longest > 0) return 'seconds';
-  return longest < 2 * DAY_SECONDS ? 'clock' : 'days';
-}
+/** Raw units per shown unit: durations are shown in minutes, hours or days, the rest in its raw unit. */
+export const rawPerShown = (quantity: Quantity): number =>
+  quantity.kind === 'duration' ? DURATION_UNITS[quantity.scale] : 1;
 
 /** A civil date (YYYY-MM-DD) as its midnight UTC; undefined for any other value. */
 export function parseCivilDate(text: Value | undefined): Date | undefined {
@@ -55,21 +49,23 @@ export interface QuantityCollector {
 
 const fixedQuantity = (quantity: Quantity): QuantityCollector => ({ add: () => {}, quantity: () => quantity });
 
-export function quantityCollector({ kind, unit }: Column, granularity: Granularity): QuantityCollector {
+export function quantityCollector({ kind, unit, shownIn }: Column, granularity: Granularity): QuantityCollector {
   if (kind === 'time') return fixedQuantity({ kind: 'bucket', granularity });
   if (kind === 'dimension') return fixedQuantity({ kind: 'text' });
   if (kind === 'field') return fieldCollector();
   if (unit === 'count' || unit === 'ratio') return fixedQuantity({ kind: unit });
-  return unit === 'seconds' ? durationCollector() : amountCollector(unit);
+  if (unit !== 'seconds') return amountCollector(unit);
+  return shownIn === undefined ? durationCollector() : fixedQuantity({ kind: 'duration', scale: shownIn });
 }
 
+/** For a table outside a report, which says no unit. */
 function durationCollector(): QuantityCollector {
   let longest = 0;
   return {
     add: (value) => {
       if (typeof value === 'number') longest = Math.max(longest, Math.abs(value));
     },
-    quantity: () => ({ kind: 'duration', scale: durationScale(longest) }),
+    quantity: () => ({ kind: 'duration', scale: durationUnitFor(longest) }),
   };
 }
 
@@ -123,8 +119,6 @@ function fieldCollector(): QuantityCollector {
 
 /** Maximum decimals of any figure. A figure that is still closer to zero, or to 100 %, is shown as a bound. */
 export const MAX_DECIMALS = 6;
-/** `[h]:mm:ss.000` is the finest duration format of Excel. */
-const MAX_CLOCK_DECIMALS = 3;
 /** The service has no fractional counts. If one appears, it must not be shown as an integer. */
 const MAX_COUNT_DECIMALS = 2;
 
@@ -164,10 +158,7 @@ function roundingRuleOf(quantity: Quantity): RoundingRule | undefined {
     case 'difference':
       return { ...DEFAULT_RULE, factor: 1, decimals: quantity.decimals, exactValues: [0] };
     case 'duration':
-      if (quantity.scale === 'days') return { ...DEFAULT_RULE, factor: 1 / DAY_SECONDS, decimals: 1, exactValues: [0] };
-      if (quantity.scale === 'seconds') return { ...DEFAULT_RULE, factor: 1, decimals: MAX_DECIMALS, exactValues: [0] };
-      // LibreOffice truncates a time; Excel rounds it.
-      return { factor: 1, decimals: 0, maxDecimals: MAX_CLOCK_DECIMALS, exactValues: [0], tolerance: 1.000_001 };
+      return { ...DEFAULT_RULE, factor: 1 / rawPerShown(quantity), decimals: 1, exactValues: [0] };
     default:
       return undefined;
   }

@@ -199,7 +199,7 @@ test(
 const QUANTITIES: readonly Quantity[] = [
   { kind: 'count' },
   { kind: 'ratio' },
-  { kind: 'duration', scale: 'clock' },
+  { kind: 'duration', scale: 'hours' },
   { kind: 'amount', unit: 'chf', decimals: 2 },
   { kind: 'points' },
   { kind: 'relative' },

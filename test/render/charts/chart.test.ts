@@ -106,13 +106,24 @@ describe('the chart of a section', () => {
     expect(bar?.omitted).toEqual(['Profiles created [profiles.approval_rate] is not drawn']);
   });
 
-  it('puts durations of one chart on one scale', () => {
-    const other = { ...durationColumn, name: 'p90', label: 'p90' };
-    const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, p90: 400_000 })];
-    const chart = buildChart(table({ id: 'd', chart: 'bar', columns: [groupColumn, durationColumn, other], rows }));
-    expect(chart?.axes).toHaveLength(1);
-    for (const { quantity } of chart?.axes[0]?.series ?? [])
-      expect(quantity).toEqual({ kind: 'duration', scale: 'days' });
+  it('puts durations of one unit on one axis, and those of another on another', () => {
+    const rows = [row({ 'profile.group': 'A', [durationColumn.name]: 5, other: 400_000 })];
+    const axesOf = (shownIn: 'hours' | 'days') => {
+      const columns = [
+        groupColumn,
+        { ...durationColumn, shownIn: 'days' as const },
+        { ...durationColumn, name: 'other', label: 'Other', shownIn },
+      ];
+      return buildChart(table({ id: 'd', chart: 'column', columns, rows }))?.axes.map(({ title, quantity }) => [
+        title,
+        quantity,
+      ]);
+    };
+    expect(axesOf('days')).toEqual([['Days', { kind: 'duration', scale: 'days' }]]);
+    expect(axesOf('hours')).toEqual([
+      [`${durationColumn.label} (days)`, { kind: 'duration', scale: 'days' }],
+      ['Other (hours)', { kind: 'duration', scale: 'hours' }],
+    ]);
   });
 
   it('has one axis for horizontal bars, and at most eight series', () => {
@@ -137,7 +148,7 @@ describe('the chart of a section', () => {
       },
     });
     expect(chart?.axes.map(({ title, series }) => [title, series.map(({ metric }) => metric)])).toEqual([
-      ['Waiting (h:mm:ss)', ['profiles.time_to_decision_p50']],
+      ['Waiting (hours)', ['profiles.time_to_decision_p50']],
       ['Profiles', ['profiles.created']],
     ]);
     expect(chart?.omitted).toEqual([]);

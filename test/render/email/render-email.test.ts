@@ -34,7 +34,7 @@ describe('the mail of a report', () => {
     const scope = '(Risk is High or Severe; so far)';
     expect(text).toContain(`Profiles created ${scope}: 6,390 (▲ up 1.6% from 6,290)`);
     expect(text).toContain(`Approval rate ${scope}: 83.6% (▲ up 0.6 pp from 83.0%)`);
-    expect(text).toContain(`Time to decision (median) ${scope}: 5 h 17 min (▲ up 26.7% from 4 h 10 min)`);
+    expect(text).toContain(`Time to decision (median) ${scope}: 5.3 hours (▲ up 26.7% from 4.2 hours)`);
     expect(text).toContain('Overdue RFIs (now, 16 November 2026 at 07:59): 0');
   });
 
@@ -485,7 +485,7 @@ describe('a custom template', () => {
   it('replaces one of the built-in templates', async () => {
     const templates = await withTemplate(page('{{ title }}{% for tile in tiles %} {{ tile.value }}{% endfor %}'));
     const { html, text, pictures } = await mail(dataset([workload, onboarding], { title: 'A & B' }), { templates });
-    expect(html).toContain('A &amp; B 37 0 6,390 83.6% 5 h 17 min');
+    expect(html).toContain('A &amp; B 37 0 6,390 83.6% 5.3 hours');
     expect(html).not.toContain('Questions');
     expect(text).toContain('Open alerts (now, 16 November 2026 at 07:59): 37');
     expect(pictures).toEqual([]);

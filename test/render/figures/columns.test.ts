@@ -42,7 +42,7 @@ it('scans the rows once for all columns', () => {
   expect(columns.map(({ quantity }) => quantity)).toEqual([
     { kind: 'bucket', granularity: 'day' },
     { kind: 'count' },
-    { kind: 'duration', scale: 'clock' },
+    { kind: 'duration', scale: 'minutes' },
     { kind: 'amount', unit: 'chf', decimals: 2 },
   ]);
   expect(columns.map(({ contents }) => contents)).toEqual([
@@ -64,11 +64,11 @@ it('counts the previous period and the totals among the values of a metric', () 
         ...change,
       }),
     ).map(({ quantity }) => quantity);
-  const seconds = { kind: 'duration', scale: 'seconds' };
-  expect(of({})).toEqual([seconds, seconds, { kind: 'relative' }]);
-  const clock = { kind: 'duration', scale: 'clock' };
-  expect(of({ totals: { values: { [duration]: 90 } } })[0]).toEqual(clock);
-  expect(of({ rows: [row({ [duration]: 5 }, { compare: previous({ [duration]: 90 }) })] })[0]).toEqual(clock);
+  const minutes = { kind: 'duration', scale: 'minutes' };
+  expect(of({})).toEqual([minutes, minutes, { kind: 'relative' }]);
+  const hours = { kind: 'duration', scale: 'hours' };
+  expect(of({ totals: { values: { [duration]: 9000 } } })[0]).toEqual(hours);
+  expect(of({ rows: [row({ [duration]: 5 }, { compare: previous({ [duration]: 9000 }) })] })[0]).toEqual(hours);
 });
 
 it('a change that is undefined although both figures are known is marked', () => {

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Column } from '../../../src/fetch/dataset.ts';
 import {
   formatBucket,
   formatDateRange,
   formatIsoWeek,
-  formatSeconds,
+  formatTarget,
   formatValue,
   formatZonedInstant,
 } from '../../../src/render/figures/format-value.ts';
@@ -27,7 +27,7 @@ describe('a value for a person', () => {
     [0.8239, { kind: 'ratio' }, '82.4%'],
     [1, { kind: 'ratio' }, '100.0%'],
     [0.0001, { kind: 'ratio' }, '0.01%'],
-    [90_061, { kind: 'duration', scale: 'clock' }, '1 d 1 h'],
+    [90_061, { kind: 'duration', scale: 'hours' }, '25.0 hours'],
     [-3.1, { kind: 'points' }, '-3.1 pp'],
     [0.124, { kind: 'relative' }, '+12.4%'],
     [0, { kind: 'relative' }, '0.0%'],
@@ -58,41 +58,38 @@ describe('a value for a person', () => {
 });
 
 describe('a duration', () => {
-  it.each([
-    [0, '0 s'],
-    [0.004, '0.004 s'],
-    [12.34, '12.3 s'],
-    [59.96, '1 min'],
-    [61, '1 min 1 s'],
-    [3600, '1 h'],
-    [12_345, '3 h 26 min'],
-    [86_399, '1 d'],
-    [190_800, '2 d 5 h'],
-    [31_536_000, '365 d'],
-    [-90, '−1 min 30 s'],
-  ])('of %d seconds reads %s', (seconds, text) => {
-    expect(formatSeconds(seconds)).toBe(text);
+  const scaleOf = (column: Column, ...seconds: number[]) => {
+    const collector = quantityCollector(column, 'day');
+    for (const value of seconds) collector.add(value);
+    return collector.quantity();
+  };
+
+  it('has the unit that its report gives it, whatever its figures', () => {
+    for (const shownIn of ['minutes', 'hours', 'days'] as const) {
+      expect(scaleOf({ ...durationColumn, shownIn }, 1, 400_000)).toEqual({ kind: 'duration', scale: shownIn });
+    }
   });
 
-  it('never shows sixty of a smaller part', () => {
-    fc.assert(
-      fc.property(fc.double({ min: 0, max: 1e9, noNaN: true }), (seconds) => {
-        expect(formatSeconds(seconds)).not.toMatch(/\b60 (s|min)|\b24 h/);
-      }),
-    );
+  it('outside a report has the unit of the longest', () => {
+    expect(scaleOf(durationColumn, 0.4, 7_199)).toEqual({ kind: 'duration', scale: 'minutes' });
+    expect(scaleOf(durationColumn, 0.4, 7_200)).toEqual({ kind: 'duration', scale: 'hours' });
+    expect(scaleOf(durationColumn, 1, 172_800)).toEqual({ kind: 'duration', scale: 'days' });
+    expect(scaleOf(durationColumn)).toEqual({ kind: 'duration', scale: 'minutes' });
   });
 
-  it('has one scale a column, by the longest', () => {
-    const scaleOf = (...seconds: number[]) => {
-      const collector = quantityCollector(durationColumn, 'day');
-      for (const value of seconds) collector.add(value);
-      return collector.quantity();
-    };
-    expect(scaleOf(0.4, 12)).toEqual({ kind: 'duration', scale: 'seconds' });
-    expect(scaleOf(0.4, 60)).toEqual({ kind: 'duration', scale: 'clock' });
-    expect(scaleOf(1, 172_800)).toEqual({ kind: 'duration', scale: 'days' });
-    expect(scaleOf()).toEqual({ kind: 'duration', scale: 'clock' });
-    expect(scaleOf(0)).toEqual({ kind: 'duration', scale: 'clock' });
+  it('is written in the language of the report', () => {
+    expect(formatValue(5_400, { kind: 'duration', scale: 'hours' }, 'de-DE')).toBe('1,5 Stunden');
+    expect(formatValue(5_400, { kind: 'duration', scale: 'minutes' }, 'de-DE')).toBe('90,0 Minuten');
+  });
+
+  it.each<[number, Quantity, string]>([
+    [86_400, { kind: 'duration', scale: 'hours' }, '24.0 hours'],
+    [108_000, { kind: 'duration', scale: 'days' }, '1.25 days'],
+    [100, { kind: 'duration', scale: 'hours' }, '0.027778 hours'],
+    [0, { kind: 'duration', scale: 'days' }, '0.0 days'],
+    [0.9, { kind: 'ratio' }, '90.0%'],
+  ])('as a target of %d in %j reads %s', (target, quantity, text) => {
+    expect(formatTarget(target, quantity)).toBe(text);
   });
 });
 

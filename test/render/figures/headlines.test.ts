@@ -55,8 +55,8 @@ describe('a headline', () => {
     ],
     [
       { ...duration, value: 90_000, judged: { status: 'breached', target: 86_400 }, comparison: against(97_200) },
-      'Time to decision: 1 d 1 h, target 1 d, breached (2 h shorter than the week before)',
-      'Time to decision: 1 d 1 h, Ziel 1 d, verfehlt (2 h kürzer als in der Vorwoche)',
+      'Time to decision: 1.0 days, target 1.0 days, breached (0.1 days shorter than the week before)',
+      'Time to decision: 1,0 Tage, Ziel 1,0 Tage, verfehlt (0,1 Tage kürzer als in der Vorwoche)',
     ],
     [
       { scope: 'Risk is High', comparison: against(54, { kind: 'previous_year' }) },
@@ -186,7 +186,7 @@ describe('read from a dataset', () => {
     ).toEqual([
       'Open alerts (now, 16 November 2026 at 07:59): 37, target 0, breached',
       'Approval rate (Profile type is Entity (KYB)): 50.0%, target 90.0%, watch',
-      'Time to decision (median): 5 h 17 min (1 h 7 min longer than the week before)',
+      'Time to decision (median): 5.3 hours (1.1 hours longer than the week before)',
       'Profiles created: 6,390 (100 more than the week before)',
       'Approval rate: 83.6% (0.6 pp higher than the week before)',
     ]);

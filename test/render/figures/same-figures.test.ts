@@ -107,7 +107,8 @@ const label = (value: string | number | null) =>
 const rawOf = (cell: ReturnType<typeof cellsOf>[number][number], unit: string | null, header: string) => {
   if (cell?.t === 's') return cell.v === UNDEFINED_TEXT ? null : String(cell.v);
   const value = Number(cell?.v);
-  return unit === 'seconds' && !header.includes('(s)') ? value * 86_400 : value;
+  const [, shown = ''] = /\((minutes|hours|days)\)/.exec(header) ?? [];
+  return unit === 'seconds' ? value * ({ minutes: 60, hours: 3_600, days: 86_400 }[shown] ?? Number.NaN) : value;
 };
 
 const close = (value: string | number | null) => (typeof value === 'number' ? expect.closeTo(value, 6) : value);

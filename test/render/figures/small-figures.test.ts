@@ -73,16 +73,16 @@ it('the mail and the formatted CSV show them as the workbook does', async () => 
   const { html, text } = await renderEmail(dataset([small, compared]), [], { run: 'r', madeAt: MADE_AT });
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
   expect(rows.map((line) => line.slice(1))).toEqual([
-    ['0.04%', '6 min'],
-    ['99.96%', '3 d'],
-    ['0.0%', '0 s'],
-    ['100.0%', '0.000000001 s'],
+    ['0.04%', '0.004 days'],
+    ['99.96%', '3.0 days'],
+    ['0.0%', '0.0 days'],
+    ['100.0%', '<0.000001 days'],
   ]);
   expect(text).not.toMatch(/\b0\.0 ?(%|pp)[^|]*from/);
   const artifacts = await render(dataset([small]), [{ format: 'csv', csv: { values: 'formatted' } }]);
   expect(readCsv(artifactNamed(artifacts, 'small.csv').path).slice(1, 3)).toEqual([
-    ['Individual (KYC)', '0.04%', '6 min', 'no'],
-    ['Entity (KYB)', '99.96%', '3 d', 'no'],
+    ['Individual (KYC)', '0.04%', '0.004 days', 'no'],
+    ['Entity (KYB)', '99.96%', '3.0 days', 'no'],
   ]);
 });
 

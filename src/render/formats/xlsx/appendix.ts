@@ -46,10 +46,13 @@ function definedColumns(dataset: Dataset, kinds: readonly Column['kind'][]): Def
 
 type DefinitionWords = Words['workbook']['definitions'];
 
-const unitText = (unit: string | null, { count, ratio, seconds, otherUnit }: DefinitionWords): string => {
-  const known: Readonly<Record<string, string>> = { count, ratio, seconds };
-  return unit === null ? '' : (known[unit] ?? otherUnit(unit));
-};
+function unitText({ unit, shownIn }: Column, words: Words): string {
+  const { count, ratio, duration, otherUnit } = words.workbook.definitions;
+  if (unit === 'count') return count;
+  if (unit === 'ratio') return ratio;
+  if (unit === 'seconds') return duration(shownIn === undefined ? undefined : words.table.durations[shownIn]);
+  return unit === null ? '' : otherUnit(unit);
+}
 
 function columnNotes({ counts, availableFrom, replacedBy }: Column, words: DefinitionWords): string {
   const lines = [
@@ -85,7 +88,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
   for (const { column, sections } of definedColumns(dataset, ['metric'])) {
     const name = `${column.label}\n${column.name}`;
     const where = sections.map(isolateBidi).join(', ');
-    const unit = unitText(column.unit, texts);
+    const unit = unitText(column, words);
     const notes = columnNotes(column, texts);
     await sheet.addRow(
       [

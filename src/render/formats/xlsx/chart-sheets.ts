@@ -2,7 +2,7 @@ import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Table } from '../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { type Axis, buildChart, type Chart } from '../../charts/chart.ts';
-import { formatValue } from '../../figures/format-value.ts';
+import { formatValue, unitLabel } from '../../figures/format-value.ts';
 import { createRounder } from '../../figures/quantity.ts';
 import { type ChartRange, chartXml, sparklineCharts } from './chart-xml.ts';
 import type { SheetDrawing } from './drawing-parts.ts';
@@ -181,7 +181,14 @@ export async function writeChartData(book: WorkbookFile, context: WorkbookContex
     if (chart === undefined) continue;
     const series = chart.axes.flatMap((axis) => axis.series);
     const roundings = series.map(({ quantity }) => createRounder(quantity));
-    await sheet.addRow([{ value: chart.title, style: STYLES.subtitle }], 20);
+    // The names of the series are the legend of the chart too: their units stand above them.
+    const units = series.map(
+      ({ quantity }): Cell => ({
+        value: unitLabel(quantity, context.words) ?? null,
+        style: STYLES.quietRight,
+      }),
+    );
+    await sheet.addRow([{ value: chart.title, style: STYLES.subtitle }, ...units], 20);
     await sheet.addRow(
       [chart.categoryTitle, ...series.map(({ name }) => name)].map(
         (value, index): Cell => ({

@@ -48,7 +48,7 @@ const plottedValues = (series: Series): (number | null)[] =>
     return typeof cell === 'number' ? cell : null;
   });
 
-/** Cell units per raw unit: cells hold durations in days. */
+/** Cell units per raw unit: cells hold durations in the unit they are shown in. */
 const cellUnit = (quantity: Quantity): number => Number(toCellValue(1, quantity));
 
 interface SeriesColumn {

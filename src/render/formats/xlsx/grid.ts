@@ -5,12 +5,12 @@ import { isFigureColumn, isTransposed, namedComparison, totalsDiffer, type ViewC
 import { formatValue, UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import {
   createRounder,
-  DAY_SECONDS,
   defaultDecimals,
   parseCivilDate,
   parseIsoInstant,
   type Quantity,
   type Rounding,
+  rawPerShown,
 } from '../../figures/quantity.ts';
 import type { ConditionalFormat } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
@@ -47,12 +47,12 @@ export interface Grid {
 /** Excel dates start in 1900, which Excel treats as a leap year; earlier dates stay texts. */
 const FIRST_DATE = Date.UTC(1900, 2, 1);
 
-/** A raw value as Excel stores it: durations in days, dates as `Date`; a dash for an undefined value. */
+/** A raw value as its cell holds it: durations in the unit they are shown in, dates as `Date`; a dash for an undefined value. */
 export function toCellValue(value: Value, quantity: Quantity): Cell['value'] {
   if (value === null) return UNDEFINED_TEXT;
   if (typeof value === 'number') {
     if (quantity.kind === 'text') return String(value);
-    return quantity.kind === 'duration' && quantity.scale !== 'seconds' ? value / DAY_SECONDS : value;
+    return value / rawPerShown(quantity);
   }
   const isDay = quantity.kind === 'bucket' || quantity.kind === 'day';
   const date = isDay ? parseCivilDate(value) : quantity.kind === 'instant' ? parseIsoInstant(value) : undefined;
@@ -66,15 +66,19 @@ const headerStyle = (column: ViewColumn): CellStyle => {
   return isFigureColumn(column) ? STYLES.headerValue : STYLES.headerLabel;
 };
 
-const EXTRA_CHARACTERS: Readonly<Partial<Record<Quantity['kind'], number>>> = { ratio: 3, points: 5, relative: 6 };
+const EXTRA_CHARACTERS: Readonly<Partial<Record<Quantity['kind'], number>>> = {
+  ratio: 3,
+  points: 5,
+  relative: 6,
+  duration: 3,
+};
 
 /** Characters that Excel shows, estimated: formatting each value would take longer than writing it. */
 function displayLength(value: Value, quantity: Quantity): number {
   if (quantity.kind === 'bucket') return quantity.granularity === 'month' ? 8 : 15;
   if (quantity.kind === 'instant') return 19;
-  if (quantity.kind === 'duration') return 10;
   if (typeof value !== 'number') return typeof value === 'string' ? value.length : UNDEFINED_TEXT.length;
-  const shown = quantity.kind === 'ratio' || quantity.kind === 'relative' ? value * 100 : value;
+  const shown = quantity.kind === 'ratio' || quantity.kind === 'relative' ? value * 100 : value / rawPerShown(quantity);
   const digits = Math.trunc(Math.abs(shown)).toString().length;
   const decimals =
     'decimals' in quantity && quantity.decimals > 0 ? quantity.decimals + 1 : (EXTRA_CHARACTERS[quantity.kind] ?? 0);

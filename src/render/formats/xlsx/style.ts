@@ -1,9 +1,8 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
-import { intlNumberFormat as intlFormat } from '../../../base/text/intl.ts';
 import type { Status } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { figureFormatter } from '../../figures/format-value.ts';
-import { DAY_SECONDS, defaultDecimals, type Quantity, type Rounding } from '../../figures/quantity.ts';
+import { defaultDecimals, type Quantity, type Rounding } from '../../figures/quantity.ts';
 
 /** ARGB. Chosen to keep their contrast when printed in grey. */
 export const COLOURS = {
@@ -46,8 +45,6 @@ export function quantityNumberFormat(quantity: Quantity, decimals: number = defa
   switch (quantity.kind) {
     case 'ratio':
       return `0${places}%`;
-    case 'duration':
-      return { seconds: '0.0#####', clock: `[h]:mm:ss${places}`, days: `#,##0${places}` }[quantity.scale];
     case 'points':
       return `"▲ "+0${places};"▼ "-0${places};"= "0${places}`;
     case 'relative':
@@ -56,6 +53,7 @@ export function quantityNumberFormat(quantity: Quantity, decimals: number = defa
       return `"▲ "+#,##0${places};"▼ "-#,##0${places};"= "0`;
     case 'count':
     case 'amount':
+    case 'duration':
       return `#,##0${places}`;
     case 'bucket':
       return quantity.granularity === 'month' ? 'mmm yyyy' : 'ddd d mmm yyyy';
@@ -82,17 +80,8 @@ export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Roun
   const change = quantity.kind === 'points' || quantity.kind === 'relative' || quantity.kind === 'difference';
   const arrow = change ? ARROWS[bound.value < 0 ? '-1' : '1'] : '';
   // One section per sign: with a single section Excel would add a minus sign.
-  const text = `"${arrow}${bound.is}${formatBound(quantity, bound.value, decimals, locale)}"`;
+  const text = `"${arrow}${bound.is}${figureFormatter(quantity, locale)(bound.value)}"`;
   return `${text};${text}`;
-}
-
-function formatBound(quantity: Quantity, value: number, decimals: number, locale: string): string {
-  if (quantity.kind !== 'duration') return figureFormatter(quantity, locale)(value);
-  const fixed = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  if (quantity.scale !== 'clock') {
-    return intlFormat(locale, fixed).format(quantity.scale === 'days' ? value / DAY_SECONDS : value);
-  }
-  return `0:00:${intlFormat(locale, { ...fixed, minimumIntegerDigits: 2 }).format(value)}`;
 }
 
 /** Adds the unit of a change to the cell where the header cannot name it. */
@@ -168,6 +157,10 @@ export const STYLES = {
   text: { font: font(), alignment: { ...top, wrapText: true } },
   plain: { font: font(), alignment: middle },
   quiet: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { ...top, wrapText: true } },
+  quietRight: {
+    font: font({ color: { argb: COLOURS.quiet } }),
+    alignment: { vertical: 'middle', horizontal: 'right' },
+  },
   label: { font: font({ color: { argb: COLOURS.quiet } }), alignment: top },
   subtitle: { font: font({ bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
   heading: {

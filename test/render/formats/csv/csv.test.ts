@@ -119,17 +119,7 @@ describe('a CSV file', () => {
       'Still running',
       'Not comparable, previous period',
     ]);
-    expect(first).toEqual([
-      'Mon 9 Nov 2026',
-      '1,204',
-      '1,300',
-      '81.0%',
-      '83.0%',
-      '3 h 26 min',
-      '4 h 10 min',
-      'no',
-      '–',
-    ]);
+    expect(first).toEqual(['Mon 9 Nov 2026', '1,204', '1,300', '81.0%', '83.0%', '3.4 hours', '4.2 hours', 'no', '–']);
     expect(last).toEqual(['Sun 15 Nov 2026', '0', '0', '–', '–', '–', '–', 'yes', '–']);
   });
 

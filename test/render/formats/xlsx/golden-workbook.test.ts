@@ -102,8 +102,8 @@ interface Expected {
 const text = (value: string): Expected => ({ value });
 const serial = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 86_400_000 + 25_569;
 
-/** The scale of a column of durations: under a minute, under two days, longer. */
-function scaleOf({ rows, totals }: Table, name: string): 'seconds' | 'clock' | 'days' {
+/** Seconds of the unit of a column of durations: minutes under two hours, hours under two days, days. */
+function unitOf({ rows, totals }: Table, name: string): number {
   const all = [...iterateRows(rows)].flatMap(({ values, compare }) => [
     values[name],
     compare?.previous_period?.values[name],
@@ -112,7 +112,7 @@ function scaleOf({ rows, totals }: Table, name: string): 'seconds' | 'clock' | '
     0,
     ...[...all, totals?.values[name], totals?.compare?.previous_period?.values[name]].map(Number).filter(Boolean),
   );
-  return longest > 0 && longest < 60 ? 'seconds' : longest < 2 * DAY ? 'clock' : 'days';
+  return longest < 7_200 ? 60 : longest < 2 * DAY ? 3_600 : DAY;
 }
 
 function figure(of: Table, { unit, name }: Column, value: Value | undefined): Expected {
@@ -120,12 +120,10 @@ function figure(of: Table, { unit, name }: Column, value: Value | undefined): Ex
   if (unit === 'count') return { value, format: '#,##0' };
   if (unit === 'ratio') return { value, format: '0.0%' };
   if (unit !== 'seconds') return { value };
-  const scale = scaleOf(of, name);
-  const days = value / DAY;
-  // What would be shown as no day at all has as many decimals as its first digit needs.
-  const zeros = value === 0 || days > 0.05 ? 1 : Math.ceil(-Math.log10(days));
-  const format = { seconds: '0.0#####', clock: '[h]:mm:ss', days: `#,##0.${'0'.repeat(zeros)}` }[scale];
-  return { value: scale === 'seconds' ? value : value / DAY, format };
+  const shown = value / unitOf(of, name);
+  // What would be shown as zero has as many decimals as its first digit needs.
+  const zeros = value === 0 || shown > 0.05 ? 1 : Math.ceil(-Math.log10(shown));
+  return { value: shown, format: `#,##0.${'0'.repeat(zeros)}` };
 }
 
 function change({ unit }: Column, now: Value | undefined, before: Value | undefined): Expected {

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { lineSchema } from './primitives.ts';
+
+/** The units that durations are shown in, with their seconds. */
+export const DURATION_UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
+export type DurationUnit = keyof typeof DURATION_UNITS;
+
+/** The unit that fits the largest of these durations, in seconds: below two hours, below two days, longer. */
+export function durationUnitFor(largest: number): DurationUnit {
+  if (largest < 2 * DURATION_UNITS.hours) return 'minutes';
+  return largest < 2 * DURATION_UNITS.days ? 'hours' : 'days';
+}
+
+const UNIT_NAMES = Object.keys(DURATION_UNITS) as [DurationUnit, ...DurationUnit[]];
+
+const MAX_ENTRIES = 200;
+
+/**
+ * What metrics are of, without the statistic at the end of their id: the median and the 90th percentile of one thing share
+ * their unit.
+ */
+export const measureOf = (metric: string): string => metric.replace(/_(?:p\d{1,3}|mean|avg|median|min|max)$/i, '');
+
+/** The unit of each metric, as written. Two of one thing must not differ. */
+export const unitsSchema = z
+  .record(lineSchema(200), z.enum(UNIT_NAMES))
+  .superRefine((units, context) => {
+    const first = new Map<string, readonly [metric: string, unit: DurationUnit]>();
+    for (const [metric, unit] of Object.entries(units)) {
+      const [other, same] = first.get(measureOf(metric)) ?? [];
+      if (other === undefined) first.set(measureOf(metric), [metric, unit]);
+      else if (same !== unit) {
+        context.addIssue({
+          code: 'custom',
+          path: [metric],
+          message: `${same}, as for ${other}: figures of one thing share a unit`,
+          params: { next: 'give both the same unit, or remove one of them' },
+        });
+      }
+    }
+  })
+  .describe(
+    'The unit of a duration by metric: minutes, hours or days, everywhere in the report. Metrics that differ only in the statistic (`…_p50`, `…_p90`) share it. Absent: chosen from the largest total.',
+  );
+
+/** Names by the id of what they rename. */
+export const labelsSchema = z
+  .record(lineSchema(200), lineSchema(200))
+  .refine((labels) => Object.keys(labels).length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} labels`)
+  .describe(
+    'Other names in this report, by id: of metrics (`profiles.created`), dimensions (`profile.risk`), fields of a list (`review_status`) and codes (`AP`).',
+  );

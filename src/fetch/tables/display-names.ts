@@ -1,0 +1,43 @@
+import type { Catalog, Dimension } from '../../contract/catalog.ts';
+import type { ReportResponse } from '../../contract/report.ts';
+import type { Replacement } from '../../plan/plan.ts';
+
+/** Names by id, from a report's `labels`. A map: ids come from outside. */
+export type DisplayNames = ReadonlyMap<string, string>;
+
+/** What a report says by metric id, also by the id of the metric that stands in its place. */
+export function byMetric<Said>(
+  said: Readonly<Record<string, Said>> | undefined,
+  sections: readonly { readonly replaced?: readonly Replacement[] }[],
+): ReadonlyMap<string, Said> {
+  const all = new Map(Object.entries(said ?? {}));
+  for (const { from, to } of sections.flatMap(({ replaced = [] }) => replaced)) {
+    const value = all.get(from);
+    if (value !== undefined && !all.has(to)) all.set(to, value);
+  }
+  return all;
+}
+
+const renamed = <Named extends { readonly label: string }>(named: Named, id: string, names: DisplayNames): Named => {
+  const label = names.get(id);
+  return label === undefined ? named : { ...named, label };
+};
+
+/** The catalog with a report's names of metrics, dimensions and their values. */
+export function renamedCatalog(catalog: Catalog, names: DisplayNames): Catalog {
+  if (names.size === 0) return catalog;
+  return {
+    ...catalog,
+    metrics: catalog.metrics.map((metric) => renamed(metric, metric.id, names)),
+    dimensions: catalog.dimensions.map((dimension): Dimension => {
+      const values = dimension.values.map((each) => renamed(each, each.value, names));
+      return { ...renamed(dimension, dimension.id, names), values };
+    }),
+  };
+}
+
+/** A response with a report's names of its columns. */
+export function renamedResponse(response: ReportResponse, names: DisplayNames): ReportResponse {
+  if (names.size === 0) return response;
+  return { ...response, columns: response.columns.map((column) => renamed(column, column.name, names)) };
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { byMetric, renamedCatalog, renamedResponse } from '../../../src/fetch/tables/display-names.ts';
+import { CATALOG } from '../../support/reports.ts';
+
+test('what is said of a deprecated metric holds for the one in its place, unless that has its own', () => {
+  const sections = [{}, { replaced: [{ from: 'profiles.opened', to: 'profiles.created' }] }];
+  expect([...byMetric({ 'profiles.opened': 'New' }, sections)]).toEqual([
+    ['profiles.opened', 'New'],
+    ['profiles.created', 'New'],
+  ]);
+  const both = byMetric({ 'profiles.opened': 'New', 'profiles.created': 'Newer' }, sections);
+  expect(both.get('profiles.created')).toBe('Newer');
+  expect(byMetric(undefined, sections).size).toBe(0);
+});
+
+test('labels rename metrics, dimensions and codes, and nothing else', () => {
+  const names = new Map([
+    ['profiles.created', 'New'],
+    ['profile.risk', 'Rating'],
+    ['pep', 'Political'],
+  ]);
+  const { metrics, dimensions, ...rest } = renamedCatalog(CATALOG, names);
+  expect(metrics.filter(({ label }, index) => label !== CATALOG.metrics[index]?.label)).toEqual([
+    { ...CATALOG.metrics[0], label: 'New' },
+  ]);
+  expect(dimensions.map(({ label }) => label)).toEqual(['Profile type', 'Rating', 'Hit kind']);
+  expect(dimensions[2]?.values).toEqual([{ value: 'pep', label: 'Political' }]);
+  expect(rest).toEqual({ registry_version: CATALOG.registry_version, limits: CATALOG.limits });
+  expect(renamedCatalog(CATALOG, new Map())).toBe(CATALOG);
+});
+
+test('the name of a report comes before the one in the response', () => {
+  const column = {
+    name: 'profiles.created',
+    label: 'Profiles created',
+    kind: 'metric',
+    type: 'integer',
+    unit: 'count',
+  };
+  const response = { columns: [column], rows: [] } as unknown as Parameters<typeof renamedResponse>[0];
+  expect(renamedResponse(response, new Map([['profiles.created', 'New']])).columns[0]).toEqual({
+    ...column,
+    label: 'New',
+  });
+});
