@@ -1,11 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import { type Dataset, lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
+import { type Dataset, lacksCurrentCounts, type Status, type Table } from '../../fetch/dataset.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
-import { type Figures, formatChanges } from '../figures/change-text.ts';
+import { type ChangeText, changeTexts, type Figures } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatDateRange, formatValue } from '../figures/format-value.ts';
+import { betterOf } from '../figures/judge.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { describeFilters } from '../table-notes.ts';
 
@@ -23,8 +24,12 @@ export interface Tile {
   readonly value: string;
   /** `▲ up 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
+  /** The same for each comparison, with whether it is better or worse; empty without a comparison. */
+  readonly changes: readonly ChangeText[];
   /** `■ breached`; absent without a target. */
   readonly status?: string;
+  /** Which status it is; absent without a target. */
+  readonly state?: Status;
   /** `target 90%`; absent without one. */
   readonly target?: string;
   /** The section's title. */
@@ -67,13 +72,14 @@ function judgedTexts(
   section: string,
   { source, quantity }: ViewColumn,
   locale: string,
-): Pick<Tile, 'status' | 'target'> {
+): Pick<Tile, 'status' | 'state' | 'target'> {
   const judgement = totalJudgement(judgements, section, source.name);
   const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
   if (judgement === undefined || target == null) return {};
   const words = messagesFor(locale);
   return {
     status: statusText(judgement.status, words),
+    state: judgement.status,
     target: words.status.target(formatValue(target, quantity, locale)),
   };
 }
@@ -88,7 +94,8 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
   return valueColumns(viewColumns(table, locale)).map((view) => {
     const { name: metric, label: name } = view.source;
     const value = formatValue(figures.values[metric] ?? null, view.quantity, locale);
-    const change = comparisons.length > 0 ? { change: formatChanges(view, figures, comparisons, locale) } : {};
+    const changes = changeTexts(view, figures, comparisons, betterOf(dataset, metric), locale);
+    const change = changes.length > 0 ? { change: changes.map(({ text }) => text).join('; ') } : {};
     const judged = judgedTexts(dataset, table.id, view, locale);
     return {
       label: name,
@@ -96,6 +103,7 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
       scope,
       value,
       ...change,
+      changes,
       ...judged,
       section: table.title,
       source: { section: table.id, metric },

@@ -1,9 +1,9 @@
-import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
+import type { Dataset, Judgement, Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../figures/columns.ts';
 import { betterOf } from '../../figures/judge.ts';
-import { statusText } from '../../figures/status-text.ts';
+import { judgementsByMetric, type MetricJudgements, statusText } from '../../figures/status-text.ts';
 import type { Grid } from './grid.ts';
 import type { ConditionalFormat } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
@@ -18,43 +18,25 @@ const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
     : { value: statusText(judgement.status, words), style: STATUS_STYLES[judgement.status] };
 
 /** A column of statuses, and where it goes. */
-interface StatusColumn {
+interface StatusColumn extends MetricJudgements {
   /** Index of the column before it. */
   readonly after: number;
   readonly header: string;
-  readonly ofRow: (row: Row) => Judgement | undefined;
-  readonly ofTotals: Judgement | undefined;
 }
 
-const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
-
 function statusColumns(
-  { columns: tableColumns }: Table,
+  table: Table,
   columns: readonly ViewColumn[],
   judgements: readonly Judgement[],
   words: Words,
 ): StatusColumn[] {
-  // Only tables of one dimension have judged groups.
-  const dimension = tableColumns.find(({ kind }) => kind === 'dimension')?.name;
-  const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
   const taken = new Set(columns.map(({ header }) => header.toLowerCase()));
-  return [...new Set(judgements.map(({ metric }) => metric))].map((metric) => {
-    const own = judgements.filter((judgement) => judgement.metric === metric);
-    const byRow = new Map(
-      own.filter((each) => !isTotal(each)).map((each) => [keyOf(each.bucket, each.group?.value), each] as const),
-    );
+  return [...judgementsByMetric(table, judgements)].map(([metric, judged]) => {
     const after = columns.findLastIndex(({ source }) => source.name === metric);
     const plain = words.status.header(columns[after]?.source.label ?? metric);
     const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
     taken.add(header.toLowerCase());
-    return {
-      after,
-      header,
-      ofRow: ({ values }) =>
-        byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
-        (dimension === undefined ? undefined : byRow.get(keyOf(values.bucket, null))),
-      ofTotals: own.find(isTotal),
-    };
+    return { after, header, ...judged };
   });
 }
 
@@ -100,7 +82,7 @@ function withTransposedStatuses(
     header: [...grid.header, { value: words.status.column, style: STYLES.headerLabel }],
     rows: [...grid.rows].map((cells, index) => {
       const judged = own.filter(({ metric }) => metric === metrics[index]);
-      return [...cells, statusCell(judged.find(isTotal) ?? judged[0], words)];
+      return [...cells, statusCell(judged.find(({ bucket }) => bucket === null) ?? judged[0], words)];
     }),
     conditionalFormats: [...grid.conditionalFormats.slice(0, grid.header.length), undefined],
   };
