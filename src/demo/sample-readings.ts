@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { DocketError } from '../base/error.ts';
 import { catalogSchema } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
@@ -25,21 +24,22 @@ export interface SampleReadingsInput {
  */
 export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   const { id: org, timezone, readings } = settings;
-  const clock = { at: now };
-  const setting: Clock = { now: () => clock.at, sleep: async () => {} };
+  const history = { end: now };
   let opened: ReturnType<typeof openSandbox> | undefined;
   const ask = async <T>(path: string, schema: { parse(body: unknown): T }, body?: unknown): Promise<T> => {
-    opened ??= openSandbox(setting, key);
+    opened ??= openSandbox(history, key);
     const response = await opened.app.request(path, {
       headers: { Authorization: `Api-Key ${opened.text}`, 'Content-Type': 'application/json' },
       ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     });
-    return schema.parse(await response.json());
+    const answer: unknown = await response.json();
+    if (response.ok) return schema.parse(answer);
+    throw new DocketError('internal.defect', `The sandbox answers ${response.status}.`, { where: path });
   };
 
   return async (days: readonly string[]): Promise<Reading[]> => {
     if (readings === undefined) return [];
-    clock.at = now;
+    history.end = now;
     const catalog = await ask(PATHS.catalog('current'), catalogSchema);
     const windows = [...new Set(days)]
       .sort()
@@ -47,7 +47,7 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
       .filter(({ until }) => until <= now);
     const taken: Reading[] = [];
     for (const window of windows) {
-      clock.at = window.at;
+      history.end = window.at;
       for (const question of readingQuestions(readings, catalog)) {
         const body = await ask(PATHS.report('current'), reportResponseSchema, readingRequest(question, timezone));
         taken.push(
@@ -59,10 +59,17 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   };
 }
 
-function openSandbox(clock: Clock, label: string) {
-  const { app, keys } = buildSandbox({ clock, windowMs: 1, cacheSeconds: 0 });
+/** A sandbox whose history ends where `history` says at the time of each call; its limits follow the real clock. */
+function openSandbox(history: { readonly end: number }, label: string) {
+  const { app, keys } = buildSandbox({
+    get now() {
+      return history.end;
+    },
+    windowMs: 1,
+    cacheSeconds: 0,
+  });
   const key = keys.find(({ stored }) => stored.label === label);
-  if (key === undefined) throw new DocketError('internal.defect', `The sandbox has no key "${label}".`);
+  if (key === undefined) throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
   return { app, text: key.text };
 }
 

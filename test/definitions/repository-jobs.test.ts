@@ -64,7 +64,7 @@ describe('the demo', () => {
 
   test('asks only what the catalog of its organization has', () => {
     for (const { definition, settings, periods } of plans()) {
-      expect(checkAgainstCatalog(definition, catalog)).toEqual([]);
+      expect(checkAgainstCatalog(definition, catalog, settings.readings)).toEqual([]);
       expect(checkPlan({ definition, settings, ...periods, catalog })).toEqual([]);
     }
     const settings = jobs.orgs.get('demo');

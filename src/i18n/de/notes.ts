@@ -115,7 +115,9 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     read_at: ({ at, timezone, granularity }) =>
       granularity === null
         ? `Stand ${instant(at, timezone)} (${timezone}).`
-        : `Jeder Wert ist der Stand am letzten Tag ${LAST_DAY_OF[granularity]}, zuletzt vom ${instant(at, timezone)} (${timezone}).`,
+        : granularity === 'day'
+          ? `Jeder Wert ist der Stand dieses Tages, zuletzt vom ${instant(at, timezone)} (${timezone}).`
+          : `Jeder Wert ist der Stand am letzten Tag ${LAST_DAY_OF[granularity]}, zuletzt vom ${instant(at, timezone)} (${timezone}).`,
     readings_missing: ({ days }) =>
       `Kein Stand vom ${to.all(days.map(day))}: Hier ist eine Lücke, denn der Dienst kennt aktuelle Bestände nur zum Zeitpunkt des Abrufs.`,
     undefined_totals: ({ labels, why }) =>

@@ -93,7 +93,9 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     read_at: ({ at, timezone, granularity }) =>
       granularity === null
         ? `As read ${to.instant(at, timezone)} (${timezone}).`
-        : `Each value is the reading of the last day of its ${granularity}; the latest as read ${to.instant(at, timezone)} (${timezone}).`,
+        : granularity === 'day'
+          ? `Each value is the reading of that day; the latest as read ${to.instant(at, timezone)} (${timezone}).`
+          : `Each value is the reading of the last day of its ${granularity}; the latest as read ${to.instant(at, timezone)} (${timezone}).`,
     readings_missing: ({ days }) =>
       `No reading on ${days.join(', ')}: shown as a gap, because the service knows current counts of now alone.`,
     undefined_totals: ({ labels, why }) =>

@@ -22,7 +22,7 @@ import {
 import { formatValue } from '../figures/format-value.ts';
 import { betterOf } from '../figures/judge.ts';
 import { judgementsByMetric, statusText, totalJudgement } from '../figures/status-text.ts';
-import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
+import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes, totalHeading } from '../table-notes.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
 /** Headline figures as tiles; the others are in the sections and in the files. */
@@ -44,6 +44,8 @@ export interface SummaryCell {
   readonly status: string;
   /** Which status it is; empty without a target. */
   readonly state: Status | '';
+  /** The target, e.g. `target 90%`; empty where it is not shown. */
+  readonly target: string;
   /** Of a change: whether it is better or worse. */
   readonly tone: Tone;
 }
@@ -79,7 +81,7 @@ export interface SummarySection {
   readonly chartStatuses?: readonly string[];
 }
 
-const UNJUDGED = { status: '', state: '', tone: '' } as const;
+const UNJUDGED = { status: '', state: '', target: '', tone: '' } as const;
 
 const summaryCell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): SummaryCell => ({
   text: formatValue(value, view.quantity, locale),
@@ -109,9 +111,10 @@ const shownRows = (table: Table): readonly Row[] =>
     : [...iterateRows(table.rows)].slice(-MAX_SUMMARY_ROWS);
 
 /** The label of the totals, marked when the period is still running. */
-function totalLabel({ running }: Table, locale: string): string {
-  const { mail, table } = messagesFor(locale);
-  return running ? mail.named(table.total, [mail.template.still_running]) : table.total;
+function totalLabel(table: Table, locale: string): string {
+  const words = messagesFor(locale);
+  const heading = totalHeading(table, words);
+  return table.running ? words.mail.named(heading, [words.mail.template.still_running]) : heading;
 }
 
 type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'size' | 'totals' | 'headline'>;
@@ -143,9 +146,10 @@ function transposedTable(table: Table, { dataset, locale }: SummaryOptions): Sec
     const cell = summaryCell(view, figures.values[view.source.name] ?? null, locale);
     const judgement = figures === judgedFigures ? judged.get(view.source.name)?.ofTotals : undefined;
     const target = judgement === undefined ? null : (dataset.targets?.[judgement.target]?.target ?? null);
-    const { status, ...judgedCell } = withStatus(cell, judgement, words);
-    const against = target === null ? [] : [words.status.target(formatValue(target, view.quantity, locale))];
-    return { ...judgedCell, status: [status, ...against].filter((part) => part !== '').join(', ') };
+    return {
+      ...withStatus(cell, judgement, words),
+      target: target === null ? '' : words.status.target(formatValue(target, view.quantity, locale)),
+    };
   };
   const headings = shown.flatMap(({ heading }) => [
     { text: heading, number: true },

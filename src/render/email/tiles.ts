@@ -107,21 +107,29 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
       ...judged,
       section: table.title,
       source: { section: table.id, metric },
-      key: JSON.stringify([current, range, comparisons, filters, metric, value, change, judged]),
+      key: JSON.stringify([current, range, filters, metric, value, judged]),
       filtered: filters.length > 0,
     };
   });
 }
 
 /**
- * The headline figures, unfiltered ones first. Duplicates (the same metric, range and filters in two sections) appear once.
+ * The headline figures: breached, on watch, then the others; unfiltered ones first. Duplicates (the same metric, range and filters in two sections) appear once.
  * Figures with the same name and scope get their section's title.
  */
 export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const { mail } = messagesFor(locale);
   const all = dataset.tables.flatMap((table) => tileCandidates(dataset, table, locale));
-  const unique = all.filter(({ key }, index) => all.findIndex((other) => other.key === key) === index);
-  const ordered = [...unique.filter(({ filtered }) => !filtered), ...unique.filter(({ filtered }) => filtered)];
+  // Of one figure in several sections, the tile with the most comparisons.
+  const richest = new Map<string, TileCandidate>();
+  for (const tile of all) {
+    const known = richest.get(tile.key);
+    if (known === undefined || tile.changes.length > known.changes.length) richest.set(tile.key, tile);
+  }
+  const unique = [...richest.values()];
+  const byFilter = [...unique.filter(({ filtered }) => !filtered), ...unique.filter(({ filtered }) => filtered)];
+  const urgency = ({ state }: TileCandidate) => (state === 'breached' ? 0 : state === 'watch' ? 1 : 2);
+  const ordered = byFilter.sort((one, other) => urgency(one) - urgency(other));
   const sameName = (tile: TileCandidate) =>
     ordered.filter(({ name, scope }) => name === tile.name && scope === tile.scope);
   const named = (label: string, about: readonly string[]) =>

@@ -63,11 +63,13 @@ describe('a judged mail', () => {
   it('has shape and word of the status beside each judged figure, in HTML and text', async () => {
     const { html, text } = await mail([SCORECARD, BY_TYPE], TARGETS);
     expect(text).toContain('83.0% (■ breached, target 90.0%)');
-    expect(text).toContain('24 h 0 min (● on target, target 24 h 0 min)');
+    expect(text).toContain('1 d (● on target, target 1 d)');
     expect(text).toMatch(/Entity \(KYB\)\S* \| \S*71\.0%\S* \(● on target\)/);
     expect(text).toMatch(/Total\S* \| \S*86\.0%\S* \(◆ watch\)/);
     const [rate] = cellsIn(html).filter((cell) => cell.text.startsWith('83.0%'));
-    expect(rate?.text).toBe('83.0%<br><b class="s breached">■ breached, target 90.0%</b>'.replace('<br>', '<br />'));
+    expect(rate?.text).toBe(
+      '83.0%<br /><b class="s breached">■ breached</b><br /><span class="s u">target 90.0%</span>',
+    );
     // Nothing is said of figures without a target.
     const [individual] = cellsIn(html).filter((cell) => cell.text.startsWith('91.0%'));
     expect(individual?.text).toBe('91.0%');
@@ -75,7 +77,7 @@ describe('a judged mail', () => {
 
   it('colours changes by what is better, and only those of which that is known', async () => {
     const { html, text } = await mail([SCORECARD], TARGETS);
-    const changes = cellsIn(html).filter(({ text: shown }) => /[▲▼]/.test(shown));
+    const changes = cellsIn(html).filter(({ text: shown }) => /^[▲▼]/.test(shown));
     expect(changes.map(({ className, text: shown }) => [shown.slice(0, 1), className])).toEqual([
       ['▲', ''],
       ['▼', 'worse'],
@@ -86,6 +88,17 @@ describe('a judged mail', () => {
     const plain = await mail([SCORECARD], []);
     expect(cellsIn(plain.html).filter(({ className }) => /better|worse/.test(className))).toEqual([]);
     expect(plain.text).not.toContain('Green is better');
+  });
+
+  it('shows what is breached first, and a figure of several sections once, with most of its comparisons', async () => {
+    const again = { ...SCORECARD, id: 'again', title: 'Again', comparisons: [] };
+    const { text } = await mail([again, SCORECARD], TARGETS);
+    const [, headlines = ''] = /HEADLINE\n([\s\S]*?)\n\n/.exec(text) ?? [];
+    expect(headlines.split('\n').map((line) => line.trim())).toEqual([
+      'Approval rate: 83.0%, target 90.0%: ■ breached (▼ down 3.0 pp from 86.0%)',
+      'Profiles created: 110 (▲ up 10.0% from 100)',
+      'Time to decision (median): 1 d, target 1 d: ● on target (▼ down 50.0% from 2 d)',
+    ]);
   });
 
   it('names the statuses of the totals below the picture of a chart', async () => {
