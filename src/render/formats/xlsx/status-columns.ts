@@ -84,7 +84,7 @@ function withTransposedStatuses(
     ...added,
     ...entries.slice(figure + 1),
   ];
-  const heading = (value: string): Cell => ({ value, style: STYLES.headerLabel });
+  const heading = (value: string): Cell => ({ value, style: STYLES.headerIndented });
   return {
     ...grid,
     widths: inserted(grid.widths, STATUS_WIDTH, STATUS_WIDTH),
@@ -145,7 +145,7 @@ export function withStatuses(
   return {
     ...grid,
     widths: withInserted(grid.widths, added, ({ header }) => Math.max(STATUS_WIDTH, Math.ceil(header.length / 2) + 2)),
-    header: withInserted(grid.header, added, ({ header }) => ({ value: header, style: STYLES.headerLabel })),
+    header: withInserted(grid.header, added, ({ header }) => ({ value: header, style: STYLES.headerIndented })),
     rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
     ...(totals === undefined
       ? {}
