@@ -130,7 +130,7 @@ describe('a run, from definition to receipts', () => {
     const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
     const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
     const shown = [...(message.html ?? '').matchAll(/src="cid:([^"]+)"/g)].map(([, cid]) => `<${cid}>`);
-    expect(shown).toHaveLength(2);
+    expect(shown).toHaveLength(3);
     const parts = message.attachments.filter(({ related }) => related);
     expect(parts.map(({ contentId }) => contentId)).toEqual(shown);
     expect(parts.map(({ content }) => Buffer.from(content as ArrayBuffer))).toEqual(
@@ -170,7 +170,7 @@ describe('a run, from definition to receipts', () => {
         email('profiles.decided < 0', 'head-of-compliance@acme.example'),
       ],
     });
-    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 1, on_target: 1 } } });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 2, on_target: 1 } } });
     const { manifest } = (await ports.archive.find(order(report.definition)))!;
     expect(manifest.targets).toMatchObject([
       { metric: 'profiles.approval_rate', target: 1, source: 'organization' },
@@ -178,6 +178,7 @@ describe('a run, from definition to receipts', () => {
     ]);
     const judged = manifest.judgements ?? [];
     expect(judged.map(({ section, metric, bucket, status }) => [section, metric, bucket, status])).toEqual([
+      ['scorecard', 'profiles.approval_rate', null, 'breached'],
       ['onboarding', 'profiles.decided', null, 'on_target'],
       ['turnaround', 'profiles.approval_rate', null, 'breached'],
     ]);
@@ -236,7 +237,8 @@ describe('a run, from definition to receipts', () => {
     sandbox.setFaults([]);
     const { outcome } = await go();
     expect(outcome).toMatchObject({ kind: 'done' });
-    expect(reports() - before).toBe(report.definition.sections.length);
+    // All but the section whose figures are readings.
+    expect(reports() - before).toBe(report.definition.sections.length - 1);
   });
 
   /** Days before the service's first: it has no figures of them. */
