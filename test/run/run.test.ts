@@ -191,6 +191,42 @@ describe('a run, from definition to receipts', () => {
     expect(message.text).toContain('■ breached');
   });
 
+  test('a target and a headline of a deprecated metric are those of the successor that is followed', async () => {
+    // Northwind still has the metric that was replaced.
+    const key = sandbox.keys.find(({ label }) => label === 'northwind')?.key;
+    const archive = directoryArchive(join(folder, 'other'));
+    const inline = await composeInline(
+      {
+        config: readConfig({ COMPLIANCE_API_URL: sandbox.url }),
+        env: { DEMO_API_KEY: key },
+        clock: systemClock,
+        log: silentLog,
+        workingDirectory: folder,
+      },
+      archive,
+    );
+    try {
+      const old = 'screening.matches';
+      report = {
+        ...report,
+        settings: { ...report.settings, targets: [{ metric: old, better: 'lower', target: -1 }] },
+      };
+      const change = {
+        follow_replacements: true,
+        sections: [{ id: 'hits', metrics: [old], totals: false }],
+        headline: [old],
+        deliveries: [],
+      };
+      const { outcome } = await go(change, { ports: await inline.portsOf(report.settings) });
+      expect(outcome).toMatchObject({ kind: 'done', value: { statuses: { breached: 1 } } });
+      const { manifest } = (await archive.find(order(report.definition)))!;
+      expect(manifest.targets).toMatchObject([{ metric: 'screening.hits', target: -1 }]);
+      expect(manifest.headlines).toEqual([expect.stringMatching(/^Screening hits: .*breached/)]);
+    } finally {
+      await inline.scope.close();
+    }
+  });
+
   test('the same order again asks nothing, makes nothing and sends nothing', async () => {
     await go();
     const asked = sandbox.requests().length;
