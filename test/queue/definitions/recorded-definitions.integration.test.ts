@@ -17,7 +17,9 @@ const folders = (await readdir(RECORDED, { recursive: true }))
   .filter((path) => path.endsWith(`/${MANIFEST}`))
   .map(dirname);
 
-const storedSchema = z.object({ definition: z.looseObject({ file: z.looseObject({ compare: z.unknown().optional() }) }) });
+const storedSchema = z.object({
+  definition: z.looseObject({ file: z.looseObject({ compare: z.unknown().optional() }) }),
+});
 
 describe.each(folders)('the definitions that %s had stored', (version) => {
   let to: string;
