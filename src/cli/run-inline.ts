@@ -7,6 +7,7 @@ import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import type { Archive, PublishedRun } from '../deliver/archive/archive.ts';
 import { inlineArchive } from '../deliver/archive/inline-archive.ts';
+import type { FindReadings } from '../plan/reading.ts';
 import type { InlineWork } from '../queue/runs/inline-run.ts';
 import { run } from '../run/run.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -27,6 +28,8 @@ export interface InlineRunRequest {
   readonly fresh?: boolean | undefined;
   /** Default: the definition's. */
   readonly period?: PeriodSpec | undefined;
+  /** Replaces the stored readings of the archive. */
+  readonly readings?: FindReadings;
   /** The output folder. */
   readonly out: (order: RunOrder) => string;
   /** `by`: who requested it. `again`: also if it was delivered for this period before. */
@@ -61,7 +64,8 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
   try {
     const bars = scope.add(openProgressBars(io));
-    const ports = await portsOf(settings);
+    const { readings } = request;
+    const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }) };
     const observe = showRunProgress(report, bars, context.clock.now);
     const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
       run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),

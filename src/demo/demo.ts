@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
+import { DateTime } from 'luxon';
 import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config/config.ts';
 import { isErrno } from '../base/errno.ts';
@@ -12,7 +13,11 @@ import { createScope, type Scope } from '../base/scope.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
 import { composeDocket } from '../compose/docket.ts';
 import { staticDefinitions } from '../definitions/load/definition-source.ts';
+import { daysBetween } from '../definitions/schedules/reading-window.ts';
+import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { directoryArchive } from '../deliver/archive/inline-archive.ts';
+import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
+import { directoryStorage } from '../deliver/archive/storage/directory-storage.ts';
 import { inlineImages } from '../render/artifact.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunRecord } from '../run/run-record.ts';
@@ -20,6 +25,7 @@ import { startSandbox } from '../sandbox/sandbox.ts';
 import { loadDefinitions, requireReport } from '../services/definitions/built-in-kinds.ts';
 import { localRedis } from './local-redis.ts';
 import { createMailCatcher } from './mail-catcher.ts';
+import { sampleReadings } from './sample-readings.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
 const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack'] as const;
@@ -108,6 +114,8 @@ async function runReports(
     (opened) => opened.close(),
   );
 
+  // The service has no history of current counts, and the demo cannot wait for the evenings.
+  await storeSampleReadings(join(staging, 'archive'), jobs.orgs.get('demo'));
   const triggered = await Promise.all(
     DEMO_REPORTS.map((name) =>
       store.trigger({
@@ -122,6 +130,19 @@ async function runReports(
   await ended.all;
   const records = await Promise.all(triggered.map(({ record }) => store.runs.get(record.id)));
   return records.flatMap((record) => record ?? []);
+}
+
+/** Stores the readings of the evenings that the reports of today show, into the archive that is there. */
+async function storeSampleReadings(archive: string, settings: OrgSettings | undefined): Promise<void> {
+  if (settings === undefined) return;
+  const now = DateTime.fromMillis(systemClock.now(), { zone: settings.timezone });
+  const first = now.startOf('month').minus({ months: 2, days: 1 });
+  const { metadata, location } = directoryStorage(archive);
+  const stored = readingArchive({ metadata, location });
+  const take = sampleReadings({ settings, key: 'acme', now: now.toMillis() });
+  for (const reading of await take(daysBetween(first.toISODate() ?? '', now.toISODate() ?? ''))) {
+    await stored.putIfAbsent(reading);
+  }
 }
 
 /** Resolves after `count` calls; rejects if stopped before. */

@@ -1,5 +1,6 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { ChartSpec, Definition, Section } from '../definitions/schema/report-definition.ts';
+import { type Target, targetKey } from '../definitions/schema/targets.ts';
 import type { Replacement } from './plan.ts';
 
 /** A section with its deprecated metrics replaced. */
@@ -38,6 +39,32 @@ export function followReplacements(
     };
   });
 }
+
+/**
+ * The targets of deprecated metrics as those of their successors, if the report follows replacements. A target that the
+ * list has for the successor itself takes precedence.
+ */
+export function followedTargets<Entry extends Target>(
+  targets: readonly Entry[],
+  { follow_replacements }: Pick<Definition, 'follow_replacements'>,
+  catalog: Catalog,
+): readonly Entry[] {
+  if (!follow_replacements) return targets;
+  const own = new Set(targets.map(targetKey));
+  return targets.flatMap((target) => {
+    const metric = successorOf(target.metric, catalog);
+    if (metric === target.metric) return [target];
+    const followed = { ...target, metric };
+    return own.has(targetKey(followed)) ? [] : [followed];
+  });
+}
+
+/** Metric ids with the deprecated ones replaced, if the report follows replacements. */
+export const followedMetrics = (
+  ids: readonly string[],
+  { follow_replacements }: Pick<Definition, 'follow_replacements'>,
+  catalog: Catalog,
+): readonly string[] => (follow_replacements ? [...new Set(ids.map((id) => successorOf(id, catalog)))] : ids);
 
 function replaceInChart(chart: ChartSpec, successor: (id: string) => string): ChartSpec {
   if (typeof chart === 'string') return chart;

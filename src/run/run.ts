@@ -12,6 +12,7 @@ import { withoutCurrentCounts } from '../fetch/tables/current-counts.ts';
 import { DEFAULT_LOCALE } from '../i18n/messages.ts';
 import { compilePlan } from '../plan/compile.ts';
 import type { Plan } from '../plan/plan.ts';
+import { followedMetrics, followedTargets } from '../plan/replacements.ts';
 import { headlineFigures } from '../render/figures/headline-figures.ts';
 import { buildHeadlines } from '../render/figures/headlines.ts';
 import { judgeDataset } from '../render/figures/judge.ts';
@@ -110,12 +111,18 @@ async function makePlan(
 function judgedDataset(
   dataset: Dataset,
   { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,
+  catalog: Catalog,
 ): Dataset {
-  const targets = reportTargets(settings.targets, definition.targets);
+  const { headline, targets: own = [] } = definition;
+  const targets = reportTargets(
+    followedTargets(settings.targets ?? [], definition, catalog),
+    followedTargets(own, definition, catalog),
+  );
   const judged = judgeDataset(dataset, targets, { sections: definition.sections, calendar: settings });
   // As for the files: the digest freezes both.
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
-  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale), definition.headline, locale) };
+  const metrics = headline && followedMetrics(headline, definition, catalog);
+  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale), metrics, locale) };
 }
 
 /** plan → fetch → judge → render, in a private folder that is deleted unless it was published. */
@@ -148,7 +155,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    return done(await renderAndPublish(judgedDataset(dataset.value, context), folder, order, secrets, context, ports));
+    const judged = judgedDataset(dataset.value, context, catalog);
+    return done(await renderAndPublish(judged, folder, order, secrets, context, ports));
   } catch (thrown) {
     throw await toDiskError(thrown, folder);
   } finally {

@@ -6,10 +6,14 @@ import { PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { reportResponseSchema } from '../../src/contract/report.ts';
 import { formatDiagnostic } from '../../src/definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
-import { resolvePeriod } from '../../src/definitions/periods/period.ts';
+import { runPeriodsOf } from '../../src/definitions/periods/period.ts';
 import { nextReportSlots, timetableOf } from '../../src/definitions/schedules/slots.ts';
 import { checkAgainstCatalog } from '../../src/plan/catalog-check.ts';
+import { checkPlan } from '../../src/plan/check-plan.ts';
+import { checkTargets } from '../../src/plan/check-targets.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
+import { readingGap } from '../../src/plan/reading.ts';
+import { checkReadings } from '../../src/plan/reading-check.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 
@@ -44,18 +48,41 @@ test('every file in jobs/ names its schema for editors', () => {
     expect(text.split('\n')[0], file).toBe(`# yaml-language-server: $schema=../${schema}.schema.json`);
     expect(() => readFileSync(`jobs/${schema}.schema.json`)).not.toThrow();
   }
+  expect([...jobs.targetSources.keys()]).toEqual(['demo']);
+  for (const { file, text } of jobs.targetSources.values()) {
+    expect(text.split('\n')[0], file).toBe('# yaml-language-server: $schema=../targets.schema.json');
+  }
 });
 
 describe('the demo', () => {
   const plans = () =>
     [...jobs.reports.keys()].map((name) => {
       const { definition, settings } = requireReport(jobs, name);
-      const period = resolvePeriod(definition.period, NOW, definition.timezone ?? settings.timezone);
-      return { definition, settings, plan: compilePlan({ definition, settings, period, catalog }) };
+      const periods = runPeriodsOf(definition, settings, NOW);
+      return { definition, settings, periods, plan: compilePlan({ definition, settings, ...periods, catalog }) };
     });
 
   test('asks only what the catalog of its organization has', () => {
-    for (const { definition } of plans()) expect(checkAgainstCatalog(definition, catalog)).toEqual([]);
+    for (const { definition, settings, periods } of plans()) {
+      expect(checkAgainstCatalog(definition, catalog, settings.readings)).toEqual([]);
+      expect(checkPlan({ definition, settings, ...periods, catalog })).toEqual([]);
+    }
+    const settings = jobs.orgs.get('demo');
+    expect(checkTargets(settings?.targets ?? [], catalog)).toEqual([]);
+    expect(settings?.readings && checkReadings(settings.readings, catalog)).toEqual([]);
+  });
+
+  test('has readings for the sections of current counts that show past days', () => {
+    const ids = (report: string) => jobs.reports.get(report)?.sections.map((section) => [section.id, section] as const);
+    const readings = jobs.orgs.get('demo')?.readings;
+    for (const [report, id] of [
+      ['demo/weekly-kpi', 'backlog'],
+      ['demo/board-pack', 'workload'],
+    ] as const) {
+      const section = new Map(ids(report)).get(id);
+      expect(section && readingGap(section, readings), `${report} ${id}`).toBeUndefined();
+      expect(section, `${report} ${id}`).toBeDefined();
+    }
   });
 
   test('fits both reports into one minute of the budget, with four calls to spare', () => {

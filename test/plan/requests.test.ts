@@ -12,7 +12,7 @@ import {
 } from '../../src/plan/call.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { mergeRequests } from '../../src/plan/merge-requests.ts';
-import { followReplacements } from '../../src/plan/replacements.ts';
+import { followedMetrics, followedTargets, followReplacements } from '../../src/plan/replacements.ts';
 import { CATALOG, definitionOf, sectionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const DEFINITION = definitionOf([{ id: 'any', list: 'profiles' }]);
@@ -194,6 +194,21 @@ describe('replacements', () => {
     expect(follow(untouched)).toEqual({ section: untouched, replaced: [] });
     const list = sectionOf({ id: 'a', list: 'profiles' });
     expect(follow(list)).toEqual({ section: list, replaced: [] });
+  });
+
+  test('are followed by targets and headlines, unless the successor has a target of its own', () => {
+    const report = { follow_replacements: true };
+    const old = { metric: 'profiles.opened', better: 'higher' as const, target: 100 };
+    const own = { metric: 'profiles.created', better: 'higher' as const, target: 90 };
+    const followed = { ...old, metric: 'profiles.created' };
+    expect(followedTargets([old], report, CATALOG)).toEqual([followed]);
+    expect(followedTargets([old], { follow_replacements: false }, CATALOG)).toEqual([old]);
+    expect(followedTargets([old, own], report, CATALOG)).toEqual([own]);
+    // Of another length, so both hold.
+    expect(followedTargets([old, { ...own, per: 'week' }], report, CATALOG)).toHaveLength(2);
+    const headline = ['profiles.opened', 'profiles.decided', 'profiles.created'];
+    expect(followedMetrics(headline, report, CATALOG)).toEqual(['profiles.created', 'profiles.decided']);
+    expect(followedMetrics(headline, { follow_replacements: false }, CATALOG)).toEqual(headline);
   });
 
   test('are told once of a metric that is named twice', () => {

@@ -132,7 +132,7 @@ describe('a run, from definition to receipts', () => {
     const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
     const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
     const shown = [...(message.html ?? '').matchAll(/src="cid:([^"]+)"/g)].map(([, cid]) => `<${cid}>`);
-    expect(shown).toHaveLength(2);
+    expect(shown).toHaveLength(3);
     const parts = message.attachments.filter(({ related }) => related);
     expect(parts.map(({ contentId }) => contentId)).toEqual(shown);
     expect(parts.map(({ content }) => Buffer.from(content as ArrayBuffer))).toEqual(
@@ -172,7 +172,7 @@ describe('a run, from definition to receipts', () => {
         email('profiles.decided < 0', 'head-of-compliance@acme.example'),
       ],
     });
-    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 1, on_target: 1 } } });
+    expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', statuses: { breached: 2, on_target: 1 } } });
     const { manifest } = (await ports.archive.find(order(report.definition)))!;
     expect(manifest.targets).toMatchObject([
       { metric: 'profiles.approval_rate', target: 1, source: 'organization' },
@@ -180,6 +180,7 @@ describe('a run, from definition to receipts', () => {
     ]);
     const judged = manifest.judgements ?? [];
     expect(judged.map(({ section, metric, bucket, status }) => [section, metric, bucket, status])).toEqual([
+      ['scorecard', 'profiles.approval_rate', null, 'breached'],
       ['onboarding', 'profiles.decided', null, 'on_target'],
       ['turnaround', 'profiles.approval_rate', null, 'breached'],
     ]);
@@ -220,6 +221,42 @@ describe('a run, from definition to receipts', () => {
     const { manifest } = (await ports.archive.find(order(report.definition)))!;
     expect(manifest.readings).toEqual(expected);
     expect(sandbox.requests().slice(before)).not.toContainEqual(expect.objectContaining({ method: 'POST' }));
+  });
+
+  test('a target and a headline of a deprecated metric are those of the successor that is followed', async () => {
+    // Northwind still has the metric that was replaced.
+    const key = sandbox.keys.find(({ label }) => label === 'northwind')?.key;
+    const archive = directoryArchive(join(folder, 'other'));
+    const inline = await composeInline(
+      {
+        config: readConfig({ COMPLIANCE_API_URL: sandbox.url }),
+        env: { DEMO_API_KEY: key },
+        clock: systemClock,
+        log: silentLog,
+        workingDirectory: folder,
+      },
+      archive,
+    );
+    try {
+      const old = 'screening.matches';
+      report = {
+        ...report,
+        settings: { ...report.settings, targets: [{ metric: old, better: 'lower', target: -1 }] },
+      };
+      const change = {
+        follow_replacements: true,
+        sections: [{ id: 'hits', metrics: [old], totals: false }],
+        headline: [old],
+        deliveries: [],
+      };
+      const { outcome } = await go(change, { ports: await inline.portsOf(report.settings) });
+      expect(outcome).toMatchObject({ kind: 'done', value: { statuses: { breached: 1 } } });
+      const { manifest } = (await archive.find(order(report.definition)))!;
+      expect(manifest.targets).toMatchObject([{ metric: 'screening.hits', target: -1 }]);
+      expect(manifest.headlines).toEqual([expect.stringMatching(/^Screening hits: .*breached/)]);
+    } finally {
+      await inline.scope.close();
+    }
   });
 
   test('the same order again asks nothing, makes nothing and sends nothing', async () => {
@@ -268,7 +305,8 @@ describe('a run, from definition to receipts', () => {
     sandbox.setFaults([]);
     const { outcome } = await go();
     expect(outcome).toMatchObject({ kind: 'done' });
-    expect(reports() - before).toBe(report.definition.sections.length);
+    // All but the section whose figures are readings.
+    expect(reports() - before).toBe(report.definition.sections.length - 1);
   });
 
   /** Days before the service's first: it has no figures of them. */

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import type { SecretRef } from '../../base/secrets/secret.ts';
 import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
-import { orgJsonSchema, reportJsonSchema } from '../../definitions/schema/json-schema.ts';
+import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../definitions/schema/json-schema.ts';
 import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
 import { type Answers, quoteForShell } from './answers.ts';
 import { type StarterSection, starterSections } from './starter-sections.ts';
+import { targetsYaml } from './starter-targets.ts';
+import { scalar } from './yaml-scalar.ts';
 
 export interface NewFile {
   readonly path: string;
@@ -42,6 +43,7 @@ export function createFiles(
   const json = (schema: unknown) => `${JSON.stringify(schema, null, 2)}\n`;
   return [
     { path: join(own, 'org.yaml'), text: orgYaml(answers), shared: false },
+    { path: join(own, 'targets.yaml'), text: targetsYaml(answers, catalog), shared: false },
     ...kindsOf(answers).map((kind) => ({
       path: join(own, `${REPORT_ID[kind]}.yaml`),
       text: reportYaml(kind, answers, catalog),
@@ -49,12 +51,10 @@ export function createFiles(
     })),
     { path: join(jobs, 'org.schema.json'), text: json(orgJsonSchema()), shared: true },
     { path: join(jobs, 'report.schema.json'), text: json(reportJsonSchema(BUILT_IN_KINDS)), shared: true },
+    { path: join(jobs, 'targets.schema.json'), text: json(targetsJsonSchema()), shared: true },
     { path: join(folder, 'docket.env'), text: envFile(answers), shared: true },
   ];
 }
-
-/** A YAML scalar on one line, quoted only if needed. It may end with a space that YAML does not trim, such as U+00A0. */
-const scalar = (text: string): string => stringify(text, { lineWidth: 0, blockQuote: false }).replace(/\n$/, '');
 
 const list = (items: readonly string[], indent: string): string =>
   items.map((item) => `${indent}- ${scalar(item)}`).join('\n');
@@ -88,6 +88,7 @@ destinations:               # where else reports may be delivered: hosts: [sftp.
   folders: [out]
 # secrets: { env: [ACME_*] } # the secrets that its reports may refer to
 # locale: de-CH             # of numbers, dates and texts; default: en-GB
+# readings: { metrics: [reviews.overdue] } # current counts to read every evening: the service has no history of them
 # calendar: { country: CH } # business days, for "on" and "shift" of schedules
 `;
 }
@@ -138,7 +139,7 @@ ${otherMetrics(sections, catalog)}`;
 }
 
 function sectionYaml(section: StarterSection): string {
-  const { dimensions, granularity, order, chart } = section;
+  const { dimensions, granularity, order, chart, toDate, suggestion } = section;
   return [
     `  # ${section.why}`,
     `  - id: ${scalar(section.id)}`,
@@ -149,6 +150,8 @@ function sectionYaml(section: StarterSection): string {
     ...(granularity === undefined ? [] : [`    granularity: ${granularity}`]),
     ...(order === undefined ? [] : [`    order: [{ by: ${scalar(order.by)}, dir: ${order.dir} }]`]),
     ...(section.totals ? ['    totals: true'] : []),
+    ...(toDate === undefined ? [] : [`    to_date: ${toDate}            # and the figures from its first day on`]),
+    ...(suggestion === undefined ? [] : [`    # ${suggestion}`]),
     ...(chart === undefined ? [] : [`    chart: ${chart}`]),
     '',
   ].join('\n');

@@ -12,6 +12,9 @@ interface SectionTemplate {
   /** Only if the catalog has the whole section. */
   readonly chart?: string;
   readonly order?: { readonly by: string; readonly dir: 'desc' };
+  readonly toDate?: 'year';
+  /** Further fields, as a comment: not every organization has the figures. */
+  readonly suggestion?: string;
   /** Every organization has its metrics (specification §2.6): used without a catalog. */
   readonly safe?: true;
 }
@@ -35,6 +38,18 @@ const CURRENT_QUEUE_SECTION: SectionTemplate = {
 };
 
 const WEEKLY_SECTIONS: readonly SectionTemplate[] = [
+  {
+    id: 'scorecard',
+    title: 'Scorecard',
+    why: 'The most important figures, one row each. Those with a target in targets.yaml get a status.',
+    metrics: [
+      'profiles.created',
+      'profiles.approval_rate',
+      'profiles.time_to_decision_p50',
+      'profiles.time_to_decision_p90',
+    ],
+    safe: true,
+  },
   {
     id: 'onboarding',
     title: 'Onboarding by day',
@@ -80,9 +95,9 @@ const WEEKLY_SECTIONS: readonly SectionTemplate[] = [
 
 const MONTHLY_SECTIONS: readonly SectionTemplate[] = [
   {
-    id: 'glance',
-    title: 'The month at a glance',
-    why: 'One row with everything, and the month before beside it (compare, above).',
+    id: 'scorecard',
+    title: 'Scorecard',
+    why: 'The most important figures, one row each. Those with a target in targets.yaml get a status.',
     metrics: [
       'profiles.created',
       'profiles.decided',
@@ -90,7 +105,8 @@ const MONTHLY_SECTIONS: readonly SectionTemplate[] = [
       'profiles.time_to_decision_p50',
       'profiles.time_to_decision_p90',
     ],
-    granularity: 'month',
+    toDate: 'year',
+    suggestion: 'compare: [previous_period, previous_year]   # once there is a year before',
     safe: true,
   },
   {

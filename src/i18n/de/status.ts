@@ -27,6 +27,7 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
     header: (label) => `${label}: Status`,
     column: 'Status',
+    targetColumn: 'Ziel',
     target: (target) => `Ziel ${target}`,
     headlines: 'In Kürze',
     judged: (target, name) => `Ziel ${target}, ${name}`,

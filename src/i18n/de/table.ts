@@ -8,6 +8,7 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
     yes: 'ja',
     no: 'nein',
     total: 'Gesamt',
+    lastDay: 'Letzter Tag',
     fromTo: (from, last) => `${from} bis ${last}`,
     fiscal: (year, quarter) => `GJ${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
     stillRunning: 'läuft noch',

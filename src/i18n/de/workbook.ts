@@ -45,6 +45,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       current: 'Aktueller Bestand',
       list: 'Liste',
       whole: 'Ganzer Zeitraum',
+      lastDay: 'Letzter Tag',
       by: { day: 'Nach Tagen', week: 'Nach Wochen', month: 'Nach Monaten' },
       charts: 'Die Diagramme der Abschnitte',
       definitions: 'Was jede Kennzahl bedeutet',

@@ -45,6 +45,7 @@ export const status = (to: LocaleFormatters) => {
     /** Header of the column beside a metric's figures. */
     header: (label: string) => `${label}: status`,
     column: 'Status',
+    targetColumn: 'Target',
     target: (target: string) => `target ${target}`,
     headlines: 'In short',
     /** `target 90%, breached` */

@@ -8,6 +8,8 @@ export const table = (to: LocaleFormatters) => ({
   yes: 'yes',
   no: 'no',
   total: 'Total',
+  /** In place of the total of counts that were read day by day. */
+  lastDay: 'Last day',
   fromTo: (from: string, last: string) => `${from} to ${last}`,
   /** `FY2026-Q1`; ASCII, because it is used in file names. */
   fiscal: (year: number, quarter?: number) => `FY${year}${quarter === undefined ? '' : `-Q${quarter}`}`,

@@ -47,6 +47,7 @@ export const workbook = (to: LocaleFormatters) => {
       current: 'Current counts',
       list: 'List',
       whole: 'Whole period',
+      lastDay: 'Its last day',
       by: { day: 'By day', week: 'By week', month: 'By month' } satisfies Record<Granularity, string>,
       charts: 'The charts of the sections',
       definitions: 'What each figure means',

@@ -3,6 +3,7 @@ import { batchesOf } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import { type OrgSettings, storedOrgSchema } from '../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile } from '../../definitions/schema/report-definition.ts';
 import { execPipeline, type RedisClient } from '../../redis/client.ts';
@@ -75,13 +76,23 @@ const CACHE_SIZE = 200;
 const BATCH_SIZE = 500;
 
 function serialize({ definition, settings }: FrozenDefinition): string {
-  const { org, report, digest, ...file } = definition;
+  const { org, report, digest, compare, ...rest } = definition;
+  const file = { ...rest, ...(compare === undefined ? {} : { compare: compareText(compare) }) };
   const { id, ...orgFile } = settings;
   return JSON.stringify({
     definition: { org, report, digest, file },
     settings: { id, file: orgFile },
   } satisfies z.input<typeof storedSchema>);
 }
+
+/**
+ * A single `previous_period` as text, which is all that workers of the version before can read: during an upgrade they may
+ * run what a new scheduler has stored.
+ */
+const compareText = (kinds: readonly ComparisonKind[]): ComparisonKind | readonly ComparisonKind[] => {
+  const [only] = kinds;
+  return kinds.length === 1 && only === 'previous_period' ? only : kinds;
+};
 
 function parseDefinition(text: string, reportSchema: z.ZodType<ReportFile>): FrozenDefinition {
   const { definition, settings } = storedSchema.parse(JSON.parse(text));

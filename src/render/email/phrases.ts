@@ -121,8 +121,17 @@ export function chartAltText(chart: Chart, locale: string): string {
   ].join(' ');
 }
 
-/** The caption of a chart's image: what it leaves out, and whether its end is still running. May be empty. */
-export const chartCaption = ({ omitted, overTime }: Chart, { running }: SummarySection, { chart }: Words): string =>
-  [...(omitted.length === 0 ? [] : [chart.omits(omitted)]), ...(overTime && running ? [chart.endRunning] : [])].join(
-    ' ',
-  );
+/**
+ * The caption of a chart's image: what it leaves out, whether its end is still running, and the statuses of its totals. May
+ * be empty.
+ */
+export const chartCaption = (
+  { omitted, overTime }: Chart,
+  { running, chartStatuses = [] }: SummarySection,
+  { chart }: Words,
+): string =>
+  [
+    ...(omitted.length === 0 ? [] : [chart.omits(omitted)]),
+    ...(overTime && running ? [chart.endRunning] : []),
+    ...chartStatuses.map((status) => `${status}.`),
+  ].join(' ');

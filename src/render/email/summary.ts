@@ -1,8 +1,16 @@
-import { type Dataset, lacksCurrentCounts, type Row, type Table } from '../../fetch/dataset.ts';
+import { isolateBidi } from '../../base/text/bidi.ts';
+import {
+  type Dataset,
+  type Judgement,
+  lacksCurrentCounts,
+  type Row,
+  type Status,
+  type Table,
+} from '../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
-import { messagesFor } from '../../i18n/messages.ts';
+import { messagesFor, type Words } from '../../i18n/messages.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
-import { type Figures, formatChange } from '../figures/change-text.ts';
+import { changeTone, type Figures, formatChange, type Tone } from '../figures/change-text.ts';
 import {
   isSingleRow,
   namedComparison,
@@ -12,7 +20,9 @@ import {
   viewColumns,
 } from '../figures/columns.ts';
 import { formatValue } from '../figures/format-value.ts';
-import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
+import { betterOf } from '../figures/judge.ts';
+import { judgementsByMetric, statusText, totalJudgement } from '../figures/status-text.ts';
+import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes, totalHeading } from '../table-notes.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
 /** Headline figures as tiles; the others are in the sections and in the files. */
@@ -30,6 +40,14 @@ export interface SummaryCell {
   readonly text: string;
   readonly number: boolean;
   readonly undefined: boolean;
+  /** Shape and word of its status; empty without a target. */
+  readonly status: string;
+  /** Which status it is; empty without a target. */
+  readonly state: Status | '';
+  /** The target, e.g. `target 90%`; empty where it is not shown. */
+  readonly target: string;
+  /** Of a change: whether it is better or worse. */
+  readonly tone: Tone;
 }
 
 export interface SummarySection {
@@ -59,13 +77,29 @@ export interface SummarySection {
   readonly empty?: string;
   /** Only the first sections with a chart have one. */
   readonly chart?: Chart;
+  /** The statuses of the totals of what the chart shows, e.g. `Alerts open: ■ breached`. */
+  readonly chartStatuses?: readonly string[];
 }
+
+const UNJUDGED = { status: '', state: '', target: '', tone: '' } as const;
 
 const summaryCell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): SummaryCell => ({
   text: formatValue(value, view.quantity, locale),
   number: view.role === 'value',
   undefined: value === null,
+  ...UNJUDGED,
 });
+
+/** The cell with the status of its figure. */
+const withStatus = (cell: SummaryCell, judgement: Judgement | undefined, words: Words): SummaryCell =>
+  judgement === undefined ? cell : { ...cell, status: statusText(judgement.status, words), state: judgement.status };
+
+/** The statuses of a section's figures. */
+const judgedOf = ({ judgements = [] }: Dataset, table: Table) =>
+  judgementsByMetric(
+    table,
+    judgements.filter(({ section }) => section === table.id),
+  );
 
 /** The rows to show first: the newest of a series, the first of a ranking or a list. */
 const rowsOfInterest = ({ granularity, ranked }: Table): SummarySection['which'] =>
@@ -77,15 +111,16 @@ const shownRows = (table: Table): readonly Row[] =>
     : [...iterateRows(table.rows)].slice(-MAX_SUMMARY_ROWS);
 
 /** The label of the totals, marked when the period is still running. */
-function totalLabel({ running }: Table, locale: string): string {
-  const { mail, table } = messagesFor(locale);
-  return running ? mail.named(table.total, [mail.template.still_running]) : table.total;
+function totalLabel(table: Table, locale: string): string {
+  const words = messagesFor(locale);
+  const heading = totalHeading(table, words);
+  return table.running ? words.mail.named(heading, [words.mail.template.still_running]) : heading;
 }
 
 type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'size' | 'totals' | 'headline'>;
 
 /** A section of one row, transposed as in the workbook: one row per metric. */
-function transposedTable(table: Table, locale: string): SectionTable {
+function transposedTable(table: Table, { dataset, locale }: SummaryOptions): SectionTable {
   const columns = viewColumns(table, locale);
   const words = messagesFor(locale);
   const { section: texts } = words.workbook;
@@ -96,8 +131,26 @@ function transposedTable(table: Table, locale: string): SectionTable {
   if (totals !== undefined && totalsDiffer(columns, row)) {
     shown.push({ heading: totalLabel(table, locale), figures: totals });
   }
-  const text = (content: string): SummaryCell => ({ text: content, number: false, undefined: false });
+  const text = (content: string, tone: Tone = ''): SummaryCell => ({
+    text: content,
+    number: false,
+    undefined: false,
+    ...UNJUDGED,
+    tone,
+  });
   const metrics = valueColumns(columns);
+  const judged = judgedOf(dataset, table);
+  // Totals are judged where there are some.
+  const judgedFigures = shown.at(-1)?.figures;
+  const valueCell = (view: ViewColumn, figures: Figures): SummaryCell => {
+    const cell = summaryCell(view, figures.values[view.source.name] ?? null, locale);
+    const judgement = figures === judgedFigures ? judged.get(view.source.name)?.ofTotals : undefined;
+    const target = judgement === undefined ? null : (dataset.targets?.[judgement.target]?.target ?? null);
+    return {
+      ...withStatus(cell, judgement, words),
+      target: target === null ? '' : words.status.target(formatValue(target, view.quantity, locale)),
+    };
+  };
   const headings = shown.flatMap(({ heading }) => [
     { text: heading, number: true },
     ...comparisons.map(({ kind }) => ({ text: texts.change(namedComparison(kind, comparisons)), number: false })),
@@ -109,8 +162,13 @@ function transposedTable(table: Table, locale: string): SectionTable {
       cells: [
         text(view.source.label),
         ...shown.flatMap(({ figures }) => [
-          summaryCell(view, figures.values[view.source.name] ?? null, locale),
-          ...comparisons.map(({ kind }) => text(formatChange(view, figures, kind, locale))),
+          valueCell(view, figures),
+          ...comparisons.map(({ kind }) =>
+            text(
+              formatChange(view, figures, kind, locale),
+              changeTone(view, figures, kind, betterOf(dataset, view.source.name)),
+            ),
+          ),
           ...(toDate === undefined ? [] : [summaryCell(view, figures.toDate?.[view.source.name] ?? null, locale)]),
         ]),
       ],
@@ -122,7 +180,11 @@ function transposedTable(table: Table, locale: string): SectionTable {
   };
 }
 
-function groupedTable(table: Table, locale: string): SectionTable {
+function groupedTable(table: Table, { dataset, locale }: SummaryOptions): SectionTable {
+  const words = messagesFor(locale);
+  const judged = judgedOf(dataset, table);
+  const judgedIn = (view: ViewColumn, row: Row): Judgement | undefined =>
+    view.role === 'value' ? judged.get(view.source.name)?.ofRow(row) : undefined;
   // The text of a bucket contains the ISO week.
   const columns = viewColumns(table, locale).filter(
     ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
@@ -135,8 +197,13 @@ function groupedTable(table: Table, locale: string): SectionTable {
       : {
           totals: views.map((view) =>
             view.total === undefined
-              ? { text: view === firstView ? totalLabel(table, locale) : '', number: false, undefined: false }
-              : summaryCell(view, view.total, locale),
+              ? {
+                  text: view === firstView ? totalLabel(table, locale) : '',
+                  number: false,
+                  undefined: false,
+                  ...UNJUDGED,
+                }
+              : withStatus(summaryCell(view, view.total, locale), judged.get(view.source.name)?.ofTotals, words),
           ),
         };
   return {
@@ -145,7 +212,7 @@ function groupedTable(table: Table, locale: string): SectionTable {
       number: view.role === 'value',
     })),
     rows: shownRows(table).map((row) => ({
-      cells: views.map((view) => summaryCell(view, view.read(row), locale)),
+      cells: views.map((view) => withStatus(summaryCell(view, view.read(row), locale), judgedIn(view, row), words)),
       partial: row.partial,
     })),
     which: rowsOfInterest(table),
@@ -155,7 +222,8 @@ function groupedTable(table: Table, locale: string): SectionTable {
   };
 }
 
-function summarySection(table: Table, { dataset, locale }: SummaryOptions): SummarySection {
+function summarySection(table: Table, options: SummaryOptions): SummarySection {
+  const { dataset, locale } = options;
   return {
     id: table.id,
     title: table.title,
@@ -164,7 +232,7 @@ function summarySection(table: Table, { dataset, locale }: SummaryOptions): Summ
     filters: filterFacts(table, locale),
     sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
-    ...(isSingleRow(table) ? transposedTable(table, locale) : groupedTable(table, locale)),
+    ...(isSingleRow(table) ? transposedTable(table, options) : groupedTable(table, options)),
     notes: tableNotes(table, locale)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
@@ -203,6 +271,16 @@ function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['ta
   return most !== undefined && most[1] > 1 ? most[0] : undefined;
 }
 
+function chartStatuses(chart: Chart, table: Table, { judgements }: Dataset, words: Words): string[] {
+  const metrics = new Set(chart.axes.flatMap(({ series }) => series.map(({ metric }) => metric)));
+  return table.columns.flatMap(({ name, label }) => {
+    const judgement = metrics.has(name) ? totalJudgement(judgements, table.id, name) : undefined;
+    return judgement === undefined
+      ? []
+      : [words.status.headline(isolateBidi(label), [statusText(judgement.status, words)], undefined)];
+  });
+}
+
 /** Adds the charts of the first sections that have one. */
 function attachCharts(sections: readonly SummarySection[], { dataset, locale }: SummaryOptions): SummarySection[] {
   const tables = new Map(dataset.tables.map((table) => [table.id, table]));
@@ -210,11 +288,16 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
   return sections.map((section) => {
     const table = tables.get(section.id);
     const chart = drawn < MAX_CHARTS && table !== undefined ? buildChart(table, locale, MAX_CHART_GROUPS) : undefined;
-    if (chart === undefined) return section;
+    if (chart === undefined || table === undefined) return section;
     drawn += 1;
-    return { ...section, chart };
+    return { ...section, chart, chartStatuses: chartStatuses(chart, table, dataset, messagesFor(locale)) };
   });
 }
+
+/** Whether a change is shown as better or worse. */
+const isColoured = (tiles: readonly Tile[], sections: readonly SummarySection[]): boolean =>
+  tiles.some(({ changes }) => changes.some(({ tone }) => tone !== '')) ||
+  sections.some(({ rows }) => rows.some(({ cells }) => cells.some(({ tone }) => tone !== '')));
 
 export function buildSummary(options: SummaryOptions): EmailSummary {
   const { dataset, locale } = options;
@@ -229,6 +312,9 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
       ...section,
       covers: section.covers.filter((cover) => cover !== basis),
     })),
-    reading: [...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale)))],
+    reading: [
+      ...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale))),
+      ...(isColoured(tiles, sections) ? [messagesFor(locale).status.coloursMean] : []),
+    ],
   };
 }

@@ -122,16 +122,20 @@ export function buildTemplateData(
     text,
   }));
   const files = listedFiles(artifacts, attached);
-  const tiles = summary.tiles.map(({ label, name, scope, value, change = '', status = '', target = '', section }) => ({
-    label,
-    name,
-    scope,
-    value,
-    change,
-    status,
-    target,
-    section,
-  }));
+  const tiles = summary.tiles.map(
+    ({ label, name, scope, value, change = '', changes, status = '', state = '', target = '', section }) => ({
+      label,
+      name,
+      scope,
+      value,
+      change,
+      changes,
+      status,
+      state,
+      target,
+      section,
+    }),
+  );
   const sections = summary.sections.slice(0, budget.sections);
   const below = summary.moreTiles.filter((tile) => isShownInSections(tile, sections, budget)).length;
   const moreTiles = [

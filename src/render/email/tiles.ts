@@ -1,11 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import { type Dataset, lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
+import { type Dataset, lacksCurrentCounts, type Status, type Table } from '../../fetch/dataset.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
-import { type Figures, formatChanges } from '../figures/change-text.ts';
+import { type ChangeText, changeTexts, type Figures } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
 import { formatDateRange, formatTarget, formatValue } from '../figures/format-value.ts';
+import { betterOf } from '../figures/judge.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { describeFilters } from '../table-notes.ts';
 
@@ -23,8 +24,12 @@ export interface Tile {
   readonly value: string;
   /** `▲ up 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
+  /** The same for each comparison, with whether it is better or worse; empty without a comparison. */
+  readonly changes: readonly ChangeText[];
   /** `■ breached`; absent without a target. */
   readonly status?: string;
+  /** Which status it is; absent without a target. */
+  readonly state?: Status;
   /** `target 90%`; absent without one. */
   readonly target?: string;
   /** The section's title. */
@@ -68,13 +73,14 @@ function judgedTexts(
   section: string,
   { source, quantity }: ViewColumn,
   locale: string,
-): Pick<Tile, 'status' | 'target'> {
+): Pick<Tile, 'status' | 'state' | 'target'> {
   const judgement = totalJudgement(judgements, section, source.name);
   const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
   if (judgement === undefined || target == null) return {};
   const words = messagesFor(locale);
   return {
     status: statusText(judgement.status, words),
+    state: judgement.status,
     target: words.status.target(formatTarget(target, quantity, locale)),
   };
 }
@@ -89,7 +95,8 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
   return valueColumns(viewColumns(table, locale)).map((view) => {
     const { name: metric, label: name } = view.source;
     const value = formatValue(figures.values[metric] ?? null, view.quantity, locale);
-    const change = comparisons.length > 0 ? { change: formatChanges(view, figures, comparisons, locale) } : {};
+    const changes = changeTexts(view, figures, comparisons, betterOf(dataset, metric), locale);
+    const change = changes.length > 0 ? { change: changes.map(({ text }) => text).join('; ') } : {};
     const judged = judgedTexts(dataset, table.id, view, locale);
     return {
       label: name,
@@ -97,24 +104,33 @@ function tileCandidates(dataset: Dataset, table: Table, locale: string): TileCan
       scope,
       value,
       ...change,
+      changes,
       ...judged,
       section: table.title,
       source: { section: table.id, metric },
-      key: JSON.stringify([current, range, comparisons, filters, metric, value, change, judged]),
+      key: JSON.stringify([current, range, filters, metric, value, judged]),
       filtered: filters.length > 0,
     };
   });
 }
 
 /**
- * The headline figures, unfiltered ones first. Duplicates (the same metric, range and filters in two sections) appear once.
+ * The headline figures: breached, on watch, then the others; unfiltered ones first. Duplicates (the same metric, range and filters in two sections) appear once.
  * Figures with the same name and scope get their section's title.
  */
 export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const { mail } = messagesFor(locale);
   const all = dataset.tables.flatMap((table) => tileCandidates(dataset, table, locale));
-  const unique = all.filter(({ key }, index) => all.findIndex((other) => other.key === key) === index);
-  const ordered = [...unique.filter(({ filtered }) => !filtered), ...unique.filter(({ filtered }) => filtered)];
+  // Of one figure in several sections, the tile with the most comparisons.
+  const richest = new Map<string, TileCandidate>();
+  for (const tile of all) {
+    const known = richest.get(tile.key);
+    if (known === undefined || tile.changes.length > known.changes.length) richest.set(tile.key, tile);
+  }
+  const unique = [...richest.values()];
+  const byFilter = [...unique.filter(({ filtered }) => !filtered), ...unique.filter(({ filtered }) => filtered)];
+  const urgency = ({ state }: TileCandidate) => (state === 'breached' ? 0 : state === 'watch' ? 1 : 2);
+  const ordered = byFilter.sort((one, other) => urgency(one) - urgency(other));
   const sameName = (tile: TileCandidate) =>
     ordered.filter(({ name, scope }) => name === tile.name && scope === tile.scope);
   const named = (label: string, about: readonly string[]) =>

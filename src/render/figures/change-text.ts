@@ -1,8 +1,10 @@
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import type { Better } from '../../definitions/schema/targets.ts';
 import type { Row, TableComparison } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { namedComparison, type ViewColumn } from './columns.ts';
 import { formatValue } from './format-value.ts';
+import { changeIsGood } from './judge.ts';
 import { type Change, changeIn, type Quantity } from './quantity.ts';
 
 /** The values of a row or of the totals. */
@@ -41,18 +43,36 @@ export function formatChange(
   return changePhrase(changeIn(source, values, compared), { value, kind }, quantity, source.unit, locale);
 }
 
+/** Whether a change is for the better; empty where it is neither, or nothing says which direction is better. */
+export type Tone = 'better' | 'worse' | '';
+
+export function changeTone(
+  { source }: ViewColumn,
+  { values, compare }: Figures,
+  kind: ComparisonKind,
+  better: Better | undefined,
+): Tone {
+  const good = changeIsGood(better, changeIn(source, values, compare?.[kind]).direction);
+  return good === undefined ? '' : good ? 'better' : 'worse';
+}
+
+export interface ChangeText {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
 /** The changes of all comparisons of a table, in words. */
-export function formatChanges(
+export function changeTexts(
   view: ViewColumn,
   figures: Figures,
   comparisons: readonly TableComparison[],
+  better: Better | undefined,
   locale: string,
-): string {
+): ChangeText[] {
   const words = messagesFor(locale).mail;
-  return comparisons
-    .map(({ kind }) => {
-      const change = formatChange(view, figures, kind, locale);
-      return namedComparison(kind, comparisons) === undefined ? change : words.changeFrom(change, kind);
-    })
-    .join('; ');
+  return comparisons.map(({ kind }) => {
+    const change = formatChange(view, figures, kind, locale);
+    const text = namedComparison(kind, comparisons) === undefined ? change : words.changeFrom(change, kind);
+    return { text, tone: changeTone(view, figures, kind, better) };
+  });
 }

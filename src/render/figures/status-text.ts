@@ -1,4 +1,4 @@
-import type { Judgement, Status } from '../../fetch/dataset.ts';
+import type { Judgement, Row, Status, Table } from '../../fetch/dataset.ts';
 import type { Words } from '../../i18n/messages.ts';
 
 /** One shape per status, so that it can be told without colour. None is an arrow, which marks changes. */
@@ -17,3 +17,36 @@ export const totalJudgement = (
   judgements?.find(
     (each) => each.section === section && each.metric === metric && each.bucket === null && each.group === null,
   );
+
+const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
+
+/** The judgements of one metric in a table. */
+export interface MetricJudgements {
+  readonly ofRow: (row: Row) => Judgement | undefined;
+  readonly ofTotals: Judgement | undefined;
+}
+
+/**
+ * The judgements of each judged metric of a table, in the order in which they are judged.
+ * @param judgements of the section
+ */
+export function judgementsByMetric(
+  { columns }: Pick<Table, 'columns'>,
+  judgements: readonly Judgement[],
+): ReadonlyMap<string, MetricJudgements> {
+  // Only tables of one dimension have judged groups.
+  const dimension = columns.find(({ kind }) => kind === 'dimension')?.name;
+  const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
+  return new Map(
+    [...new Set(judgements.map(({ metric }) => metric))].map((metric) => {
+      const own = judgements.filter((judgement) => judgement.metric === metric);
+      const byRow = new Map(
+        own.filter((each) => !isTotal(each)).map((each) => [keyOf(each.bucket, each.group?.value), each] as const),
+      );
+      const ofRow = ({ values }: Row): Judgement | undefined =>
+        byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
+        (dimension === undefined ? undefined : byRow.get(keyOf(values.bucket, null)));
+      return [metric, { ofRow, ofTotals: own.find(isTotal) }];
+    }),
+  );
+}

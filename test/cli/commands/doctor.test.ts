@@ -85,6 +85,7 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
     Deployment: 'ok',
     Archive: 'ok',
     'Disk of the archive': expect.stringMatching(/ok|warn/),
+    Readings: expect.stringMatching(/ok|warn/),
     Schedules: expect.stringMatching(/ok|warn/),
     Pauses: expect.stringMatching(/ok|warn/),
     Workers: expect.stringMatching(/ok|warn/),

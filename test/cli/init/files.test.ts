@@ -25,6 +25,7 @@ import { canonicalAddress } from '../../../src/definitions/allow-lists/recipient
 import { periodOf } from '../../../src/definitions/periods/period.ts';
 import { isZone } from '../../../src/definitions/schema/primitives.ts';
 import { checkPlan } from '../../../src/plan/check-plan.ts';
+import { checkTargets } from '../../../src/plan/check-targets.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 
@@ -129,6 +130,10 @@ const variants = fc
     };
   });
 
+/** As the comment in the file says. */
+const withTargets = (text: string): string =>
+  text.includes('\n#   - ') ? text.replace('targets: []', 'targets:').replace(/^# (?= {2})/gm, '') : text;
+
 describe('the files of a first organization', () => {
   test('have no fault, ask only for what the catalog has, and say what was answered, whatever that was', async () => {
     await fc.assert(
@@ -162,6 +167,37 @@ describe('the files of a first organization', () => {
       { numRuns: 100 },
     );
   }, 120_000);
+
+  test('suggest targets that hold once they are no comments any more', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, fc.option(variants, { nil: undefined }), async (given, variant) => {
+        const catalog = variant?.();
+        const places = place();
+        const files = createFiles(given, catalog, places).map((file) =>
+          file.path.endsWith('targets.yaml') ? { ...file, text: withTargets(file.text) } : file,
+        );
+        await writeFiles(files);
+        const jobs = await loadDefinitions(places.jobs);
+        expect(jobs.diagnostics).toEqual([]);
+        const targets = jobs.orgs.get(given.org)?.targets ?? [];
+        if (catalog === undefined) expect(targets).toHaveLength(4);
+        else {
+          expect(targets.length).toBeGreaterThanOrEqual(Math.min(1, catalog.metrics.length));
+          expect(checkTargets(targets, catalog)).toEqual([]);
+        }
+        await rm(places.folder, { recursive: true });
+      }),
+      { numRuns: 30 },
+    );
+  }, 120_000);
+
+  test('begin with a scorecard', () => {
+    for (const kind of ['weekly', 'monthly'] as const) {
+      for (const catalog of [undefined, ...catalogs]) {
+        expect(starterSections(kind, catalog)[0]).toMatchObject({ id: 'scorecard', totals: true });
+      }
+    }
+  });
 
   test('keep the spaces of an answer, also those that only Unicode takes for some', async () => {
     const key = { file: '/run/secrets/key\u00a0' };

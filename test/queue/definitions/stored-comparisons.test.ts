@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ComparisonKind } from '../../../src/definitions/schema/comparison.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
 import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
@@ -27,6 +28,27 @@ describe('records of the version before', () => {
     const text = (await redis.get(key)) ?? '';
     await redis.set(key, text.replace('["previous_period","previous_year"]', '"previous_period"'));
     expect((await store.get(digest))?.definition.compare).toEqual(['previous_period']);
+  });
+
+  it('a single previous_period is stored as the text that workers of the version before can read', async () => {
+    const { prefix, producer: redis } = bench;
+    const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
+    const storedCompare = async (digit: string, compare: readonly ComparisonKind[] | undefined) => {
+      const digest = digit.repeat(64);
+      const definition = { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }]), digest };
+      await store.put({
+        definition: compare === undefined ? definition : { ...definition, compare },
+        settings: settingsOf(),
+      });
+      expect((await store.get(digest))?.definition.compare).toEqual(compare);
+      const { definition: stored } = JSON.parse((await redis.get(redisKeys(prefix).definition(digest))) ?? '{}');
+      return stored.file.compare;
+    };
+    expect(await storedCompare('a', ['previous_period'])).toBe('previous_period');
+    expect(await storedCompare('b', ['previous_year'])).toEqual(['previous_year']);
+    const both = ['previous_period', 'previous_year'] as const;
+    expect(await storedCompare('c', both)).toEqual(both);
+    expect(await storedCompare('d', undefined)).toBeUndefined();
   });
 
   it('a run record has no periods of sections; a new one keeps them', async () => {

@@ -40,6 +40,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
         definition: flags.sample ? withoutOutputSecrets(definition, FORMATS) : definition,
         settings: source.settings,
         ...('orgs' in source ? { orgs: source.orgs } : {}),
+        ...('readings' in source ? { readings: source.readings } : {}),
         period,
         out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
         deliver: false,
@@ -73,10 +74,14 @@ const SAMPLE_WINDOW_S = 1;
 
 /** Starts a sandbox, and points the report to it. E-mail and files are marked as samples. */
 async function useSandbox(context: AppContext, settings: OrgSettings) {
-  const { startSandbox } = await import('../../../sandbox/sandbox.ts');
+  const [{ startSandbox }, { findSampleReadings }] = await Promise.all([
+    import('../../../sandbox/sandbox.ts'),
+    import('../../../demo/sample-readings.ts'),
+  ]);
   const sandbox = await startSandbox({ windowMs: SAMPLE_WINDOW_S * 1000 });
-  const key = sandbox.keys.find(({ organizations }) => organizations.length === 1)?.key;
-  if (key === undefined) throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
+  const { key, label } = sandbox.keys.find(({ organizations }) => organizations.length === 1) ?? {};
+  if (key === undefined || label === undefined)
+    throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
   const { REDIS_URL: _, ...env } = context.env;
   return {
     // Without REDIS_URL: the workers' budgets are not for sandbox keys.
@@ -92,6 +97,8 @@ async function useSandbox(context: AppContext, settings: OrgSettings) {
       api_key: { env: 'DOCKET_SAMPLE_KEY' },
       budget: { window: SAMPLE_WINDOW_S },
     },
+    // Not those of the archive, which are of the organization itself.
+    readings: findSampleReadings({ settings, key: label, now: context.clock.now() }),
     close: () => sandbox.close(),
   };
 }

@@ -3,8 +3,8 @@ import type { Logo } from '../../../definitions/load/logo.ts';
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import { incompleteNotes, lacksCurrentCounts, type Table } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
-import { formatZonedInstant } from '../../figures/format-value.ts';
-import { incompleteNoteText, tableNotes } from '../../table-notes.ts';
+import { formatDateRange, formatZonedInstant } from '../../figures/format-value.ts';
+import { incompleteNoteText, isOfReadings, tableNotes } from '../../table-notes.ts';
 import type { PictureDrawing } from './drawing-parts.ts';
 import { sliceTitle } from './section-sheet.ts';
 import type { Cell } from './sheet-rows.ts';
@@ -100,10 +100,16 @@ export async function writeCover(book: WorkbookFile, context: WorkbookContext): 
   await sheet.close();
 }
 
-const coverageLabel = (table: Table, { workbook: { contents } }: Words): string => {
+const coverageLabel = (table: Table, { dataset, locale, words }: WorkbookContext): string => {
+  const { contents } = words.workbook;
   if (table.current) return contents.current;
   if (table.range === null) return contents.list;
-  return table.granularity === null ? contents.whole : contents.by[table.granularity];
+  const { from, to } = dataset.period;
+  const own = table.period.from !== from || table.period.to !== to ? formatDateRange(table.period, locale) : undefined;
+  if (table.granularity !== null)
+    return [contents.by[table.granularity], ...(own === undefined ? [] : [own])].join(', ');
+  if (isOfReadings(table)) return contents.lastDay;
+  return own ?? contents.whole;
 };
 
 /** The table of contents. Written last, when it is known whether the sheet of long texts exists. */
@@ -146,10 +152,11 @@ export async function writeContents(book: WorkbookFile, context: WorkbookContext
     const sheetNames = names.tables[index] ?? [];
     for (const [part, name] of sheetNames.entries()) {
       const title = sliceTitle(table.title, part, sheetNames.length, words);
+      const covers = coverageLabel(table, context);
       await sheet.addRow(
         [
           { value: title, style: STYLES.cellLink, link: name },
-          { value: coverageLabel(table, words), style: STYLES.cellText },
+          { value: covers, style: STYLES.cellText },
           {
             value: Math.min(table.rows.length - part * context.rowsPerSheet, context.rowsPerSheet),
             style: STYLES.cellCount,
@@ -159,7 +166,7 @@ export async function writeContents(book: WorkbookFile, context: WorkbookContext
             style: notes === '' ? STYLES.cellText : STYLES.cellWarning,
           },
         ],
-        textRowPoints([title, 46], [notes, 44]),
+        textRowPoints([title, 46], [covers, 18], [notes, 44]),
       );
     }
   }

@@ -12,6 +12,7 @@ import {
   type Rounding,
   rawPerShown,
 } from '../../figures/quantity.ts';
+import { totalHeading } from '../../table-notes.ts';
 import type { ConditionalFormat } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
 import { type CellStyle, createDataStyles, type DataStyle, STYLES } from './style.ts';
@@ -159,7 +160,7 @@ function tableGrid(table: Table, columns: readonly ViewColumn[], locale: string)
   const measured = firstRows(table.rows, MAX_MEASURED_ROWS);
   const { running: partial } = table;
   const label = { quantity: { kind: 'text' }, secondary: false, partial, total: true, unitInCell: false } as const;
-  const heading = withRunningNote(words.table.total, partial, words);
+  const heading = withRunningNote(totalHeading(table, words), partial, words);
   const totals = columns.map((column, index): Cell => {
     if (column.total === undefined) return { value: index === 0 ? heading : '', style: styleOf(label, false) };
     return figureCell(column.total, column, { partial, total: true, unitInCell: false }, styleOf);
@@ -224,7 +225,7 @@ function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string
     ]),
     ...(toDate === undefined ? [] : [{ text: words.table.toDateName[toDate.unit] }]),
   ];
-  const total = withRunningNote(words.table.total, table.running, words);
+  const total = withRunningNote(totalHeading(table, words), table.running, words);
   const headings = [
     valueHeading(all, row, locale),
     ...beside.map(({ text }) => text),

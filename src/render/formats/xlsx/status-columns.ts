@@ -1,10 +1,10 @@
-import type { Dataset, Judgement, Row, Table } from '../../../fetch/dataset.ts';
+import type { Dataset, Judgement, Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../figures/columns.ts';
 import { betterOf } from '../../figures/judge.ts';
-import { statusText } from '../../figures/status-text.ts';
-import type { Grid } from './grid.ts';
+import { judgementsByMetric, type MetricJudgements, statusText } from '../../figures/status-text.ts';
+import { type Grid, toCellValue } from './grid.ts';
 import type { ConditionalFormat } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
 import { STATUS_STYLES, STYLES } from './style.ts';
@@ -18,43 +18,26 @@ const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
     : { value: statusText(judgement.status, words), style: STATUS_STYLES[judgement.status] };
 
 /** A column of statuses, and where it goes. */
-interface StatusColumn {
+interface StatusColumn extends MetricJudgements {
   /** Index of the column before it. */
   readonly after: number;
   readonly header: string;
-  readonly ofRow: (row: Row) => Judgement | undefined;
-  readonly ofTotals: Judgement | undefined;
 }
 
-const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
-
 function statusColumns(
-  { columns: tableColumns }: Table,
+  table: Table,
   columns: readonly ViewColumn[],
   judgements: readonly Judgement[],
   words: Words,
 ): StatusColumn[] {
-  // Only tables of one dimension have judged groups.
-  const dimension = tableColumns.find(({ kind }) => kind === 'dimension')?.name;
-  const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
   const taken = new Set(columns.map(({ header }) => header.toLowerCase()));
-  return [...new Set(judgements.map(({ metric }) => metric))].map((metric) => {
-    const own = judgements.filter((judgement) => judgement.metric === metric);
-    const byRow = new Map(
-      own.filter((each) => !isTotal(each)).map((each) => [keyOf(each.bucket, each.group?.value), each] as const),
-    );
-    const after = columns.findLastIndex(({ source }) => source.name === metric);
+  return [...judgementsByMetric(table, judgements)].map(([metric, judged]) => {
+    // Beside the figure that is judged, before those that it is compared with.
+    const after = columns.findIndex(({ role, source }) => role === 'value' && source.name === metric);
     const plain = words.status.header(columns[after]?.source.label ?? metric);
     const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
     taken.add(header.toLowerCase());
-    return {
-      after,
-      header,
-      ofRow: ({ values }) =>
-        byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
-        (dimension === undefined ? undefined : byRow.get(keyOf(values.bucket, null))),
-      ofTotals: own.find(isTotal),
-    };
+    return { after, header, ...judged };
   });
 }
 
@@ -86,23 +69,43 @@ function* withRowStatuses(
   }
 }
 
-/** One status per metric, at the end of its row. */
+/** One target and status per metric, beside the figure that is judged: the total where there is one. */
 function withTransposedStatuses(
   grid: Grid,
   columns: readonly ViewColumn[],
-  own: readonly Judgement[],
+  { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
   words: Words,
 ): Grid {
-  const metrics = columns.filter(({ role }) => role === 'value').map(({ source }) => source.name);
+  const metrics = columns.filter(({ role }) => role === 'value');
+  const figures = grid.header.length - grid.labels;
+  const figure = grid.showsTotals ? grid.labels + figures / 2 : grid.labels;
+  const inserted = <Entry>(entries: readonly Entry[], ...added: readonly Entry[]): Entry[] => [
+    ...entries.slice(0, figure + 1),
+    ...added,
+    ...entries.slice(figure + 1),
+  ];
+  const heading = (value: string): Cell => ({ value, style: STYLES.headerIndented });
   return {
     ...grid,
-    widths: [...grid.widths, STATUS_WIDTH],
-    header: [...grid.header, { value: words.status.column, style: STYLES.headerLabel }],
+    widths: inserted(grid.widths, STATUS_WIDTH, STATUS_WIDTH),
+    header: inserted(
+      grid.header,
+      { value: words.status.targetColumn, style: STYLES.headerSecondary },
+      heading(words.status.column),
+    ),
     rows: [...grid.rows].map((cells, index) => {
-      const judged = own.filter(({ metric }) => metric === metrics[index]);
-      return [...cells, statusCell(judged.find(isTotal) ?? judged[0], words)];
+      const view = metrics[index];
+      const judged = judgements.filter(({ metric }) => metric === view?.source.name);
+      const judgement = judged.find(({ bucket }) => bucket === null) ?? judged[0];
+      const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
+      const style = cells[figure]?.style;
+      const targetCell =
+        target === null || view === undefined || style === undefined
+          ? EMPTY
+          : { value: toCellValue(target, view.quantity), style };
+      return inserted(cells, targetCell, statusCell(judgement, words));
     }),
-    conditionalFormats: [...grid.conditionalFormats.slice(0, grid.header.length), undefined],
+    conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
   };
 }
 
@@ -128,7 +131,9 @@ export function withStatuses(
       ...grid,
       rowChanges: columns.filter(({ role }) => role === 'value').map(({ source }) => kindOf(source.name)),
     };
-    return judgements.length === 0 ? coloured : withTransposedStatuses(coloured, columns, judgements, words);
+    return judgements.length === 0
+      ? coloured
+      : withTransposedStatuses(coloured, columns, { targets: dataset.targets, judgements }, words);
   }
   const coloured = grid.conditionalFormats.map((kind, index) => {
     const column = columns[index];
@@ -140,7 +145,7 @@ export function withStatuses(
   return {
     ...grid,
     widths: withInserted(grid.widths, added, ({ header }) => Math.max(STATUS_WIDTH, Math.ceil(header.length / 2) + 2)),
-    header: withInserted(grid.header, added, ({ header }) => ({ value: header, style: STYLES.headerLabel })),
+    header: withInserted(grid.header, added, ({ header }) => ({ value: header, style: STYLES.headerIndented })),
     rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
     ...(totals === undefined
       ? {}

@@ -235,7 +235,8 @@ export const STYLES = {
 const statusStyle = (ink: string, ground: string): CellStyle => ({
   font: font({ bold: true, color: { argb: ink } }),
   fill: fill(ground),
-  alignment: middle,
+  // Beside a figure that is aligned to the right.
+  alignment: { ...middle, horizontal: 'left', indent: 1 },
   border: borderLine('bottom', 'hair', COLOURS.rule),
 });
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runCommand } from '../../../support/run-command.ts';
@@ -11,6 +12,11 @@ const documentSchema = z.object({
   folder: z.string(),
   mail: z.object({ preview: z.string(), html: z.string(), text: z.string() }),
   files: z.array(z.object({ name: z.string(), path: z.string() })),
+});
+
+const manifestSchema = z.object({
+  headlines: z.array(z.string()),
+  judgements: z.array(z.object({ section: z.string(), metric: z.string() })),
 });
 
 let folder: string;
@@ -42,8 +48,36 @@ describe('docket preview', () => {
     for (const body of [preview, html, text]) expect(body).toContain('Acme Payments (sample figures)');
     expect(html).toContain('src="cid:onboarding.');
     expect(preview).not.toContain('cid:');
-    expect(preview?.match(/src="data:image\/png;base64,iVBOR/g)).toHaveLength(2);
+    expect(preview?.match(/src="data:image\/png;base64,iVBOR/g)).toHaveLength(3);
     expect(text).toContain('made at 08:00, only on Monday (Europe/Zurich)');
+  });
+
+  test('judges sample figures by the targets, and has readings of the sample instead of stored ones', async () => {
+    const args = [
+      'preview',
+      'demo/weekly-kpi',
+      '--sample',
+      '--period',
+      '2026-W40',
+      '--json',
+      '--out',
+      join(folder, 'out'),
+    ];
+    // An archive without readings: those of the sample are not stored.
+    const env = { DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href };
+    const ended = await runCommand(args, { env });
+    expect(ended).toMatchObject({ code: 0 });
+    const { mail, folder: made } = documentSchema.parse(JSON.parse(ended.stdout));
+    const text = await readFile(mail.text, 'utf8');
+    expect(text).toMatch(/^\* .+, target .+, (breached|watch)/m);
+    expect(text).toMatch(/Approval rate \| [\d.]+% \([●◆■] [a-z ]+, target 90\.0%\)/);
+    expect(text).toMatch(/Sun 4 Oct 2026 \| \d+ \| \d+ \| \d+ \| \d+/);
+    expect(text).not.toContain('No reading on');
+    const manifest = manifestSchema.parse(JSON.parse(await readFile(join(made, 'manifest.json'), 'utf8')));
+    expect(manifest.headlines.length).toBeGreaterThan(0);
+    const judged = manifest.judgements.map(({ section, metric }) => `${section}:${metric}`);
+    expect(judged).toContain('scorecard:profiles.approval_rate');
+    expect(judged).toContain('backlog:reviews.overdue');
   });
 
   test('uses DOCKET_TEMPLATES; reports an invalid one with its line, and leaves no files', async () => {

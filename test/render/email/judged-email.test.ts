@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
+import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
+import { renderEmail } from '../../../src/render/email/render-email.ts';
+import { judgeDataset } from '../../../src/render/figures/judge.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  MADE_AT,
+  previous,
+  ratioColumn,
+  row,
+  table,
+  typeColumn,
+  WEEK_BEFORE,
+} from '../../support/dataset.ts';
+
+const [COUNT, RATE, TIME] = [countColumn.name, ratioColumn.name, durationColumn.name];
+const target = (entry: Partial<SourcedTarget> & Pick<SourcedTarget, 'metric' | 'better'>): SourcedTarget => ({
+  source: 'organization',
+  ...entry,
+});
+const TARGETS = [
+  target({ metric: RATE, better: 'higher', target: '90%', watch: '85%' }),
+  target({ metric: TIME, better: 'lower', target: '24h', watch: '36h' }),
+  target({ metric: RATE, where: { 'profile.type': 'entity' }, better: 'higher', target: '70%' }),
+];
+
+const SCORECARD = table({
+  id: 'scorecard',
+  title: 'Scorecard',
+  columns: [countColumn, ratioColumn, durationColumn],
+  comparisons: [WEEK_BEFORE],
+  rows: [
+    row(
+      { [COUNT]: 110, [RATE]: 0.83, [TIME]: 86_400 },
+      { compare: previous({ [COUNT]: 100, [RATE]: 0.86, [TIME]: 172_800 }) },
+    ),
+  ],
+});
+const BY_TYPE = table({
+  id: 'types',
+  title: 'By type',
+  columns: [typeColumn, ratioColumn],
+  rows: [row({ 'profile.type': 'individual', [RATE]: 0.91 }), row({ 'profile.type': 'entity', [RATE]: 0.71 })],
+  totals: { values: { [RATE]: 0.86 } },
+});
+
+const mail = (tables: readonly Table[], targets: readonly SourcedTarget[], locale = 'en-GB') => {
+  const judged: Dataset = judgeDataset(dataset(tables), targets, { sections: tables.map(({ id }) => ({ id })) });
+  return renderEmail(judged, [], { run: '0123456789abcdef0123456789abcdef', madeAt: MADE_AT, locale });
+};
+/** The cells of the tables as text and class. */
+const cellsIn = (html: string): { readonly className: string; readonly text: string }[] =>
+  [...html.matchAll(/<td[^>]*class="([^"]*)"[^>]*>([\s\S]*?)<\/td>/g)].map(([, className = '', text = '']) => ({
+    className: className.trim(),
+    text,
+  }));
+
+describe('a judged mail', () => {
+  it('has shape and word of the status beside each judged figure, in HTML and text', async () => {
+    const { html, text } = await mail([SCORECARD, BY_TYPE], TARGETS);
+    expect(text).toContain('83.0% (■ breached, target 90.0%)');
+    expect(text).toContain('1 d (● on target, target 1 d)');
+    expect(text).toMatch(/Entity \(KYB\)\S* \| \S*71\.0%\S* \(● on target\)/);
+    expect(text).toMatch(/Total\S* \| \S*86\.0%\S* \(◆ watch\)/);
+    const [rate] = cellsIn(html).filter((cell) => cell.text.startsWith('83.0%'));
+    expect(rate?.text).toBe(
+      '83.0%<br /><b class="s breached">■ breached</b><br /><span class="s u">target 90.0%</span>',
+    );
+    // Nothing is said of figures without a target.
+    const [individual] = cellsIn(html).filter((cell) => cell.text.startsWith('91.0%'));
+    expect(individual?.text).toBe('91.0%');
+  });
+
+  it('colours changes by what is better, and only those of which that is known', async () => {
+    const { html, text } = await mail([SCORECARD], TARGETS);
+    const changes = cellsIn(html).filter(({ text: shown }) => /^[▲▼]/.test(shown));
+    expect(changes.map(({ className, text: shown }) => [shown.slice(0, 1), className])).toEqual([
+      ['▲', ''],
+      ['▼', 'worse'],
+      // Less time is better.
+      ['▼', 'better'],
+    ]);
+    expect(text).toContain('Green is better and red is worse');
+    const plain = await mail([SCORECARD], []);
+    expect(cellsIn(plain.html).filter(({ className }) => /better|worse/.test(className))).toEqual([]);
+    expect(plain.text).not.toContain('Green is better');
+  });
+
+  it('shows what is breached first, and a figure of several sections once, with most of its comparisons', async () => {
+    const again = { ...SCORECARD, id: 'again', title: 'Again', comparisons: [] };
+    const { text } = await mail([again, SCORECARD], TARGETS);
+    const [, headlines = ''] = /HEADLINE\n([\s\S]*?)\n\n/.exec(text) ?? [];
+    expect(headlines.split('\n').map((line) => line.trim())).toEqual([
+      'Approval rate: 83.0%, target 90.0%: ■ breached (▼ down 3.0 pp from 86.0%)',
+      'Profiles created: 110 (▲ up 10.0% from 100)',
+      'Time to decision (median): 1 d, target 1 d: ● on target (▼ down 50.0% from 2 d)',
+    ]);
+  });
+
+  it('names the statuses of the totals below the picture of a chart', async () => {
+    const days = ['2026-11-09', '2026-11-10'].map((bucket) => row({ bucket, [RATE]: 0.8 }));
+    const charted = table({
+      id: 'days',
+      title: 'By day',
+      granularity: 'day',
+      columns: [bucketColumn, ratioColumn],
+      rows: days,
+      totals: { values: { [RATE]: 0.8 } },
+      chart: 'line',
+    });
+    const { html } = await mail([charted], TARGETS);
+    expect(html).toContain('Approval rate: ■ breached.');
+  });
+
+  it('says it in German', async () => {
+    const { text } = await mail([SCORECARD], TARGETS, 'de-CH');
+    expect(text).toMatch(/83[.,]0\s?% \(■ [^,]+, Ziel 90[.,]0\s?%\)/);
+  });
+});
