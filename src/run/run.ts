@@ -115,7 +115,10 @@ function judgedDataset(
   const judged = judgeDataset(dataset, targets, { sections: definition.sections, calendar: settings });
   // As for the files: the digest freezes both.
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
-  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale), definition.headline, locale) };
+  return {
+    ...judged,
+    headlines: buildHeadlines(headlineFigures(judged, locale, settings), definition.headline, locale),
+  };
 }
 
 /** plan → fetch → judge → render, in a private folder that is deleted unless it was published. */

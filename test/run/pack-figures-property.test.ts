@@ -352,7 +352,7 @@ test(
           sections: definition.sections,
           calendar: settings,
         });
-        const sentences = buildHeadlines(headlineFigures(dataset, 'en'), wanted, 'en');
+        const sentences = buildHeadlines(headlineFigures(dataset, 'en', settings), wanted, 'en');
         const judged = judge(sections, targets, frame);
         const pack = { sections, judged, labelOf };
 

@@ -406,7 +406,9 @@ describe('figures of days before there is data', () => {
       rows: rowsOf(table).map(({ values }) => values['profiles.created']),
       others: rowsOf(table).map(({ values }) => values['profiles.approval_rate']),
       total: table.totals?.values['profiles.created'],
-      said: table.notes.map(({ message }) => message.id).filter((id) => id !== 'buckets_running'),
+      said: table.notes.flatMap(({ code, message }) =>
+        code === 'data_available_from' || code === 'undefined' ? message.id : [],
+      ),
     };
   };
   const byDay: Change = { section: { granularity: 'day' } };

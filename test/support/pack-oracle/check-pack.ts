@@ -96,13 +96,12 @@ const judgementOf = (
   metric: string,
   row: ExpectedRow | undefined,
 ): Judged | undefined => {
-  const single = row !== undefined && row.bucket === null && dimensions.length === 0;
+  const ofGroup = row !== undefined && dimensions.length > 0;
+  const group = ofGroup ? (row.groups[0] ?? null) : null;
+  // Only rows of one dimension have a status, and a row without a value of it is no total.
+  if (ofGroup && (dimensions.length > 1 || group === null)) return undefined;
   return judged.find(
-    (one) =>
-      one.section === id &&
-      one.metric === metric &&
-      one.bucket === (row?.bucket ?? null) &&
-      one.group === (row === undefined || single || dimensions.length !== 1 ? null : (row.groups[0] ?? null)),
+    (one) => one.section === id && one.metric === metric && one.bucket === (row?.bucket ?? null) && one.group === group,
   );
 };
 
