@@ -56,16 +56,19 @@ export function partnerRequests(
 }
 
 /**
- * The year before, where the request's comparison with the previous period answers it: of a whole year, whose months are
- * in the same positions. Undefined if it takes requests of its own.
+ * The year before, where the request's comparison with the previous period answers it: of a whole year, whose months have
+ * the same positions. Undefined if it takes requests of its own.
  */
 export function yearBeforeInComparison(request: ReportRequest, calendar: FiscalCalendar): DateRange | undefined {
   const { compare, granularity } = request.time ?? {};
   const range = requestRange(request);
   if (compare === undefined || range === undefined || granularity === 'day' || granularity === 'week') return undefined;
   const before = previousPeriod(range);
-  const year = partnerOf(range, 'previous_year', calendar);
-  return year?.from === before.from && year.to === before.to ? before : undefined;
+  const years = [
+    partnerOf(range, 'previous_year', calendar),
+    ...(granularity === undefined ? [] : [yearBeforeRange(bucketsOf(range, granularity), granularity)]),
+  ];
+  return years.every((year) => year?.from === before.from && year.to === before.to) ? before : undefined;
 }
 
 function partnersOf(

@@ -74,6 +74,9 @@ const LONG = [
   days('2026-01-01', '2026-12-31'),
   days('2023-07-01', '2023-12-31'),
   days('2024-01-15', '2024-04-20'),
+  // 52 ISO weeks, and a fiscal year.
+  days('2025-12-29', '2026-12-27'),
+  days('2025-04-06', '2026-04-05'),
 ];
 
 /** Metrics of every kind, few enough that sections often share one. */
@@ -380,6 +383,7 @@ test(
       }),
       { ...cases(500), endOnFailure: !ALL_CASES },
     );
+    console.log(packs, checked, headlines);
     expect(packs).toBeGreaterThanOrEqual(least(500));
     expect(checked.cells).toBeGreaterThan(least(20_000));
     expect(checked.changes).toBeGreaterThan(least(2_000));
