@@ -112,8 +112,17 @@ export interface Checked {
   statuses: number;
   notes: number;
 }
-/** The units of the workbook's headers by metric. */
-export type UnitsShown = Map<string, Set<string>>;
+/** The units of a pack's headers and texts by metric, as raw units in one of them; p50 and p90 of one thing are one. */
+export type UnitsShown = Map<string, Set<number>>;
+
+function noteUnit(units: UnitsShown, metric: string, factor: number): void {
+  const thing = metric.replace(/_p\d+$/, '');
+  units.set(thing, (units.get(thing) ?? new Set()).add(factor));
+}
+/** Of a text such as `33.9 hours`. */
+function noteUnitIn(text: string, units: UnitsShown, metric: string, unit: string | null): void {
+  if (unit === 'seconds' && text !== '–') noteUnit(units, metric, factorOf(/[a-z]+$/.exec(text)?.[0]));
+}
 
 export interface PackToCheck {
   readonly sections: readonly ExpectedSection[];
@@ -179,7 +188,7 @@ function checkTable(
       expect(match, `${id}: "${header}" for ${column.header}`).not.toBeNull();
       const unit = match?.groups?.unit;
       const factor = column.role === 'change' ? 1 : factorOf(unit);
-      if (column.role !== 'change') units.set(metric, (units.get(metric) ?? new Set()).add(unit ?? ''));
+      if (column.role !== 'change') noteUnit(units, metric, factor);
       const values = [
         ...rows.map(
           (row, index) =>
@@ -233,7 +242,7 @@ function checkTransposed(
     const match = columns[0]?.header.exec(String(line[0]?.v));
     expect(match, `${id} "${line[0]?.v}"`).not.toBeNull();
     const unit = match?.groups?.unit;
-    units.set(metric, (units.get(metric) ?? new Set()).add(unit ?? ''));
+    noteUnit(units, metric, factorOf(unit));
     const shown = headers.length - 1 - (hasStatus ? 1 : 0);
     // Totals stand beside only where they differ.
     const sets = [row.figures, ...(shown > columns.length && total !== undefined ? [total] : [])];
@@ -303,6 +312,7 @@ export function checkCsv(
   { judged, labelOf }: PackToCheck,
   formatted: boolean,
   checked: Checked,
+  units: UnitsShown,
 ): void {
   const read = (path: string): string[][] => parse(readFileSync(path), { bom: true, relax_column_count: false });
   const { granularity, dimensions, metrics, kinds, toDate, range, id } = section;
@@ -328,7 +338,14 @@ export function checkCsv(
   ];
   const head = (granularity === undefined ? 0 : 1) + dimensions.length;
   const words = { on_target: 'on target', watch: 'watch', breached: 'breached', undefined: 'undefined' } as const;
-  const expectField = (text: string, expected: number | null, unit: string | null, where: string): void => {
+  const expectField = (
+    text: string,
+    expected: number | null,
+    unit: string | null,
+    where: string,
+    metric: string,
+  ): void => {
+    if (formatted) noteUnitIn(text, units, metric, unit);
     checked.cells += 1;
     if (expected === null) checked.dashes += 1;
     if (formatted) expect(shows(text, expected, unit), `${where}: "${text}" for ${expected}`).toBe(true);
@@ -341,7 +358,13 @@ export function checkCsv(
   ): void => {
     let at = 0;
     for (const { header, metric, unit, get } of figureColumns) {
-      expectField(record[at] ?? '', get(figureOf(figures, metric)), unit, `${id} csv ${row?.bucket ?? ''} ${header}`);
+      expectField(
+        record[at] ?? '',
+        get(figureOf(figures, metric)),
+        unit,
+        `${id} csv ${row?.bucket ?? ''} ${header}`,
+        metric,
+      );
       at += 1;
     }
     if (range !== undefined) {
@@ -420,7 +443,7 @@ function expectChange(text: string, figure: Figure, kind: Compared, where: strin
 }
 
 /** The headline figures and the tables of an e-mail, as its plain text shows them. */
-export function checkEmail(text: string, { sections, judged }: PackToCheck, checked: Checked): void {
+export function checkEmail(text: string, { sections, judged }: PackToCheck, checked: Checked, units: UnitsShown): void {
   const lines = text.split('\n');
   for (const section of sections) {
     const { id, granularity, dimensions, metrics, rows, kinds, toDate, order, total } = section;
@@ -435,6 +458,7 @@ export function checkEmail(text: string, { sections, judged }: PackToCheck, chec
       for (const [index, { id: metric, label, unit }] of metrics.slice(0, 10).entries()) {
         const figure = figureOf(row.figures, metric);
         const [name, value = '', ...more] = cells(1 + index);
+        noteUnitIn(value, units, metric, unit);
         expect(name?.replace(/ \(still running\)$/, '')).toBe(label);
         expect(shows(value, figure.now, unit), `${id} mail ${metric} "${value}" for ${figure.now}`).toBe(true);
         kinds.forEach((kind, nth) => {
@@ -461,6 +485,7 @@ export function checkEmail(text: string, { sections, judged }: PackToCheck, chec
       for (const [nth, { id: metric, unit }] of shown.entries()) {
         const figure = figureOf(row?.figures ?? total ?? {}, metric);
         const cell = record[labels + nth] ?? '';
+        noteUnitIn(cell, units, metric, unit);
         expect(
           shows(cell, figure.now, unit),
           `${id} mail ${row?.bucket ?? 'total'} ${metric} "${cell}" for ${figure.now}`,
