@@ -15,14 +15,18 @@ import { parseCivilDate, quantityCollector } from './quantity.ts';
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
  */
 function comparisonOf(table: Table, metric: string, calendar: FiscalCalendar): HeadlineComparison | undefined {
-  const { columns, comparisons, range } = table;
+  const { columns, comparisons, range, running } = table;
   const [comparison] = comparisons;
   if (comparison === undefined || columns.find(({ name }) => name === metric)?.provisional) return undefined;
   const { kind, range: days } = comparison;
   const before = (table.totals ?? firstRows(table.rows, 1)[0])?.compare?.[kind];
   // Totals that are compared although their ranges are unlike have a note, which a headline has not.
   const like =
-    before?.unlike === undefined && range !== null && days !== null && unlikeness(range, days, calendar) === undefined;
+    !running &&
+    before?.unlike === undefined &&
+    range !== null &&
+    days !== null &&
+    unlikeness(range, days, calendar) === undefined;
   return { kind, value: before?.values[metric] ?? null, days, unlike: !like };
 }
 
