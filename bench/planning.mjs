@@ -60,7 +60,9 @@ function reportCalls(jobs, catalog) {
   for (const [name, definition] of jobs.reports) {
     const input = inputOf(definition, jobs.orgs.get(definition.org), catalog);
     const document = explain(compilePlan(input), { catalog });
-    const asked = sectionRequests(definition, input.period, catalog).flatMap(({ request }) => request ?? []);
+    const asked = sectionRequests(input).flatMap(({ request, partners }) =>
+      request === undefined ? [] : [request, ...partners.map((partner) => partner.request)],
+    );
     const figures = { planned: document.tokens, by_section: document.section_calls, bound: leastCalls(asked) };
     const ofNaive = rounded(document.tokens / document.naive_calls);
     report({ name, ...figures, of_naive: ofNaive, limit: { planned: null, ...PROMISED[name] } });

@@ -23,7 +23,7 @@ export interface Column {
   readonly aggregation?: string;
   /** The API's text for when a row counts: `created`, `first decision`, `closed`, `now`. */
   readonly counts?: string;
-  /** The first day with data, a civil date; earlier buckets read zero. */
+  /** The first day with data, a civil date; earlier figures are null. */
   readonly availableFrom?: string;
   /** Id of the metric that replaces it; null if deprecated without replacement. */
   readonly replacedBy?: string | null;

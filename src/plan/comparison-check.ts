@@ -1,6 +1,7 @@
 import { isCurrentCount } from '../contract/catalog.ts';
 import type { ValuePath } from '../definitions/yaml/source-file.ts';
 import { type PlanDiagnostic, quoted } from './catalog-check.ts';
+import { yearBeforeInComparison } from './partner-requests.ts';
 import { readingAdvice, readingGap } from './reading.ts';
 import type { SectionRequest, SectionRequestsInput } from './section-requests.ts';
 
@@ -69,11 +70,19 @@ interface YearWithoutData {
 }
 
 /** `previous_year` where no metric of the section has data by then, once for each `compare` that asks for it. */
-function yearsWithoutData(requests: readonly SectionRequest[], { catalog }: ComparisonCheckInput): PlanDiagnostic[] {
+function yearsWithoutData(
+  requests: readonly SectionRequest[],
+  { catalog, settings = {} }: ComparisonCheckInput,
+): PlanDiagnostic[] {
   const firstDays = new Map(catalog.metrics.map(({ id, data_available: data }) => [id, data?.from ?? '']));
   const found = new Map<string, YearWithoutData>();
   for (const [index, one] of requests.entries()) {
-    const ends = one.partners.filter(({ kind }) => kind === 'previous_year').map(({ range }) => range.to);
+    const compared =
+      one.request !== undefined && one.comparisons.includes('previous_year')
+        ? yearBeforeInComparison(one.request, settings)
+        : undefined;
+    const partners = one.partners.filter(({ kind }) => kind === 'previous_year').map(({ range }) => range);
+    const ends = [...partners, ...(compared === undefined ? [] : [compared])].map(({ to }) => to);
     const starts = (one.request?.metrics ?? []).map((id) => firstDays.get(id) ?? '');
     const [to] = ends.sort().slice(-1);
     const [from] = starts.sort();

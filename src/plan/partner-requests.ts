@@ -2,7 +2,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { bucketsOf, type DateRange } from './buckets.ts';
+import { bucketsOf, type DateRange, previousPeriod } from './buckets.ts';
 import type { CallLimits } from './call.ts';
 import { partnerOf, toDateRange, yearBeforeRange } from './like-for-like.ts';
 import { requestRange } from './partition.ts';
@@ -42,7 +42,7 @@ export function partnerRequests(
   const { calendar } = context;
   const granularity = request.time?.granularity;
   const found: PartnerRequest[] = [];
-  if (comparisons.includes('previous_year')) {
+  if (comparisons.includes('previous_year') && yearBeforeInComparison(request, calendar) === undefined) {
     const totals = partnerOf(range, 'previous_year', calendar);
     const rows = granularity === undefined ? totals : yearBeforeRange(bucketsOf(range, granularity), granularity);
     found.push(...partnersOf('previous_year', request, { rows, totals }, context));
@@ -53,6 +53,22 @@ export function partnerRequests(
     found.push(...partnersOf('to_date', request, { rows, totals: days }, context));
   }
   return found;
+}
+
+/**
+ * The year before, where the request's comparison with the previous period answers it: of a whole year, whose months have
+ * the same positions. Undefined if it takes requests of its own.
+ */
+export function yearBeforeInComparison(request: ReportRequest, calendar: FiscalCalendar): DateRange | undefined {
+  const { compare, granularity } = request.time ?? {};
+  const range = requestRange(request);
+  if (compare === undefined || range === undefined || granularity === 'day' || granularity === 'week') return undefined;
+  const before = previousPeriod(range);
+  const years = [
+    partnerOf(range, 'previous_year', calendar),
+    ...(granularity === undefined ? [] : [yearBeforeRange(bucketsOf(range, granularity), granularity)]),
+  ];
+  return years.every((year) => year?.from === before.from && year.to === before.to) ? before : undefined;
 }
 
 function partnersOf(

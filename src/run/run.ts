@@ -122,7 +122,7 @@ function judgedDataset(
   // As for the files: the digest freezes both.
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
   const metrics = headline && followedMetrics(headline, definition, catalog);
-  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale), metrics, locale) };
+  return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };
 }
 
 /** plan → fetch → judge → render, in a private folder that is deleted unless it was published. */

@@ -90,6 +90,24 @@ describe('the year before', () => {
     expect(partnersOf(plan, 'card')).toEqual(['previous_year totals 2026-04-06..2027-04-05']);
   });
 
+  test('of a whole year is the previous period, which the section’s own call answers', () => {
+    const year = { ...OCTOBER, from: '2025-01-01', to: '2025-12-31' };
+    const counts = (period: typeof year, more: Partial<PlanInput> = {}) =>
+      [card, days, months, risk].map(
+        (section) =>
+          compile([section], { compare: ['previous_period', 'previous_year'] }, { period, ...more }).calls.length,
+      );
+    // Days and weeks of the year before are others than those in the same position.
+    expect(counts(year)).toEqual([1, 3, 1, 1]);
+    expect(counts(OCTOBER)).toEqual([2, 3, 2, 2]);
+    const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });
+    expect(counts({ ...year, from: '2026-04-06', to: '2027-04-05' }, { settings })).toEqual([1, 3, 1, 1]);
+    // 52 ISO weeks: as many days before are the same weeks, and not the same parts of months.
+    expect(counts({ ...year, from: '2025-12-29', to: '2026-12-27' })[2]).toBe(3);
+    const alone = compile([card], { compare: 'previous_year' }, { period: year });
+    expect(requests(alone).map(({ time }) => time?.compare)).toEqual([undefined, undefined]);
+  });
+
   test('a week 53 has none', () => {
     const period = { ...OCTOBER, from: '2026-12-28', to: '2027-01-03' };
     const plan = compile([card, { ...days, granularity: 'week' }], { compare: 'previous_year' }, { period });
@@ -274,6 +292,12 @@ describe('docket check', () => {
       ['sections', 1, 'compare', 0],
     ]);
     expect(found([card], { compare: 'previous_year' }, since('2025-10-31'))).toEqual([]);
+    const year = { ...OCTOBER, from: '2025-01-01', to: '2025-12-31' };
+    const definition = definitionOf([card], { compare: ['previous_period', 'previous_year'] });
+    const ofYear = (from: string) =>
+      checkPlan({ definition, period: year, catalog: since(from) }).map(({ path }) => path);
+    expect(ofYear('2025-01-01')).toEqual([['compare', 1]]);
+    expect(ofYear('2024-12-31')).toEqual([]);
     // It does not stop a run, whose figures are undefined.
     expect(compile([card], { compare: 'previous_year' }, { catalog: late }).calls).toHaveLength(2);
   });

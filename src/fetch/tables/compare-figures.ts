@@ -10,6 +10,7 @@ import {
   yearBefore,
 } from '../../plan/like-for-like.ts';
 import { requestRange } from '../../plan/partition.ts';
+import { yearBeforeInComparison } from '../../plan/partner-requests.ts';
 import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../dataset.ts';
 import { withoutValuesBeforeData } from './data-start.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
@@ -50,7 +51,12 @@ export function rangeOf({ request, response }: Pick<CompareInput, 'request' | 'r
 /** How the rows and totals of a table are compared. */
 export function tableComparer(kind: ComparisonKind, input: CompareInput): TableComparer {
   const range = rangeOf(input);
-  return kind === 'previous_period' ? previousPeriodComparer(input, range) : previousYearComparer(input, range);
+  if (kind === 'previous_period') return previousPeriodComparer(input, range);
+  if (yearBeforeInComparison(input.request, input.context.calendar ?? {}) === undefined) {
+    return previousYearComparer(input, range);
+  }
+  const previous = previousPeriodComparer(input, range);
+  return { ...previous, comparison: { ...previous.comparison, kind } };
 }
 
 const unlikeOf = (likeness: TotalsComparison): Pick<ComparedFigures, 'unlike'> =>

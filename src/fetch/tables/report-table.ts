@@ -1,17 +1,18 @@
-import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
+import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { MissingData } from '../../i18n/note.ts';
-import { endOfDay } from '../../plan/buckets.ts';
+import { bucketsOf, endOfDay } from '../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Row, Table, Value } from '../dataset.ts';
-import { comparisonsOf, type TableComparer, tableComparer } from './compare-figures.ts';
+import { comparisonsOf, rangeOf, type TableComparer, tableComparer } from './compare-figures.ts';
+import { withoutValuesOfNoData } from './data-start.ts';
 import { missingData } from './missing-data.ts';
 import { type PartnerAnswer, pickMetrics } from './partner-answers.ts';
 import { columnsOf, filtersOf } from './table-columns.ts';
@@ -65,6 +66,7 @@ export function reportTable(input: ReportTableInput): Table {
   const compareInput = { request, response, partners, catalog, metrics, context, running };
   const comparers = current ? [] : input.comparisons.map((kind) => tableComparer(kind, compareInput));
   const toDate = toDateFigures(input.toDate, partners, metrics, catalog);
+  const withData = dataFilter(input, metrics);
   let cells = 0;
   const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
@@ -77,13 +79,13 @@ export function reportTable(input: ReportTableInput): Table {
     const compare = comparisonsOf(comparers, ({ ofRow }) => ofRow(row));
     const rowToDate = toDate?.ofRow(row);
     return {
-      values,
+      values: withData(values, row.bucket),
       ...(compare === undefined ? {} : { compare }),
       ...(rowToDate === undefined ? {} : { toDate: rowToDate }),
       partial: row.partial === true || (running && section.granularity === undefined),
     };
   });
-  const totals = section.totals ? totalsOf(response, names, comparers, toDate) : undefined;
+  const totals = section.totals ? totalsOf(response, names, withData, comparers, toDate) : undefined;
   return {
     id: section.id,
     title: section.title ?? section.id,
@@ -134,6 +136,21 @@ export function reportTable(input: ReportTableInput): Table {
   };
 }
 
+/** Replaces figures of days before a metric's first day with data by null. */
+type DataFilter = <Values extends Readonly<Record<string, Value>>>(
+  values: Values,
+  bucket: string | null | undefined,
+) => Values | (Values & Record<string, null>);
+
+/** By bucket; without one, of the whole range. Current counts have no days. */
+function dataFilter(input: ReportTableInput, metrics: readonly Metric[]): DataFilter {
+  const range = rangeOf(input);
+  if (range === undefined) return (values) => values;
+  const granularity = input.request.time?.granularity;
+  const buckets = new Map(bucketsOf(range, granularity).map((bucket) => [bucket.label, bucket]));
+  return (values, bucket) => withoutValuesOfNoData(values, buckets.get(bucket ?? '') ?? range, metrics);
+}
+
 const scalarOf = (value: unknown): Value | undefined =>
   typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
 
@@ -166,6 +183,7 @@ function isRanked({ order = [], granularity }: Section): boolean {
 function totalsOf(
   { totals }: ReportResponse,
   names: readonly string[],
+  withData: DataFilter,
   comparers: readonly TableComparer[],
   toDate: ToDateFigures | undefined,
 ): Table['totals'] {
@@ -173,7 +191,7 @@ function totalsOf(
   const compare = comparisonsOf(comparers, ({ ofTotals }) => ofTotals());
   const values = toDate?.ofTotals();
   return {
-    values: pickMetrics(totals, names),
+    values: withData(pickMetrics(totals, names), undefined),
     ...(compare === undefined ? {} : { compare }),
     ...(values === undefined ? {} : { toDate: values }),
   };

@@ -7,6 +7,7 @@ import type { Replacement, UndefinedTotals } from '../../plan/plan.ts';
 import { answerFindings } from '../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../answer-checks/freshness.ts';
+import { numberOf } from '../answer-checks/value-types.ts';
 import type { Column, NoteCode, Row, Table, TableNote } from '../dataset.ts';
 import { rangeOf, type TableComparer } from './compare-figures.ts';
 import { comparisonNotes, comparisonStartNotes } from './comparison-notes.ts';
@@ -114,9 +115,12 @@ function partial({ rows, section }: NoteContext): TableNote[] {
   return [note('partial', { id: 'buckets_running', of: { granularity: section.granularity ?? null, days } })];
 }
 
-function undefinedCells({ rows, columns, missing: { columns: absent } }: NoteContext): TableNote[] {
+/** Values that the service left undefined; those of days without data have a note of their own. */
+function undefinedCells({ rows, response, columns, missing: { columns: absent } }: NoteContext): TableNote[] {
   const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
-  const empty = names.filter((column) => rows.some((row) => row.values[column.name] === null));
+  const empty = names.filter(({ name }) =>
+    rows.some(({ values }, index) => values[name] === null && numberOf(response.rows[index]?.[name]) == null),
+  );
   if (empty.length === 0) return [];
   return [note('undefined', { id: 'undefined_cells', of: { labels: empty.map(({ label }) => label) } })];
 }
@@ -153,7 +157,7 @@ function availability(context: NoteContext): TableNote[] {
   const ofTable = context.metrics.flatMap((metric): TableNote[] => {
     const { label } = metric;
     const first = dataStartsAfter(metric, from);
-    // Zeros before the first day with data are not values.
+    // A table without any figure of the metric is incomplete.
     if (first !== undefined && first > to) {
       return [note('data_available_from', { id: 'no_data_before', of: { label, first } }, true)];
     }

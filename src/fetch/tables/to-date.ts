@@ -1,9 +1,8 @@
 import type { Catalog, Metric } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
 import type { ToDate } from '../../definitions/schema/comparison.ts';
-import type { DateRange } from '../../plan/buckets.ts';
 import type { MetricValues, Table } from '../dataset.ts';
-import { dataStartsAfter } from './data-start.ts';
+import { withoutValuesOfNoData } from './data-start.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 /** The figures of a table from the start of a year or quarter on. */
@@ -31,21 +30,15 @@ export function toDateFigures(
   const lookUp = ofRows === undefined ? undefined : partnerRows(ofRows, catalog);
   const totals = ofTotals === undefined ? undefined : partnerTotals(ofTotals);
   const totalFigures = () =>
-    ofTotals === undefined ? undefined : withoutValuesOfNoDays(pickMetrics(totals, names), range, metrics);
+    ofTotals === undefined ? undefined : withoutValuesOfNoData(pickMetrics(totals, names), range, metrics);
   return {
     toDate: { unit, range },
     ofRow: (row) => {
       if (row.bucket != null) return undefined;
       return lookUp === undefined
         ? totalFigures()
-        : withoutValuesOfNoDays(lookUp(row, undefined, names), range, metrics);
+        : withoutValuesOfNoData(lookUp(row, undefined, names), range, metrics);
     },
     ofTotals: totalFigures,
   };
-}
-
-/** Metrics whose data begins after these days have no value: the service returns 0. */
-function withoutValuesOfNoDays(values: MetricValues, { to }: DateRange, metrics: readonly Metric[]): MetricValues {
-  const without = metrics.filter((metric) => metric.id in values && dataStartsAfter(metric, to) !== undefined);
-  return without.length === 0 ? values : { ...values, ...Object.fromEntries(without.map(({ id }) => [id, null])) };
 }

@@ -124,8 +124,9 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     replaced: ({ from, to: successor }) =>
       `${successor.label} (${successor.id}) steht anstelle von ${from.label} (${from.id}); jene Kennzahl ist veraltet.`,
     no_data_before: ({ label, first }) =>
-      `Für ${label} gibt es vor dem ${day(first)} keine Daten: Die Nullen sagen nichts aus.`,
-    data_from: ({ label, first }) => `Für ${label} gibt es Daten ab dem ${day(first)}; frühere Tage stehen auf null.`,
+      `Für ${label} gibt es vor dem ${day(first)} keine Daten: Die Werte sind nicht definiert.`,
+    data_from: ({ label, first }) =>
+      `Für ${label} gibt es Daten ab dem ${day(first)}: Frühere Werte sind nicht definiert, und solche, die diesen Tag einschließen, zählen erst ab ihm.`,
     not_compared_before: ({ label, first }) =>
       `Für ${label} gibt es Daten ab dem ${day(first)}: Der Vergleich mit früheren Tagen ist nicht definiert.`,
     target_mismatch: ({ label, target, unit }) =>

@@ -76,7 +76,8 @@ export const table = (to: LocaleFormatters): ReturnType<typeof english> => {
       unlikeReason: NOT_COMPARED,
       countsAt: (when) => `Gezählt bei: ${when}`,
       aggregation: (name) => `Aggregation: ${name}`,
-      availableFrom: (day) => `Verfügbar ab ${to.day(day)}; frühere Werte stehen auf null und werden nicht verglichen`,
+      availableFrom: (day) =>
+        `Verfügbar ab ${to.day(day)}; frühere Werte sind nicht definiert und werden nicht verglichen`,
       firstDay: 'Der erste Tag',
       emptyField: 'Ein leeres Feld',
       undefinedMeans: (nothing) =>

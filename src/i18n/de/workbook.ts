@@ -93,7 +93,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       countsNow: 'Ein aktueller Bestand: der Stand zum Zeitpunkt des Abrufs.',
       countsAt: (when) => `Gezählt bei: ${when}.`,
       availableFrom: (first) =>
-        `Verfügbar ab ${day(first)}; frühere Werte stehen auf null und werden nicht verglichen.`,
+        `Verfügbar ab ${day(first)}; frühere Werte sind nicht definiert und werden nicht verglichen.`,
       deprecated: 'Veraltet.',
       replacedBy: (id) => `Veraltet: ersetzt durch ${id}.`,
     },

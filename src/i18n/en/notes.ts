@@ -101,8 +101,9 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       `${label} (${id}) is deprecated since ${since}${successor === null ? '' : `; ${successor} takes its place`}.`,
     replaced: ({ from, to: successor }) =>
       `${successor.label} (${successor.id}) stands in place of ${from.label} (${from.id}), which is deprecated.`,
-    no_data_before: ({ label, first }) => `${label} has no data before ${first}: its zeros say nothing.`,
-    data_from: ({ label, first }) => `${label} has data from ${first}; days before read zero.`,
+    no_data_before: ({ label, first }) => `${label} has no data before ${first}: its figures are undefined.`,
+    data_from: ({ label, first }) =>
+      `${label} has data from ${first}: earlier figures are undefined, and those that include that day count from it on.`,
     not_compared_before: ({ label, first }) =>
       `${label} has data from ${first}: its comparison with days before that is undefined.`,
     target_mismatch: ({ label, target, unit }) =>

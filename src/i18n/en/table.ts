@@ -93,7 +93,7 @@ export const table = (to: LocaleFormatters) => ({
     unlikeReason: NOT_COMPARED satisfies Record<NotComparedReason, string>,
     countsAt: (when: string) => `Counts at: ${when}`,
     aggregation: (name: string) => `Aggregation: ${name}`,
-    availableFrom: (day: string) => `Available from ${day}; earlier figures read zero and are not compared`,
+    availableFrom: (day: string) => `Available from ${day}; earlier figures are undefined and not compared`,
     firstDay: 'The first day',
     emptyField: 'An empty field',
     undefinedMeans: (nothing: string) =>

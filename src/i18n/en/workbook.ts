@@ -98,7 +98,7 @@ export const workbook = (to: LocaleFormatters) => {
       otherUnit: (unit: string) => `${unit} (as the service names it)`,
       countsNow: 'A current count: the state at the time of the call.',
       countsAt: (when: string) => `Counts at: ${when}.`,
-      availableFrom: (day: string) => `Available from ${day}; earlier figures read zero and are not compared.`,
+      availableFrom: (day: string) => `Available from ${day}; earlier figures are undefined and not compared.`,
       deprecated: 'Deprecated.',
       replacedBy: (id: string) => `Deprecated: replaced by ${id}.`,
     },

@@ -1,4 +1,5 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { type Column, type Dataset, type Judgement, lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
@@ -13,7 +14,7 @@ import { parseCivilDate, quantityCollector } from './quantity.ts';
 /**
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
  */
-function comparisonOf(table: Table, metric: string): HeadlineComparison | undefined {
+function comparisonOf(table: Table, metric: string, calendar: FiscalCalendar): HeadlineComparison | undefined {
   const { columns, comparisons, range, running } = table;
   const [comparison] = comparisons;
   if (comparison === undefined || columns.find(({ name }) => name === metric)?.provisional) return undefined;
@@ -25,7 +26,7 @@ function comparisonOf(table: Table, metric: string): HeadlineComparison | undefi
     before?.unlike === undefined &&
     range !== null &&
     days !== null &&
-    unlikeness(range, days) === undefined;
+    unlikeness(range, days, calendar) === undefined;
   return { kind, value: before?.values[metric] ?? null, days, unlike: !like };
 }
 
@@ -42,8 +43,11 @@ function rowScope(table: Table, { group, bucket }: Judgement, locale: string): s
   ].join('; ');
 }
 
-/** The figures of a dataset that may become headlines: totals, single rows, and judged rows. */
-export function headlineFigures(dataset: Dataset, locale: string): HeadlineFigure[] {
+/**
+ * The figures of a dataset that may become headlines: totals, single rows, and judged rows.
+ * @param calendar the organization's fiscal year: its months are whole months
+ */
+export function headlineFigures(dataset: Dataset, locale: string, calendar: FiscalCalendar = {}): HeadlineFigure[] {
   const { targets = [], judgements = [] } = dataset;
   const current = currentJudgements(judgements);
   const judgedOf = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
@@ -72,7 +76,12 @@ export function headlineFigures(dataset: Dataset, locale: string): HeadlineFigur
       return [
         ...(totals === undefined
           ? []
-          : [{ ...figure(typeof total === 'number' ? total : null, comparisonOf(table, metric), ofTotals), scope }]),
+          : [
+              {
+                ...figure(typeof total === 'number' ? total : null, comparisonOf(table, metric, calendar), ofTotals),
+                scope,
+              },
+            ]),
         ...rows.map((of) => ({
           ...figure(of.figure, undefined, of),
           scope: [scope, rowScope(table, of, locale)].filter((text) => text !== '').join('; '),

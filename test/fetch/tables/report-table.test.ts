@@ -378,12 +378,81 @@ test('a column in another unit than the catalog’s is shown without one: its fi
   ]);
 });
 
-test('a metric without any data in the period makes the table incomplete: its zeros are no figures', () => {
+test('a metric without any data in the period makes the table incomplete', () => {
   const catalog = {
     ...CATALOG,
     metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: { from: '2026-11-16' } })),
   };
   expect(noted({ catalog }, 'data_available_from').map(({ incomplete }) => incomplete)).toEqual([true, true]);
+});
+
+describe('figures of days before there is data', () => {
+  const catalogFrom = (first: string) => ({
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) =>
+      metric.id === 'profiles.created' ? { ...metric, data_available: { from: first } } : metric,
+    ),
+  });
+  const days = ['2026-11-09', '2026-11-10', '2026-11-11'].map((bucket, index) => ({
+    ...ROWS[0],
+    bucket,
+    'profiles.created': index,
+    'profiles.approval_rate': 0.5,
+  }));
+  const zero = { ...TOTALS, 'profiles.created': 0 };
+  const shown = (first: string, change: Change = {}) => {
+    const table = tableOf({ catalog: catalogFrom(first), rows: days, ...change });
+    return {
+      rows: rowsOf(table).map(({ values }) => values['profiles.created']),
+      others: rowsOf(table).map(({ values }) => values['profiles.approval_rate']),
+      total: table.totals?.values['profiles.created'],
+      said: table.notes.flatMap(({ code, message }) =>
+        code === 'data_available_from' || code === 'undefined' ? message.id : [],
+      ),
+    };
+  };
+  const byDay: Change = { section: { granularity: 'day' } };
+
+  test('are undefined in each bucket that ends before, and not in the total of days after as well', () => {
+    expect(shown('2026-11-11', byDay)).toEqual({
+      rows: [null, null, 2],
+      others: [0.5, 0.5, 0.5],
+      total: TOTALS['profiles.created'],
+      said: ['data_from'],
+    });
+    expect(shown('2026-11-09', byDay)).toMatchObject({ rows: [0, 1, 2], said: [] });
+  });
+
+  test('are undefined in the total too where no day of the range has data', () => {
+    expect(shown('2026-11-16', { ...byDay, totals: zero })).toEqual({
+      rows: [null, null, null],
+      others: [0.5, 0.5, 0.5],
+      total: null,
+      said: ['no_data_before'],
+    });
+  });
+
+  test('stay in a week that has a day with data: the bucket is cut off by the range', () => {
+    const weeks = (first: string) =>
+      shown(first, {
+        section: { granularity: 'week' },
+        meta: { range: { from: '2026-11-09', to: '2026-11-12' } },
+        rows: [{ ...ROWS[0], bucket: '2026-11-09', 'profiles.created': 0, 'profiles.approval_rate': 0.5 }],
+      }).rows;
+    expect(weeks('2026-11-12')).toEqual([0]);
+    expect(weeks('2026-11-13')).toEqual([null]);
+  });
+
+  test('are undefined in a row without a bucket as in the total', () => {
+    const { bucket: _, ...row } = ROWS[0]!;
+    const change: Change = {
+      section: { granularity: undefined },
+      rows: [{ ...row, 'profiles.created': 0 }],
+      totals: zero,
+    };
+    expect(shown('2026-11-16', change)).toMatchObject({ rows: [null], total: null });
+    expect(shown('2026-11-15', change)).toMatchObject({ rows: [0], total: 0 });
+  });
 });
 
 describe('a comparison with days before there is data', () => {

@@ -111,7 +111,7 @@ describe('a board pack', () => {
       'Profiles by the time of their creation. Related parties are not counted.',
       'count',
       'count',
-      'Counts at: created.\nAvailable from 2024-03-01; earlier figures read zero and are not compared.',
+      'Counts at: created.\nAvailable from 2024-03-01; earlier figures are undefined and not compared.',
       'Onboarding, Again',
     ]);
     expect(texts(definitions)).toContain('Only where Risk is High or Severe.');

@@ -1,0 +1,177 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Catalog, catalogSchema, isCurrentCount } from '../../src/contract/catalog.ts';
+import type { Period } from '../../src/definitions/periods/period.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import { explain } from '../../src/plan/explain.ts';
+import { loadDefinitions } from '../../src/services/definitions/built-in-kinds.ts';
+import { NOW } from '../support/fetch-harness.ts';
+import { inProcessSandbox } from '../support/in-process-sandbox.ts';
+import {
+  type Bucketing,
+  bucketDays,
+  bucketYearBefore,
+  type Days,
+  daysBefore,
+  lengthOf,
+  toDateDays,
+  totalsYearBefore,
+} from '../support/pack-oracle/days.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+
+const ZONE = 'Europe/Zurich';
+const OCTOBER: Period = { from: '2026-10-01', to: '2026-10-31', timezone: ZONE, label: '2026-10' };
+const THIRTEEN: Period = { from: '2025-10-01', to: '2026-10-31', timezone: ZONE, label: '13 months' };
+const YEAR: Period = { from: '2025-01-01', to: '2025-12-31', timezone: ZONE, label: '2025' };
+
+let catalog: Catalog;
+let board: Definition;
+beforeAll(async () => {
+  const { body } = await inProcessSandbox({ now: NOW }).get('/api/orgs/current/analytics/metrics/', 'acme');
+  catalog = catalogSchema.parse(body);
+  const { reports } = await loadDefinitions('jobs');
+  const found = reports.get('demo/board-pack');
+  if (found === undefined) throw new Error('no board pack');
+  board = found;
+});
+
+const KPIS = [
+  'profiles.created',
+  'profiles.decided',
+  'profiles.approval_rate',
+  'profiles.time_to_decision_p50',
+  'profiles.time_to_decision_p90',
+];
+const BOTH = ['previous_period', 'previous_year'] as const;
+const scorecard: SectionInput = { id: 'scorecard', metrics: KPIS, totals: true, compare: [...BOTH], to_date: 'year' };
+const trend: SectionInput = {
+  id: 'trend',
+  metrics: KPIS.slice(0, 3),
+  granularity: 'month',
+  period: 'last_13_months',
+  compare: ['previous_year'],
+};
+
+/** One question: metrics over some days, by bucket and group or not. */
+interface Question {
+  readonly metrics: readonly string[];
+  readonly groups: readonly string[];
+  readonly filters: string;
+  readonly days: Days | 'now';
+  readonly granularity: Bucketing | undefined;
+  /** Whose answer holds that of the period before as well. */
+  readonly compares: boolean;
+  readonly rows: boolean;
+}
+
+/** Everything that a section has to know, from its definition alone. */
+function questionsOf(section: Definition['sections'][number], report: Definition, own: Days): Question[] {
+  const { metrics, dimensions = [], granularity, filters = [], totals } = section;
+  if (metrics === undefined) return [];
+  const current = metrics.every((id) => catalog.metrics.some((metric) => metric.id === id && isCurrentCount(metric)));
+  const base = { metrics, filters: JSON.stringify(filters) };
+  const hasRows = dimensions.length > 0 || granularity !== undefined;
+  const ask = (days: Question['days'], of: 'rows' | 'totals', compares = false): Question => ({
+    ...base,
+    days,
+    groups: of === 'rows' ? dimensions : [],
+    granularity: of === 'rows' ? granularity : undefined,
+    rows: of === 'rows' && hasRows,
+    compares,
+  });
+  if (current) return [ask('now', 'rows')];
+  const kinds = section.compare ?? report.compare ?? [];
+  const toDate = section.to_date ?? report.to_date;
+  const before = kinds.includes('previous_period');
+  const found = [
+    ...(hasRows ? [ask(own, 'rows', before)] : []),
+    ...(totals || !hasRows ? [ask(own, 'totals', before)] : []),
+  ];
+  if (kinds.includes('previous_year')) {
+    const whole = totalsYearBefore(own);
+    const buckets = granularity === undefined ? [] : [...bucketDays(own, granularity)];
+    const partners = buckets.flatMap(([start, days]) => bucketYearBefore(start, days, granularity ?? 'day') ?? []);
+    const rows = granularity === undefined ? whole : { from: partners[0]?.from ?? '', to: partners.at(-1)?.to ?? '' };
+    if (hasRows && rows !== undefined) found.push(ask(rows, 'rows'));
+    if ((totals || !hasRows) && whole !== undefined) found.push(ask(whole, 'totals'));
+  }
+  if (toDate !== undefined) {
+    const days = toDateDays(own, toDate);
+    if (hasRows && granularity === undefined) found.push(ask(days, 'rows'));
+    if (totals || !hasRows) found.push(ask(days, 'totals'));
+  }
+  return found;
+}
+
+const piecesOf = (days: Question['days']): number => (days === 'now' ? 1 : Math.ceil(lengthOf(days) / 366));
+
+/**
+ * Calls below which no plan can be. A call has one set of dimensions, filters and days, 20 metrics and 366 days; totals
+ * come with the rows of the same days, and the days before with a call that compares.
+ */
+function leastCalls(questions: readonly Question[]): number {
+  const answered = new Set<string>();
+  for (const { compares, days, filters } of questions) {
+    if (compares && days !== 'now') answered.add(JSON.stringify([daysBefore(days), filters]));
+  }
+  const frames = new Map<string, { metrics: Set<string>; pieces: number }>();
+  const rows = questions.filter((question) => question.rows);
+  for (const question of questions) {
+    const { groups, filters, days, granularity, metrics } = question;
+    const carrier = question.rows
+      ? undefined
+      : rows.find((row) => row.filters === filters && JSON.stringify(row.days) === JSON.stringify(days));
+    if (carrier !== undefined) continue;
+    // Whatever a comparison answers is free, whether or not the buckets fit.
+    const fits = granularity === undefined || granularity === 'month';
+    if (!question.compares && fits && answered.has(JSON.stringify([days, filters]))) continue;
+    const key = JSON.stringify([[...groups].sort(), filters, days, granularity]);
+    const frame = frames.get(key) ?? { metrics: new Set(), pieces: piecesOf(days) };
+    for (const metric of metrics) frame.metrics.add(metric);
+    frames.set(key, frame);
+  }
+  return [...frames.values()].reduce((sum, { metrics, pieces }) => sum + Math.ceil(metrics.size / 20) * pieces, 0);
+}
+
+const daysOf = ({ from, to }: Days): Days => ({ from, to });
+
+function callsOf(definition: Definition, period: Period, sectionPeriods: Readonly<Record<string, Period>> = {}) {
+  const plan = compilePlan({ definition, settings: settingsOf(), period, sectionPeriods, catalog });
+  const { tokens, naive_calls: naive, further_calls: further } = explain(plan, { catalog });
+  const questions = definition.sections.flatMap((section) =>
+    questionsOf(section, definition, daysOf(sectionPeriods[section.id] ?? period)),
+  );
+  return { planned: tokens, bound: leastCalls(questions), naive, further };
+}
+
+describe('calls of a board pack', () => {
+  test('with a scorecard, 13 months, the year before and the year to date are near the least possible', () => {
+    const extra = definitionOf([scorecard, trend]);
+    const definition = { ...board, sections: [...extra.sections, ...board.sections] };
+    const calls = callsOf(definition, OCTOBER, { trend: THIRTEEN });
+    expect(calls.naive).toBeGreaterThan(2 * calls.planned);
+    expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
+    expect(calls).toEqual({ planned: 16, bound: 15, naive: 55, further: { previous_year: 2, to_date: 1 } });
+  });
+
+  test('in which every section is compared with both and to date as well', () => {
+    const sections = [...definitionOf([scorecard, trend]).sections, ...board.sections].map((section) =>
+      section.list === undefined && section.granularity === undefined
+        ? { ...section, to_date: 'year' as const }
+        : section,
+    );
+    const definition = { ...board, compare: [...BOTH], sections };
+    const calls = callsOf(definition, OCTOBER, { trend: THIRTEEN });
+    expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
+    expect(calls).toEqual({ planned: 27, bound: 26, naive: 102, further: { previous_year: 11, to_date: 3 } });
+  });
+
+  // The scorecard has a call of its own, although the totals beside the months hold the same figures.
+  test('of a whole year, whose year before is the previous period', () => {
+    const months: SectionInput = { id: 'months', metrics: KPIS, granularity: 'month', totals: true };
+    const risk: SectionInput = { id: 'risk', metrics: KPIS, dimensions: ['profile.risk'], totals: true };
+    const definition = definitionOf([scorecard, months, risk], { compare: [...BOTH] });
+    const calls = callsOf(definition, YEAR);
+    expect(calls).toEqual({ planned: 3, bound: 2, naive: 15, further: { previous_year: 0, to_date: 0 } });
+  });
+});

@@ -1,0 +1,264 @@
+import {
+  areLike,
+  type Bucketing,
+  bucketDays,
+  bucketYearBefore,
+  type Compared,
+  type Days,
+  daysBefore,
+  type FiscalStart,
+  isOver,
+  lengthOf,
+  toDateDays,
+  totalsYearBefore,
+} from './days.ts';
+
+// The figures that a pack has to show, computed from raw answers. Nothing of src/ is used here.
+
+export type Numbers = Readonly<Record<string, number | null>>;
+export interface RawFilter {
+  readonly dimension: string;
+  readonly op: string;
+  readonly values: readonly string[];
+}
+export interface RawMetric {
+  readonly id: string;
+  readonly label: string;
+  readonly unit: string | null;
+  readonly additive: boolean;
+  /** The first day with data. */
+  readonly first: string;
+}
+export interface AskedSection {
+  readonly id: string;
+  readonly metrics: readonly RawMetric[];
+  readonly dimensions: readonly string[];
+  readonly granularity: Bucketing | undefined;
+  readonly filters: readonly RawFilter[];
+  readonly order: readonly { readonly by: string; readonly dir: 'asc' | 'desc' }[];
+  readonly limit: number | undefined;
+  readonly totals: boolean;
+  /** Undefined: current counts. */
+  readonly range: Days | undefined;
+  readonly kinds: readonly Compared[];
+  readonly toDate: 'year' | 'fiscal_year' | 'quarter' | undefined;
+}
+export interface Other {
+  readonly value: number | null;
+  /** A change may be shown; false for figures that are not like. */
+  readonly comparable: boolean;
+  /** Of the same length or whole months: needs no note. */
+  readonly like: boolean;
+}
+export interface Figure {
+  readonly now: number | null;
+  readonly others: { readonly [Kind in Compared]?: Other };
+  readonly toDate: number | null;
+  readonly provisional: boolean;
+  readonly unit: string | null;
+}
+export interface ExpectedRow {
+  readonly bucket: string | null;
+  readonly days: Days | undefined;
+  readonly groups: readonly (string | null)[];
+  readonly over: boolean;
+  readonly figures: Readonly<Record<string, Figure>>;
+}
+export interface ExpectedSection extends AskedSection {
+  readonly rows: readonly ExpectedRow[];
+  readonly total: Readonly<Record<string, Figure>> | undefined;
+  /** The service's whole range is over. */
+  readonly over: boolean;
+}
+
+type RawRow = Readonly<Record<string, unknown>>;
+/** Asks the service; its rows. */
+export type AskRaw = (body: unknown) => Promise<readonly RawRow[]>;
+export interface Frame {
+  readonly timezone: string;
+  readonly asOf: number;
+  readonly fiscal: FiscalStart | undefined;
+  readonly ask: AskRaw;
+}
+
+const MOST_DAYS = 366;
+/** Totals of fewer days have to be like. */
+const DAYS_OF_UNLIKE = 7;
+
+const keyOf = (groups: readonly unknown[]): string => JSON.stringify(groups);
+
+/** The figures of some days by group. More days than one call takes are added up, where that is allowed. */
+async function groupsOf(section: AskedSection, dimensions: readonly string[], days: Days, { ask, timezone }: Frame) {
+  const pieces: Days[] = [];
+  for (let from = days.from; from <= days.to; ) {
+    const last = new Date(Date.parse(from) + (MOST_DAYS - 1) * 86_400_000).toISOString().slice(0, 10);
+    const to = last < days.to ? last : days.to;
+    pieces.push({ from, to });
+    from = new Date(Date.parse(to) + 86_400_000).toISOString().slice(0, 10);
+  }
+  const found = new Map<string, Record<string, number | null>>();
+  for (const piece of pieces) {
+    const body = {
+      metrics: section.metrics.map(({ id }) => id),
+      ...(dimensions.length === 0 ? {} : { dimensions }),
+      ...(section.filters.length === 0 ? {} : { filters: section.filters }),
+      time: { ...piece, timezone },
+    };
+    for (const row of await ask(body)) {
+      const key = keyOf(dimensions.map((id) => row[id] ?? null));
+      const before = found.get(key);
+      found.set(
+        key,
+        Object.fromEntries(
+          section.metrics.map(({ id, unit, additive }) => {
+            const value = typeof row[id] === 'number' ? row[id] : null;
+            if (pieces.length === 1) return [id, value];
+            return [id, additive && unit === 'count' ? (before?.[id] ?? 0) + (value ?? 0) : null];
+          }),
+        ),
+      );
+    }
+  }
+  return found;
+}
+
+/** A group that complete days lack had no events: counts are 0, the rest is undefined. */
+const groupValue = (groups: ReadonlyMap<string, Numbers>, key: string, { id, unit }: RawMetric): number | null => {
+  const found = groups.get(key);
+  return found === undefined ? (unit === 'count' ? 0 : null) : (found[id] ?? null);
+};
+
+/** All figures of some days: of one group, or of everything. */
+async function figuresOf(
+  section: AskedSection,
+  groups: readonly (string | null)[],
+  days: Days,
+  partners: { readonly [Kind in Compared]?: Days | undefined },
+  bucketed: boolean,
+  toDate: Days | undefined,
+  frame: Frame,
+): Promise<Record<string, Figure>> {
+  const dimensions = groups.length === 0 ? [] : section.dimensions;
+  const key = keyOf(groups);
+  const over = isOver(days.to, frame.timezone, frame.asOf);
+  const now = await groupsOf(section, dimensions, days, frame);
+  const before = new Map<Compared, ReadonlyMap<string, Numbers>>();
+  for (const kind of section.kinds) {
+    const other = partners[kind];
+    if (other !== undefined) before.set(kind, await groupsOf(section, dimensions, other, frame));
+  }
+  const since = toDate === undefined ? undefined : await groupsOf(section, dimensions, toDate, frame);
+  return Object.fromEntries(
+    section.metrics.map((metric): [string, Figure] => {
+      const others = section.kinds.map((kind): [Compared, Other] => {
+        const other = partners[kind];
+        const found = before.get(kind);
+        if (other === undefined || found === undefined) {
+          return [kind, { value: null, comparable: false, like: false }];
+        }
+        const like = areLike(days, other, frame.fiscal);
+        const long = Math.min(lengthOf(days), lengthOf(other)) >= DAYS_OF_UNLIKE;
+        const value = other.from < metric.first ? null : groupValue(found, key, metric);
+        return [kind, { value, comparable: over && (like || (!bucketed && long)), like }];
+      });
+      return [
+        metric.id,
+        {
+          now: days.to < metric.first ? null : groupValue(now, key, metric),
+          others: Object.fromEntries(others),
+          toDate:
+            since === undefined || toDate === undefined || toDate.to < metric.first
+              ? null
+              : groupValue(since, key, metric),
+          provisional: metric.id.startsWith('cohort.'),
+          unit: metric.unit,
+        },
+      ];
+    }),
+  );
+}
+
+export async function expectedSection(section: AskedSection, frame: Frame): Promise<ExpectedSection> {
+  const { metrics, dimensions, granularity, filters, order, limit, range, kinds } = section;
+  const { ask, timezone, fiscal, asOf } = frame;
+  const base = {
+    metrics: metrics.map(({ id }) => id),
+    ...(dimensions.length === 0 ? {} : { dimensions }),
+    ...(filters.length === 0 ? {} : { filters }),
+    ...(order.length === 0 ? {} : { order }),
+    ...(limit === undefined ? {} : { limit }),
+  };
+  if (range === undefined) {
+    const still = (row: RawRow): Record<string, Figure> =>
+      Object.fromEntries(
+        metrics.map(({ id, unit }) => [
+          id,
+          { now: typeof row[id] === 'number' ? row[id] : null, others: {}, toDate: null, provisional: false, unit },
+        ]),
+      );
+    const rows = await ask({ ...base, time: { timezone } });
+    const { order: _, limit: __, dimensions: ___, ...whole } = base;
+    const [total] = await ask({ ...whole, time: { timezone } });
+    return {
+      ...section,
+      over: true,
+      total: section.totals && total !== undefined ? still(total) : undefined,
+      rows: rows.map((row) => ({
+        bucket: null,
+        days: undefined,
+        groups: dimensions.map((id) => (typeof row[id] === 'string' ? row[id] : null)),
+        over: true,
+        figures: still(row),
+      })),
+    };
+  }
+  const compare = kinds.includes('previous_period') ? { compare: 'previous_period' } : {};
+  const buckets = granularity === undefined ? undefined : bucketDays(range, granularity);
+  const ofRange = daysBefore(range);
+  const wholePartners = { previous_period: ofRange, previous_year: totalsYearBefore(range, fiscal) };
+  const toDate = section.toDate === undefined ? undefined : toDateDays(range, section.toDate, fiscal);
+  const single = buckets === undefined && dimensions.length === 0;
+  // Which rows there are, and in which order, is for the service to say.
+  const heads: readonly RawRow[] = single
+    ? [{}]
+    : lengthOf(range) > MOST_DAYS
+      ? [...(buckets?.keys() ?? [])].map((bucket) => ({ bucket }))
+      : await ask({
+          ...base,
+          time: { ...range, timezone, ...(granularity === undefined ? {} : { granularity }), ...compare },
+        });
+  const before = granularity === undefined ? [] : [...bucketDays(ofRange, granularity).values()];
+  const rows: ExpectedRow[] = [];
+  for (const head of heads) {
+    const groups = dimensions.map((id) => (typeof head[id] === 'string' ? head[id] : null));
+    const bucket = typeof head.bucket === 'string' ? head.bucket : null;
+    if (buckets === undefined || granularity === undefined || bucket === null) {
+      const figures = await figuresOf(section, groups, range, wholePartners, false, toDate, frame);
+      rows.push({ bucket: null, days: range, groups, over: isOver(range.to, timezone, asOf), figures });
+      continue;
+    }
+    const days = buckets.get(bucket);
+    if (days === undefined) throw new Error(`no bucket ${bucket}`);
+    const partners = {
+      previous_period: before[[...buckets.keys()].indexOf(bucket)],
+      previous_year: bucketYearBefore(bucket, days, granularity),
+    };
+    const figures = await figuresOf(section, groups, days, partners, true, undefined, frame);
+    rows.push({ bucket, days, groups, over: isOver(days.to, timezone, asOf), figures });
+  }
+  return {
+    ...section,
+    rows,
+    over: isOver(range.to, timezone, asOf),
+    total: section.totals ? await figuresOf(section, [], range, wholePartners, false, toDate, frame) : undefined,
+  };
+}
+
+/** A change as a cell shows it: points, or a share; null is `–`. */
+export function changeIn({ now, others, provisional, unit }: Figure, kind: Compared): number | null {
+  const other = others[kind];
+  if (now === null || other === undefined || other.value === null || !other.comparable || provisional) return null;
+  if (now === other.value) return 0;
+  if (unit === 'ratio') return (now - other.value) * 100;
+  return other.value === 0 ? null : (now - other.value) / Math.abs(other.value);
+}

@@ -1,0 +1,212 @@
+import { type Compared, type Days, dayAt, isOne } from './days.ts';
+import type { ExpectedSection, Figure, Frame } from './expected.ts';
+
+// Statuses and headlines, written from the contract alone: nothing of src/ is used here.
+
+export interface GivenTarget {
+  readonly metric: string;
+  readonly better: 'higher' | 'lower';
+  /** In the raw unit. */
+  readonly target: number;
+  readonly watch?: number | undefined;
+  readonly per?: 'day' | 'week' | 'month' | 'quarter' | 'year' | undefined;
+  readonly where?: { readonly dimension: string; readonly value: string } | undefined;
+  readonly from?: string | undefined;
+  readonly report: boolean;
+}
+export type Verdict = 'on_target' | 'watch' | 'breached' | 'undefined';
+export interface Judged {
+  readonly section: string;
+  readonly metric: string;
+  readonly bucket: string | null;
+  readonly group: string | null;
+  readonly figure: number | null;
+  readonly status: Verdict;
+  readonly target: GivenTarget;
+}
+
+function verdict(figure: number | null, { better, target, watch }: GivenTarget): Verdict {
+  if (figure === null) return 'undefined';
+  const sign = better === 'higher' ? 1 : -1;
+  if (sign * (figure - target) >= 0) return 'on_target';
+  return watch !== undefined && sign * (figure - watch) >= 0 ? 'watch' : 'breached';
+}
+
+const sameWhere = (a: GivenTarget['where'], b: GivenTarget['where']): boolean =>
+  a?.dimension === b?.dimension && a?.value === b?.value;
+
+/** The entries of a report: its own stand in place of the organization's about the same figure. */
+const inForce = (targets: readonly GivenTarget[]): readonly GivenTarget[] =>
+  targets.filter(
+    (one) =>
+      one.report ||
+      !targets.some((other) => other.report && other.metric === one.metric && sameWhere(other.where, one.where)),
+  );
+
+interface Candidate {
+  readonly bucket: string | null;
+  readonly group: string | null;
+  readonly figure: number | null;
+  readonly day: string;
+  /** Its days if they are over. */
+  readonly days: Days | undefined;
+}
+
+const endOf = (bucket: string, granularity: string): string => {
+  const start = new Date(`${bucket}T00:00:00Z`);
+  if (granularity === 'week') start.setUTCDate(start.getUTCDate() + 6);
+  if (granularity === 'month') start.setUTCMonth(start.getUTCMonth() + 1, 0);
+  return start.toISOString().slice(0, 10);
+};
+
+function candidates(section: ExpectedSection, target: GivenTarget, { asOf, timezone }: Frame): Candidate[] {
+  const { metric, where, per } = target;
+  const { dimensions, granularity, filters, rows, total, range, over } = section;
+  const [filter] = filters;
+  const value = filter?.op !== 'not_in' && filter?.values.length === 1 ? filter.values[0] : undefined;
+  const isAbout =
+    where === undefined
+      ? filters.length === 0
+      : filters.length === 1 && filter?.dimension === where.dimension && value === where.value;
+  const day = range === undefined ? dayAt(asOf, timezone) : range.to;
+  const single = dimensions.length === 0 && granularity === undefined;
+  const figures = total ?? (single ? rows[0]?.figures : undefined);
+  const found: Candidate[] = [];
+  if (isAbout && figures !== undefined) {
+    const figure = figures[metric]?.now ?? null;
+    found.push({ bucket: null, group: null, figure, day, days: over ? range : undefined });
+  }
+  const named =
+    where !== undefined &&
+    dimensions.length === 1 &&
+    dimensions[0] === where.dimension &&
+    filters.every(({ dimension }) => dimension === where.dimension);
+  for (const row of rows) {
+    const ofGroup = named && row.groups[0] === where.value;
+    const group = ofGroup ? where.value : null;
+    const figure = row.figures[metric]?.now ?? null;
+    if (row.bucket === null) {
+      if (ofGroup) found.push({ bucket: null, group, figure, day, days: row.over ? row.days : undefined });
+    } else if (per !== undefined && (ofGroup || (isAbout && dimensions.length === 0))) {
+      const last = endOf(row.bucket, granularity ?? 'day');
+      const whole = row.days?.from === row.bucket && row.days.to === last;
+      found.push({ bucket: row.bucket, group, figure, day: last, days: whole && row.over ? row.days : undefined });
+    }
+  }
+  return found;
+}
+
+/** The status of every figure that has a target. */
+export function judge(sections: readonly ExpectedSection[], given: readonly GivenTarget[], frame: Frame): Judged[] {
+  const targets = inForce(given);
+  return sections.flatMap((section) =>
+    section.metrics.flatMap(({ id: metric }) => {
+      const judged = new Map<string, Judged>();
+      const own = targets.filter((target) => target.metric === metric);
+      // A target for a length of time is about a figure more exactly than one for any.
+      for (const one of [
+        ...own.filter(({ per }) => per !== undefined),
+        ...own.filter(({ per }) => per === undefined),
+      ]) {
+        for (const { bucket, group, figure, day, days } of candidates(section, one, frame)) {
+          const series = own.filter((other) => other.per === one.per && sameWhere(other.where, one.where));
+          const held = series
+            .filter(({ from = '' }) => from <= day)
+            .sort((a, b) => ((a.from ?? '') < (b.from ?? '') ? 1 : -1))[0];
+          if (held !== one) continue;
+          if (one.per !== undefined && (days === undefined || !isOne(days, one.per, frame.fiscal))) continue;
+          const key = JSON.stringify([bucket, group]);
+          if (judged.has(key)) continue;
+          const status = verdict(figure, one);
+          judged.set(key, { section: section.id, metric, bucket, group, figure, status, target: one });
+        }
+      }
+      return [...judged.values()];
+    }),
+  );
+}
+
+/** What a headline has to say. */
+export interface Said {
+  readonly metric: string;
+  readonly label: string;
+  readonly value: number;
+  readonly unit: string | null;
+  readonly judged: { readonly target: number; readonly status: Verdict } | undefined;
+  readonly change: { readonly before: number; readonly kind: Compared } | undefined;
+  /** What it is about: equal for the same sentence of two sections. */
+  readonly about: string;
+}
+
+function changeOf(section: ExpectedSection, figure: Figure): Said['change'] {
+  const [kind] = section.kinds;
+  if (kind === undefined || figure.provisional) return undefined;
+  const other = figure.others[kind];
+  if (other === undefined || other.value === null || !other.comparable || !other.like) return undefined;
+  return { before: other.value, kind };
+}
+
+/** The headlines in their order; more than five are cut by the caller. */
+export function headlinesOf(
+  sections: readonly ExpectedSection[],
+  judged: readonly Judged[],
+  wanted: readonly string[] | undefined,
+): Said[] {
+  const all = sections.flatMap((section) =>
+    section.metrics.flatMap(({ id, label, unit }): Said[] => {
+      const own = judged.filter((one) => one.section === section.id && one.metric === id);
+      const ofTotal = own.find(({ bucket, group }) => bucket === null && group === null);
+      const single = section.dimensions.length === 0 && section.granularity === undefined;
+      const figures = section.total ?? (single ? section.rows[0]?.figures : undefined);
+      const base = { metric: id, label, unit };
+      const about = JSON.stringify([section.range, section.filters, section.over]);
+      const said = (one: Judged | undefined): Said['judged'] =>
+        one === undefined ? undefined : { target: one.target.target, status: one.status };
+      const figure = figures?.[id];
+      const total: Said[] =
+        figure === undefined || figure.now === null
+          ? []
+          : [{ ...base, value: figure.now, judged: said(ofTotal), change: changeOf(section, figure), about }];
+      // Of a series only the last bucket is the present, and none where the total says it.
+      const rows = own.filter((one) => {
+        if (one === ofTotal || one.figure === null) return false;
+        if (one.bucket === null) return true;
+        const series = own.filter(({ group }) => group === one.group);
+        return (
+          !series.some(({ bucket }) => bucket === null) &&
+          series.every(({ bucket }) => (bucket ?? '') <= (one.bucket ?? ''))
+        );
+      });
+      return [
+        ...total,
+        ...rows.map((one) => ({
+          ...base,
+          value: one.figure ?? 0,
+          judged: said(one),
+          change: undefined,
+          about: JSON.stringify([about, one.bucket, one.group]),
+        })),
+      ];
+    }),
+  );
+  const severity = ({ judged: one }: Said): number =>
+    one?.status === 'breached' ? 0 : one?.status === 'watch' ? 1 : 2;
+  const size = ({ value, change }: Said): number =>
+    change === undefined || change.before === value ? 0 : Math.abs((value - change.before) / change.before);
+  const order = all
+    .map((said, at) => ({ said, at }))
+    .sort((a, b) => {
+      const [x, y] = [severity(a.said), severity(b.said)];
+      if (x !== y) return x - y;
+      if (x === 2 && size(a.said) !== size(b.said)) return size(b.said) > size(a.said) ? 1 : -1;
+      return a.at - b.at;
+    })
+    .map(({ said }) => said);
+  const chosen =
+    wanted === undefined
+      ? order.filter((said) => severity(said) < 2 || (size(said) > 0 && Number.isFinite(size(said))))
+      : wanted.flatMap((metric) => order.find((said) => said.metric === metric) ?? []);
+  return chosen.filter(
+    (said, at) => chosen.findIndex((other) => JSON.stringify(other) === JSON.stringify(said)) === at,
+  );
+}

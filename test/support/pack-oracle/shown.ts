@@ -1,0 +1,72 @@
+// Reads figures back from a text as a person does. Nothing of src/ is used here.
+
+/** A number that a text shows, and how far off what it was rounded from may be. */
+export interface Shown {
+  readonly value: number;
+  readonly off: number;
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1,
+  min: 60,
+  minutes: 60,
+  h: 3_600,
+  hours: 3_600,
+  d: 86_400,
+  days: 86_400,
+  day: 86_400,
+  hour: 3_600,
+  minute: 60,
+};
+
+const plainNumber = (text: string): Shown => {
+  const digits = text.replaceAll(',', '').replace('−', '-');
+  if (!/^[+-]?\d+(\.\d+)?(e-?\d+)?$/i.test(digits)) throw new Error(`no number: "${text}"`);
+  return { value: Number(digits), off: 0.500_01 * 10 ** -(digits.split('.')[1]?.length ?? 0) };
+};
+
+/** `–` is null. `12.4%` and `3.1 pp` are ratios; `1 d 10 h`, `33.9 h` and `12.4 s` are seconds. `<` and `>` are bounds. */
+export function readShown(text: string, unit: string | null): Shown | null {
+  if (text === '–') return null;
+  const bound = /^[<>]/.test(text) ? 1 : 0;
+  const bare = text.replace(/^[<>]/, '');
+  if (unit === 'ratio') {
+    const { value, off } = plainNumber(bare.replace(/(%| pp)$/, ''));
+    if (!/(%| pp)$/.test(bare)) throw new Error(`no percentage: "${text}"`);
+    return { value: value / 100, off: (bound === 1 ? 1 : off) / 100 };
+  }
+  if (unit === 'seconds') {
+    const parts = [...bare.replace('−', '-').matchAll(/([+-]?[\d,.]+) ([a-z]+)/g)];
+    if (parts.length === 0 || parts.map(([whole]) => whole).join(' ') !== bare.replace('−', '-'))
+      throw new Error(`no duration: "${text}"`);
+    let value = 0;
+    let off = 0;
+    for (const [, digits = '', name = ''] of parts) {
+      const seconds = UNITS[name];
+      if (seconds === undefined) throw new Error(`no unit of time: "${text}"`);
+      const part = plainNumber(digits);
+      value += part.value * seconds;
+      // The smallest part is rounded; alone it may be a whole number of a larger part.
+      off =
+        parts.length === 1 && !digits.includes('.') && name !== 's' ? (0.500_01 * seconds) / 24 : part.off * seconds;
+    }
+    return { value, off: Math.max(off, 0.500_01) };
+  }
+  return plainNumber(bare);
+}
+
+/** Whether a text shows this figure. */
+export function shows(text: string, figure: number | null, unit: string | null): boolean {
+  const shown = readShown(text, unit);
+  if (shown === null || figure === null) return shown === null && figure === null;
+  return Math.abs(shown.value - figure) <= shown.off + 1e-9;
+}
+
+/** Raw units in one unit of a header of the workbook: `h:mm:ss` and `days` are days in a cell. */
+export function factorOf(unit: string | undefined): number {
+  if (unit === undefined || unit === '%') return 1;
+  if (unit === 'h:mm:ss') return 86_400;
+  const seconds = UNITS[unit];
+  if (seconds === undefined) throw new Error(`no unit: "${unit}"`);
+  return seconds;
+}
