@@ -69,8 +69,8 @@ export default defineConfig({
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
-          // Each starts whole programs, and waits for them more than half of the time.
-          maxWorkers: 2 * availableParallelism(),
+          // Each starts whole programs, and waits for them half of the time.
+          maxWorkers: Math.ceil(1.5 * availableParallelism()),
           maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },
