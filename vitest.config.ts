@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Each of these folders has to reach the thresholds by itself. */
@@ -70,7 +69,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           // Each starts whole programs, and waits for them half of the time.
-          maxWorkers: Math.ceil(1.5 * availableParallelism()),
+          maxWorkers: '100%',
           maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },
