@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Each of these folders has to reach the thresholds by itself. */
@@ -69,8 +68,8 @@ export default defineConfig({
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
-          // Each starts whole programs, and waits for them more than half of the time.
-          maxWorkers: 2 * availableParallelism(),
+          // Each starts whole programs, and waits for them half of the time.
+          maxWorkers: '100%',
           maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },

@@ -23,10 +23,10 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   const answers = [];
   const budget = {
     ...real,
-    ask: async (ask) => {
-      const answer = await real.acquire(ask);
+    acquire: async (request) => {
+      const answer = await real.acquire(request);
       const { granted, tokens } = answer;
-      answers.push({ id: ask.id, org: ask.org, granted, tokens, at: Date.now() });
+      answers.push({ id: request.id, org: request.org, granted, tokens, at: Date.now() });
       return answer;
     },
   };
@@ -35,7 +35,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
     answers,
     /** Resolves when the call has been answered; with undefined when the line was closed before. */
     call: ({ id, org, priority }) => {
-      const line = { budget, clock: systemClock, key, org, priority, deadlineMs: api.requestTimeoutMs };
+      const line = { budget, clock: systemClock, key, org, priority, requestTimeoutMs: api.requestTimeoutMs };
       const made = rateLimitedCall(
         { ...line, maxWaitMs: Number.POSITIVE_INFINITY },
         {

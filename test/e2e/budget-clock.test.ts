@@ -61,14 +61,16 @@ async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) 
   const admin = new Redis(redis.url);
   const peer = await service(kind);
   const prefix = `{${randomUUID()}}`;
-  await claimIdentity(admin, prefix, randomBytes(16).toString('hex'), { restored: false });
+  const identity = randomBytes(16).toString('hex');
+  await claimIdentity(admin, prefix, identity, { restored: false });
   const stop = new AbortController();
   // Each call that waits listens to it.
   setMaxListeners(0, stop.signal);
   const log = recordingLog();
   const clients = Array.from({ length: WORKERS }, () => new Redis(redis.url));
   const lines = clients.map((client) =>
-    sharedBudgets(client, prefix, systemClock, log)('metrics', { calls: CALLS, windowMs: WINDOW_MS }),
+    // As workers do, which have compared the identity at their start.
+    sharedBudgets(client, prefix, systemClock, log, () => identity)('metrics', { calls: CALLS, windowMs: WINDOW_MS }),
   );
   const began = performance.now();
   // A run that waits for an hour is cut off, and missing.
