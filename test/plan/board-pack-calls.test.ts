@@ -44,13 +44,6 @@ const KPIS = [
 ];
 const BOTH = ['previous_period', 'previous_year'] as const;
 const scorecard: SectionInput = { id: 'scorecard', metrics: KPIS, totals: true, compare: [...BOTH], to_date: 'year' };
-const trend: SectionInput = {
-  id: 'trend',
-  metrics: KPIS.slice(0, 3),
-  granularity: 'month',
-  period: 'last_13_months',
-  compare: ['previous_year'],
-};
 
 /** One question: metrics over some days, by bucket and group or not. */
 interface Question {
@@ -105,6 +98,11 @@ function questionsOf(section: Definition['sections'][number], report: Definition
 
 const piecesOf = (days: Question['days']): number => (days === 'now' ? 1 : Math.ceil(lengthOf(days) / 366));
 
+const takesGroups = (id: string, groups: readonly string[]): boolean => {
+  const metric = catalog.metrics.find((each) => each.id === id);
+  return groups.every((group) => metric?.dimensions.includes(group));
+};
+
 /**
  * Calls below which no plan can be. A call has one set of dimensions, filters and days, 20 metrics and 366 days; totals
  * come with the rows of the same days, and the days before with a call that compares.
@@ -120,7 +118,12 @@ function leastCalls(questions: readonly Question[]): number {
     const { groups, filters, days, granularity, metrics } = question;
     const carrier = question.rows
       ? undefined
-      : rows.find((row) => row.filters === filters && JSON.stringify(row.days) === JSON.stringify(days));
+      : rows.find(
+          (row) =>
+            row.filters === filters &&
+            JSON.stringify(row.days) === JSON.stringify(days) &&
+            metrics.every((metric) => takesGroups(metric, row.groups)),
+        );
     if (carrier !== undefined) continue;
     // Whatever a comparison answers is free, whether or not the buckets fit.
     const fits = granularity === undefined || granularity === 'month';
@@ -146,16 +149,14 @@ function callsOf(definition: Definition, period: Period, sectionPeriods: Readonl
 
 describe('calls of a board pack', () => {
   test('with a scorecard, 13 months, the year before and the year to date are near the least possible', () => {
-    const extra = definitionOf([scorecard, trend]);
-    const definition = { ...board, sections: [...extra.sections, ...board.sections] };
-    const calls = callsOf(definition, OCTOBER, { trend: THIRTEEN });
+    const calls = callsOf(board, OCTOBER, { trend: THIRTEEN });
     expect(calls.naive).toBeGreaterThan(2 * calls.planned);
     expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
-    expect(calls).toEqual({ planned: 16, bound: 15, naive: 55, further: { previous_year: 2, to_date: 1 } });
+    expect(calls).toEqual({ planned: 16, bound: 15, naive: 61, further: { previous_year: 2, to_date: 1 } });
   });
 
   test('in which every section is compared with both and to date as well', () => {
-    const sections = [...definitionOf([scorecard, trend]).sections, ...board.sections].map((section) =>
+    const sections = board.sections.map((section) =>
       section.list === undefined && section.granularity === undefined
         ? { ...section, to_date: 'year' as const }
         : section,
@@ -163,7 +164,7 @@ describe('calls of a board pack', () => {
     const definition = { ...board, compare: [...BOTH], sections };
     const calls = callsOf(definition, OCTOBER, { trend: THIRTEEN });
     expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
-    expect(calls).toEqual({ planned: 27, bound: 26, naive: 102, further: { previous_year: 11, to_date: 3 } });
+    expect(calls).toEqual({ planned: 27, bound: 25, naive: 103, further: { previous_year: 11, to_date: 3 } });
   });
 
   // The scorecard has a call of its own, although the totals beside the months hold the same figures.

@@ -156,6 +156,7 @@ const SHARED = [
   'version',
   'logo',
   'sha',
+  'status',
   'mm',
   'ss',
 ];

@@ -126,7 +126,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     no_data_before: ({ label, first }) =>
       `Für ${label} gibt es vor dem ${day(first)} keine Daten: Die Werte sind nicht definiert.`,
     data_from: ({ label, first }) =>
-      `Für ${label} gibt es Daten ab dem ${day(first)}: Frühere Werte sind nicht definiert, und solche, die diesen Tag einschließen, zählen erst ab ihm.`,
+      `Für ${label} gibt es Daten ab dem ${day(first)}: Frühere Werte sind nicht definiert, und solche, zu denen dieser Tag gehört, zählen erst ab ihm.`,
     not_compared_before: ({ label, first }) =>
       `Für ${label} gibt es Daten ab dem ${day(first)}: Der Vergleich mit früheren Tagen ist nicht definiert.`,
     target_mismatch: ({ label, target, unit }) =>

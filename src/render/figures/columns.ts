@@ -26,7 +26,7 @@ export interface RawColumn {
   readonly rawHeader: string;
   /** Without a unit, for values written with theirs; unique in the table. */
   readonly plainHeader: string;
-  /** The row's value; enum values by their label, the rest raw. */
+  /** The row's value: enum values of dimensions by their label, those of a list as raw files or readers need them. */
   readonly read: (row: Row) => Value;
   /** The service's total; undefined for labels and where none was requested. */
   readonly total: Value | undefined;
@@ -49,8 +49,14 @@ export interface ViewColumn extends RawColumn {
 const withUnit = (label: string, unit: string | undefined): string =>
   unit === undefined ? label : `${label} (${unit})`;
 
-function labelReader(column: Column): (row: Row) => Value {
-  if (column.values === undefined || column.values.length === 0) return (row) => row.values[column.name] ?? null;
+const valueReader =
+  ({ name }: Column): RawColumn['read'] =>
+  (row) =>
+    row.values[name] ?? null;
+
+/** Reads the label of a code. */
+function labelReader(column: Column): RawColumn['read'] {
+  if (column.values === undefined || column.values.length === 0) return valueReader(column);
   const labels = new Map(column.values.map(({ value, label }) => [value, label]));
   return (row) => {
     const value = row.values[column.name] ?? null;
@@ -75,12 +81,12 @@ function bucketColumns(source: Column, granularity: Granularity, { table: { isoW
   return [{ ...bucket, role: 'week', rawHeader: week, plainHeader: week, read }, bucket];
 }
 
-const labelColumn = (source: Column): RawColumn => ({
+const labelColumn = (source: Column, read: RawColumn['read']): RawColumn => ({
   source,
   role: 'label',
   rawHeader: source.label,
   plainHeader: source.label,
-  read: labelReader(source),
+  read,
   total: undefined,
 });
 
@@ -176,14 +182,19 @@ function uniqueHeaders(headers: readonly string[], columns: readonly RawColumn[]
   });
 }
 
-/**
- * The columns of a table in order, for data files.
- * @param words English when absent: programs expect the same headers in raw files of every locale
- */
-export function rawColumns(table: Table, words: Words = messagesFor()): readonly RawColumn[] {
+/** The columns of a table in order, for data files. The fields of a list keep their codes. */
+export const rawColumns = (table: Table): readonly RawColumn[] =>
+  // English: programs expect the same headers in raw files of every locale.
+  tableColumns(table, messagesFor(), (column) => (column.kind === 'field' ? valueReader(column) : labelReader(column)));
+
+function tableColumns(
+  table: Table,
+  words: Words,
+  readerOf: (column: Column) => RawColumn['read'],
+): readonly RawColumn[] {
   const columns = table.columns.flatMap((column) => {
     if (column.kind === 'time') return bucketColumns(column, table.granularity ?? 'day', words);
-    return column.kind === 'metric' ? metricColumns(table, column, words) : [labelColumn(column)];
+    return column.kind === 'metric' ? metricColumns(table, column, words) : [labelColumn(column, readerOf(column))];
   });
   const rawHeaders = uniqueHeaders(
     columns.map(({ rawHeader }) => rawHeader),
@@ -267,7 +278,7 @@ function quantityOf({ role, source }: RawColumn, collector: QuantityCollector | 
  */
 export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): readonly ViewColumn[] {
   const words = messagesFor(locale);
-  const raw = rawColumns(table, words);
+  const raw = tableColumns(table, words, labelReader);
   const { quantities, stats } = collectColumnStats(table, raw);
   const columns = raw.map((column, index) => {
     const quantity = quantityOf(column, quantities.get(column.source.name));

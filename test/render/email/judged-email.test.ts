@@ -7,7 +7,7 @@ import {
   bucketColumn,
   countColumn,
   dataset,
-  durationColumn,
+  durationColumn as durations,
   MADE_AT,
   previous,
   ratioColumn,
@@ -17,6 +17,8 @@ import {
   WEEK_BEFORE,
 } from '../../support/dataset.ts';
 
+// A report shows a duration in one unit in all of its tables.
+const durationColumn = { ...durations, shownIn: 'hours' } as const;
 const [COUNT, RATE, TIME] = [countColumn.name, ratioColumn.name, durationColumn.name];
 const target = (entry: Partial<SourcedTarget> & Pick<SourcedTarget, 'metric' | 'better'>): SourcedTarget => ({
   source: 'organization',
@@ -63,7 +65,7 @@ describe('a judged mail', () => {
   it('has shape and word of the status beside each judged figure, in HTML and text', async () => {
     const { html, text } = await mail([SCORECARD, BY_TYPE], TARGETS);
     expect(text).toContain('83.0% (■ breached, target 90.0%)');
-    expect(text).toContain('1 d (● on target, target 1 d)');
+    expect(text).toContain('24.0 hours (● on target, target 24.0 hours)');
     expect(text).toMatch(/Entity \(KYB\)\S* \| \S*71\.0%\S* \(● on target\)/);
     expect(text).toMatch(/Total\S* \| \S*86\.0%\S* \(◆ watch\)/);
     const [rate] = cellsIn(html).filter((cell) => cell.text.startsWith('83.0%'));
@@ -97,7 +99,7 @@ describe('a judged mail', () => {
     expect(headlines.split('\n').map((line) => line.trim())).toEqual([
       'Approval rate: 83.0%, target 90.0%: ■ breached (▼ down 3.0 pp from 86.0%)',
       'Profiles created: 110 (▲ up 10.0% from 100)',
-      'Time to decision (median): 1 d, target 1 d: ● on target (▼ down 50.0% from 2 d)',
+      'Time to decision (median): 24.0 hours, target 24.0 hours: ● on target (▼ down 50.0% from 48.0 hours)',
     ]);
   });
 

@@ -88,13 +88,17 @@ function describeField(
   ]);
 }
 
-/** The labels of the catalog, and further values of the rows: the schema must accept its file. */
+/**
+ * The labels of the catalog, and further values of the rows: the schema must accept its file. None of a list, whose rows are
+ * not read for it.
+ */
 function enumLabels(
   { role, source }: RawColumn,
   { texts }: ColumnContents,
   escapeText: (text: string) => string,
 ): readonly string[] {
-  if (role !== 'label' || source.values === undefined || source.values.length === 0) return [];
+  if (role !== 'label' || source.kind === 'field') return [];
+  if (source.values === undefined || source.values.length === 0) return [];
   return [...new Set([...source.values.map(({ label }) => label), ...texts])].map(escapeText);
 }
 
