@@ -86,7 +86,7 @@ async function sealedRun(archive) {
     recipients: to,
     made_at: '2026-11-16T07:00:05.000Z',
   };
-  return archive.seal(staged, manifest, [{ ...file, mediaType: 'application/octet-stream', path }], MAIL);
+  return archive.publish(staged, manifest, [{ ...file, mediaType: 'application/octet-stream', path }], MAIL);
 }
 
 const sink = spawn(process.execPath, [fileURLToPath(new URL('support/mail-sink.mjs', import.meta.url))], {

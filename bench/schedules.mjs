@@ -15,7 +15,8 @@ import { createActiveReports } from '../dist/queue/definitions/active-reports.js
 import { redisActiveVersions } from '../dist/queue/definitions/active-versions.js';
 import { definitionStore } from '../dist/queue/definitions/definition-store.js';
 import { jobSchedulers } from '../dist/queue/schedules/job-schedulers.js';
-import { createDueSlotCache, openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
+import { createDueSlotCache } from '../dist/queue/schedules/due-slots.js';
+import { openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../dist/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../dist/redis/connection.js';
 import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';

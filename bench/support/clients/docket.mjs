@@ -11,8 +11,8 @@ export async function make({ redis, prefix, limit, windowMs, key, name, ids, api
     key: new Secret(key).fingerprint(),
     org: name,
     priority: 'scheduled',
-    patienceMs: Number.POSITIVE_INFINITY,
-    deadlineMs: api.deadlineMs,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    requestTimeoutMs: api.requestTimeoutMs,
   };
   await Promise.all(
     ids.map(async (id) => {

@@ -14,7 +14,7 @@ export async function open({ redisUrl, limit, windowMs }) {
     signals.set(key, known);
     return known;
   };
-  const line = { budget, clock: systemClock, priority: 'scheduled', deadlineMs: 2_000 };
+  const line = { budget, clock: systemClock, priority: 'scheduled', requestTimeoutMs: 2_000 };
   let again = 0;
   const call = async (key, id, attempt) => {
     try {
