@@ -4,7 +4,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { findArchivedRuns } from '../../../src/deliver/archive/archived-runs.ts';
 import { applyRetention } from '../../../src/deliver/archive/retention.ts';
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
-import { fileLedger, findLedgerRuns } from '../../../src/deliver/ledger/file-ledger.ts';
+import { deleteExpiredLedgers, fileLedger, findLedgerRuns } from '../../../src/deliver/ledger/file-ledger.ts';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { ARCHIVES, sealIn } from '../../support/archives.ts';
@@ -103,6 +103,99 @@ describe.each(ARCHIVES)('the ledger of a run without Redis %s', (_, open) => {
     expect(await found(storage)).toHaveLength(3);
     await sweep(31);
     expect(await found(storage)).toEqual([`${young.id} sent`, `${undecided.id} unknown`]);
+  });
+});
+
+describe.each(ARCHIVES)('the files of a ledger %s', (_, open) => {
+  const filesOf = async ({ metadata }: ArchiveStorage) => [...(await metadata.list('.ledger'))].sort();
+
+  test('are one of the run, and one for each change of a row', async () => {
+    const { shelf: storage } = await open(onTestFinished);
+    const run = aRun();
+    const [first, second] = [rowOf(run.id), rowOf(run.id, '1-s3', 's3://b/k')];
+    const ledger = fileLedger(storage, run);
+    for (const row of [first, second]) await ledger.open(row, 1);
+    await ledger.begin(first.id, 2);
+    const of = (name: string) => `acme/weekly-kpi/${run.id}/${name}`;
+    const files = [`${first.id}.000001.json`, `${first.id}.000002.json`, `${second.id}.000001.json`, 'run.json'];
+    expect(await filesOf(storage)).toEqual(files.map(of).sort());
+    // What is refused or changes nothing writes nothing.
+    expect(await ledger.settle(first.id, 7, 'sent', null, 3)).toBe(false);
+    await ledger.open(first, 3);
+    expect(await filesOf(storage)).toHaveLength(files.length);
+    expect((await ledger.list(run.id)).map(({ target, state }) => [target, state])).toEqual([
+      ['0-email', 'sending'],
+      ['1-s3', 'pending'],
+    ]);
+  });
+
+  test('with other names are no rows', async () => {
+    const { shelf: storage } = await open(onTestFinished);
+    const run = aRun();
+    const row = rowOf(run.id);
+    const ledger = fileLedger(storage, run);
+    await ledger.open(row, 1);
+    for (const name of [`a${row.id}.000009.json`, `${row.id}.000009.json.tmp`, 'notes.txt']) {
+      await storage.metadata.put(`.ledger/acme/weekly-kpi/${run.id}/${name}`, '{}');
+    }
+    expect(await ledger.list(run.id)).toMatchObject([{ state: 'pending' }]);
+    expect(await found(storage)).toEqual([`${run.id} pending`]);
+  });
+
+  test('that others always change first are given up', async () => {
+    const { shelf: storage } = await open(onTestFinished);
+    const run = aRun();
+    const row = rowOf(run.id);
+    const tried: string[] = [];
+    const putIfAbsent = async (name: string) => {
+      tried.push(name);
+      return false;
+    };
+    const busy = { location: storage.location, metadata: { ...storage.metadata, putIfAbsent } };
+    await expect(fileLedger(busy, run).begin(row.id, 1)).resolves.toBe(undefined);
+    await expect(fileLedger(busy, run).open(row, 1)).rejects.toMatchObject({
+      code: 'archive.unwritable',
+      where: `${storage.location}/.ledger/acme/weekly-kpi/${run.id}`,
+    });
+    expect(tried.filter((name) => name.endsWith('.000001.json'))).toHaveLength(10);
+  });
+
+  test('are deleted when older than the retention, unless a delivery is open or they cannot be read', async () => {
+    const { shelf: storage } = await open(onTestFinished);
+    const states = {
+      settled: 'sent',
+      halfKnown: 'unknown',
+      sending: 'pending',
+      atLimit: 'sent',
+      damaged: 'sent',
+    } as const;
+    const runs = Object.fromEntries(Object.keys(states).map((name) => [name, aRun()]));
+    for (const [name, state] of Object.entries(states)) {
+      const run = runs[name] ?? aRun();
+      const ledger = fileLedger(storage, run);
+      const at = name === 'atLimit' ? 10 : 9;
+      await ledger.open(rowOf(run.id), at, { state: 'sent', epoch: 1, detail: null });
+      await ledger.open(
+        rowOf(run.id, '1-s3', 's3://b/k'),
+        at,
+        state === 'pending' ? undefined : { state, epoch: 1, detail: null },
+      );
+    }
+    await fileLedger(storage, runs.sending ?? aRun()).begin(rowOf(runs.sending?.id ?? '', '1-s3', 's3://b/k').id, 9);
+    await storage.metadata.put(`.ledger/acme/weekly-kpi/${runs.damaged?.id}/run.json`, '{');
+    const told: string[] = [];
+    const sweep = (since: number | undefined) =>
+      deleteExpiredLedgers(
+        storage,
+        () => since,
+        (name) => told.push(name),
+      );
+    expect(await sweep(undefined)).toBe(0);
+    expect(await sweep(10)).toBe(1);
+    const left = new Set((await filesOf(storage)).map((name) => name.split('/')[2]));
+    expect(left).toEqual(new Set(['halfKnown', 'sending', 'atLimit', 'damaged'].map((name) => runs[name]?.id)));
+    const damaged = `acme/weekly-kpi/${runs.damaged?.id}/run.json`;
+    expect(told).toEqual([damaged, damaged]);
   });
 });
 
