@@ -27,9 +27,9 @@ const rowOf = (run: string, target = '0-email', recipient = 'lead@acme.example')
 const refuse = (_: unknown, error: unknown) => {
   throw error;
 };
-const found = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
+const found = async (storage: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
   const runs: string[] = [];
-  for await (const { run, deliveries } of findLedgerRuns(shelf, refuse)({ ...OF, period })) {
+  for await (const { run, deliveries } of findLedgerRuns(storage, refuse)({ ...OF, period })) {
     runs.push(`${run} ${deliveries.map(({ state }) => state).join(' ')}`);
   }
   return runs;
@@ -37,11 +37,11 @@ const found = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, 
 
 describe.each(ARCHIVES)('the ledger of a run without Redis %s', (_, open) => {
   test('persists; another process does not begin a delivery again', async () => {
-    const { shelf, another } = await open(onTestFinished);
+    const { storage, another } = await open(onTestFinished);
     const run = aRun();
     const row = rowOf(run.id);
-    const first = fileLedger(shelf, run);
-    const second = fileLedger((await another()).shelf, run);
+    const first = fileLedger(storage, run);
+    const second = fileLedger((await another()).storage, run);
     expect(await first.open(row, 1)).toEqual(await second.open(row, 2));
     const begun = await Promise.all([first, second, first, second].map((ledger) => ledger.begin(row.id, 3)));
     expect(begun.filter((epoch) => epoch !== undefined)).toEqual([1]);
@@ -51,34 +51,34 @@ describe.each(ARCHIVES)('the ledger of a run without Redis %s', (_, open) => {
   });
 
   test('is found by report and period, newest first, and is not an archived run', async () => {
-    const { shelf } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const [early, late] = [aRun(), aRun({ ...PERIOD, label: 'the same days' })];
     const others = [aRun({ ...PERIOD, timezone: 'UTC' }), aRun({ ...PERIOD, from: '2026-11-10' })];
     for (const [at, run] of [early, late, ...others].entries()) {
-      await fileLedger(shelf, run).open(rowOf(run.id), at + 1);
+      await fileLedger(storage, run).open(rowOf(run.id), at + 1);
     }
-    await fileLedger(shelf, late).begin(rowOf(late.id).id, 9);
-    expect(await found(shelf)).toEqual([`${late.id} sending`, `${early.id} pending`]);
+    await fileLedger(storage, late).begin(rowOf(late.id).id, 9);
+    expect(await found(storage)).toEqual([`${late.id} sending`, `${early.id} pending`]);
     const runs = [];
-    for await (const run of shelf.listRuns()) runs.push(run.id);
+    for await (const run of storage.listRuns()) runs.push(run.id);
     expect(runs).toEqual([]);
   });
 
   test('an unreadable file counts as an unknown delivery', async () => {
-    const { shelf } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const run = aRun();
     const row = rowOf(run.id);
-    await fileLedger(shelf, run).open(row, 1);
-    await shelf.metadata.put(`.ledger/acme/weekly-kpi/${run.id}/${row.id}.000001.json`, '{"nth"');
+    await fileLedger(storage, run).open(row, 1);
+    await storage.metadata.put(`.ledger/acme/weekly-kpi/${run.id}/${row.id}.000001.json`, '{"nth"');
     const told: unknown[] = [];
     const runs = [];
-    for await (const one of findLedgerRuns(shelf, (of) => told.push(of))({ ...OF, period: PERIOD })) runs.push(one);
+    for await (const one of findLedgerRuns(storage, (of) => told.push(of))({ ...OF, period: PERIOD })) runs.push(one);
     expect(runs).toMatchObject([{ run: run.id, deliveries: [{ target: null, state: 'unknown' }] }]);
     expect(told).toEqual([{ id: run.id, ...OF }]);
   });
 
   test('is deleted after the retention, unless a delivery is open', async () => {
-    const { shelf: storage } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const [settled, undecided, young] = [aRun(), aRun(), aRun()];
     for (const [run, at, state] of [
       [settled, 1, 'sent'],
@@ -110,7 +110,7 @@ describe.each(ARCHIVES)('the files of a ledger %s', (_, open) => {
   const filesOf = async ({ metadata }: ArchiveStorage) => [...(await metadata.list('.ledger'))].sort();
 
   test('are one of the run, and one for each change of a row', async () => {
-    const { shelf: storage } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const run = aRun();
     const [first, second] = [rowOf(run.id), rowOf(run.id, '1-s3', 's3://b/k')];
     const ledger = fileLedger(storage, run);
@@ -130,7 +130,7 @@ describe.each(ARCHIVES)('the files of a ledger %s', (_, open) => {
   });
 
   test('with other names are no rows', async () => {
-    const { shelf: storage } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const run = aRun();
     const row = rowOf(run.id);
     const ledger = fileLedger(storage, run);
@@ -143,7 +143,7 @@ describe.each(ARCHIVES)('the files of a ledger %s', (_, open) => {
   });
 
   test('that others always change first are given up', async () => {
-    const { shelf: storage } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const run = aRun();
     const row = rowOf(run.id);
     const tried: string[] = [];
@@ -161,7 +161,7 @@ describe.each(ARCHIVES)('the files of a ledger %s', (_, open) => {
   });
 
   test('are deleted when older than the retention, unless a delivery is open or they cannot be read', async () => {
-    const { shelf: storage } = await open(onTestFinished);
+    const { storage } = await open(onTestFinished);
     const states = {
       settled: 'sent',
       halfKnown: 'unknown',
@@ -200,9 +200,9 @@ describe.each(ARCHIVES)('the files of a ledger %s', (_, open) => {
 });
 
 describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
-  const deliveriesIn = async (shelf: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
+  const deliveriesIn = async (storage: ArchiveStorage, period: Record<keyof typeof PERIOD, string> = PERIOD) => {
     const runs = [];
-    for await (const run of findArchivedRuns(shelf, refuse)({ ...OF, period })) runs.push(run);
+    for await (const run of findArchivedRuns(storage, refuse)({ ...OF, period })) runs.push(run);
     return runs;
   };
 
@@ -222,7 +222,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
     // As a version before wrote it, which did not say of what target an attempt was.
     await on.archive.putAttempt(sealed, { ...attempt, delivery: bucket.id, state: 'sent' });
     const states = async () =>
-      new Map((await deliveriesIn(on.shelf))[0]?.deliveries.map(({ target, state }) => [target, state]));
+      new Map((await deliveriesIn(on.storage))[0]?.deliveries.map(({ target, state }) => [target, state]));
     expect(await states()).toEqual(
       new Map([
         ['0-email', 'sending'],
@@ -246,9 +246,9 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
   test('are found by days and time zone', async () => {
     const on = await open(onTestFinished);
     await sealIn(on);
-    expect(await deliveriesIn(on.shelf, { ...PERIOD, label: 'week 46' })).toMatchObject([{ run: ORDER.id }]);
-    expect(await deliveriesIn(on.shelf, { ...PERIOD, timezone: 'UTC' })).toEqual([]);
-    expect(await deliveriesIn(on.shelf, { ...PERIOD, to: '2026-11-16' })).toEqual([]);
+    expect(await deliveriesIn(on.storage, { ...PERIOD, label: 'week 46' })).toMatchObject([{ run: ORDER.id }]);
+    expect(await deliveriesIn(on.storage, { ...PERIOD, timezone: 'UTC' })).toEqual([]);
+    expect(await deliveriesIn(on.storage, { ...PERIOD, to: '2026-11-16' })).toEqual([]);
   });
 
   test('skip runs published before the period, and unreadable manifests', async () => {
@@ -258,7 +258,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
     const told: string[] = [];
     const watched: Pick<ArchiveStorage, 'listRuns'> = {
       async *listRuns(org, report) {
-        for await (const run of on.shelf.listRuns(org, report)) {
+        for await (const run of on.storage.listRuns(org, report)) {
           const get = (name: string) => {
             opened.push(name);
             return run.files.get(name);
