@@ -56,7 +56,15 @@ function jobsOf(count, cronOf) {
     });
     reports.set(`${org}/r${n}`, { ...file, org, report: `r${n}`, digest: n.toString(16).padStart(64, '0') });
   }
-  return { folder: 'jobs', orgs, reports, sources: new Map(), faults: [], kept: new Set(), good: NO_LAST_KNOWN_GOOD };
+  return {
+    folder: 'jobs',
+    orgs,
+    reports,
+    sources: new Map(),
+    diagnostics: [],
+    usingLastKnownGood: new Set(),
+    lastKnownGood: NO_LAST_KNOWN_GOOD,
+  };
 }
 
 const CASES = [

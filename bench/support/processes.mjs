@@ -60,7 +60,7 @@ export async function startProcess(env, ...role) {
     const { msg, level } = read(text);
     if (level === 'error') {
       process.stderr.write(`${text}\n`);
-      if (msg.startsWith('Left out')) kill();
+      if (msg.startsWith('Skipped: ')) kill();
     }
     said.set(msg, (said.get(msg) ?? 0) + 1);
     for (const waiter of waiting) if ((said.get(waiter.msg) ?? 0) >= waiter.count) waiter.resolve();

@@ -65,6 +65,7 @@ const table = (change) => ({
   range: null,
   compared: false,
   compareRange: null,
+  running: false,
   asOf: '2026-11-16T06:59:30Z',
   filters: [],
   notes: [],
