@@ -35,7 +35,7 @@ const LAYERS = {
 /** Packages that one folder alone may import. */
 const OWNED = { bullmq: 'queue' };
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { parseSync } from 'vite';
 
@@ -58,23 +58,36 @@ function importsOf(file, text) {
   ];
 }
 
-const findings = new Set();
-for (const entry of readdirSync('src', { recursive: true, withFileTypes: true })) {
-  const file = join(entry.parentPath, entry.name);
-  const [folder] = relative('src', file).split('/');
-  if (!entry.isFile() || !/\.tsx?$/.test(file)) continue;
-  const text = readFileSync(file, 'utf8');
-  for (const { value, start } of importsOf(file, text)) {
-    const where = `${file}:${lineOf(text, start)}`;
-    const owner = OWNED[value.split('/')[0]];
-    if (owner !== undefined && owner !== folder) findings.add(`${where}: only src/${owner}/ may import ${value}.`);
-    if (!value.startsWith('.') || !(folder in LAYERS)) continue;
-    const target = relative('src', join(dirname(file), value));
-    const allowed = [folder, ...LAYERS[folder]];
-    if (target.startsWith('..') || allowed.some((name) => target === name || target.startsWith(`${name}/`))) continue;
-    const others = LAYERS[folder].length === 0 ? 'no other folder' : `only ${LAYERS[folder].join(', ')}`;
-    findings.add(`${where}: imports ${target}, but src/${folder}/ may import ${others} (layers.mjs).`);
+/** Every file of a folder whose name ends so, with its modules. */
+function* modulesOf(folder, ending) {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const file = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || !ending.test(file)) continue;
+    const text = readFileSync(file, 'utf8');
+    for (const { value, start } of importsOf(file, text)) {
+      yield { file, value, where: `${file}:${lineOf(text, start)}`, target: join(dirname(file), value) };
+    }
   }
+}
+
+const findings = new Set();
+for (const { file, value, where, target: path } of modulesOf('src', /\.tsx?$/)) {
+  const [folder] = relative('src', file).split('/');
+  const owner = OWNED[value.split('/')[0]];
+  if (owner !== undefined && owner !== folder) findings.add(`${where}: only src/${owner}/ may import ${value}.`);
+  if (!value.startsWith('.') || !(folder in LAYERS)) continue;
+  const target = relative('src', path);
+  const allowed = [folder, ...LAYERS[folder]];
+  if (target.startsWith('..') || allowed.some((name) => target === name || target.startsWith(`${name}/`))) continue;
+  const others = LAYERS[folder].length === 0 ? 'no other folder' : `only ${LAYERS[folder].join(', ')}`;
+  findings.add(`${where}: imports ${target}, but src/${folder}/ may import ${others} (layers.mjs).`);
+}
+// What was built of a file that is gone stays in dist/, where neither a bench nor its types would miss it.
+for (const { value, where, target } of modulesOf('bench', /\.mjs$/)) {
+  if (!value.startsWith('.') || !target.startsWith('dist/')) continue;
+  const source = target.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
+  if (!existsSync(source) && !existsSync(`${source}x`))
+    findings.add(`${where}: imports ${target}, but there is no ${source}.`);
 }
 for (const finding of findings) console.error(finding);
 process.exitCode = findings.size === 0 ? 0 : 1;

@@ -92,7 +92,9 @@ try {
   const delivery = { email: { to: ['lead@acme.example'], attach: [] }, send_if: 'changed' };
   report({
     name: `send_if: changed of a list of ${decided} rows`,
-    ...(await stallDuring(() => evaluateConditions(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }))),
+    ...(await stallDuring(() =>
+      evaluateConditions(long, { org: 'acme', report: 'weekly', deliveries: [delivery] }, undefined),
+    )),
     limit: { longest_stall_ms: 50 },
   });
 } finally {

@@ -50,6 +50,7 @@ const definition = {
   report: 'weekly-kpi',
   digest: 'd'.repeat(64),
 };
+/** @type {import('../dist/definitions/schema/org-settings.js').OrgSettings} */
 const settings = {
   version: 1,
   id: 'acme',
@@ -60,7 +61,11 @@ const settings = {
 };
 const content = randomBytes(kilobytes * 1024);
 
-/** A run of its own whose files are sealed: what a delivery begins with. */
+/**
+ * A run of its own whose files are sealed: what a delivery begins with.
+ *
+ * @param {import('../dist/deliver/archive/archive.js').Archive} archive
+ */
 async function sealedRun(archive) {
   const run = randomBytes(16).toString('hex');
   const staged = await archive.stage(run);
@@ -68,6 +73,7 @@ async function sealedRun(archive) {
   await writeFile(path, content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   const file = { name: 'KPIs.xlsx', format: 'xlsx', bytes: content.length, sha256 };
+  /** @type {import('../dist/deliver/archive/manifest.js').Manifest} */
   const manifest = {
     version: 1,
     run,
@@ -86,7 +92,7 @@ async function sealedRun(archive) {
     recipients: to,
     made_at: '2026-11-16T07:00:05.000Z',
   };
-  return archive.seal(staged, manifest, [{ ...file, mediaType: 'application/octet-stream', path }], MAIL);
+  return archive.publish(staged, manifest, [{ ...file, mediaType: 'application/octet-stream', path }], MAIL);
 }
 
 const sink = spawn(process.execPath, [fileURLToPath(new URL('support/mail-sink.mjs', import.meta.url))], {
@@ -103,7 +109,11 @@ const redisServer = await privateRedis();
 const redis = new Redis(redisServer.url);
 const none = async () => {};
 
-/** Ms to deliver one run to everybody, everything made before that is needed. */
+/**
+ * Ms to deliver one run to everybody, everything made before that is needed.
+ *
+ * @param {Pick<import('../dist/deliver/deliver.js').DeliverInput, 'ledger' | 'archive'>} stores
+ */
 async function ours({ ledger, archive }) {
   const published = await sealedRun(archive);
   const mailer = smtpMailer(new Secret(`smtp://127.0.0.1:${port}`));
@@ -159,10 +169,14 @@ async function bare(options) {
 
 const archive = directoryArchive(join(folder, 'archive'));
 const inRedis = () => redisLedger(redis, { prefix: 'bench:', ttlDays: 1 });
-const unkept = { ...archive, putMessage: none, putAttempt: none, putReceipts: none };
+const unkept = { ...archive, putMessage: async () => '', putAttempt: none, putReceipts: none };
 
-/** A case of its own for each part of what ours does; the peers do none of them. */
 const ALL = `${recipients} messages`;
+/**
+ * A case of its own for each part of what ours does; the peers do none of them.
+ *
+ * @type {[who: string, name: string, send: () => Promise<number>][]}
+ */
 const CASES = [
   ['docket', ALL, () => ours({ ledger: inRedis(), archive })],
   [

@@ -178,7 +178,8 @@ try {
       headers: { ...docket.headers, 'Content-Type': 'application/yaml' },
       body,
     });
-    const answer = await response.json();
+    /** @typedef {import('../dist/admin/access/access.js').Validation} Validation */
+    const answer = /** @type {Partial<Validation> & { code?: string }} */ (await response.json());
     const answer_ms = rounded(performance.now() - began, 0);
     report({
       name,

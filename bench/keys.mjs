@@ -63,14 +63,14 @@ for (const client of CLIENTS) {
       },
     });
   }
-  for (const [name, unit, costIn] of [
-    ['commands of the budget', 'commands', ({ commands }) => commands],
-    [
-      'time of the budget',
-      'ms of processor, ours and Redis',
-      ({ redis_cpu_ms, own_cpu_ms }) => redis_cpu_ms + own_cpu_ms,
-    ],
-    ['Redis of the budget', 'bytes', ({ redis_bytes }) => redis_bytes],
+  for (const { name, unit, costIn } of [
+    { name: 'commands of the budget', unit: 'commands', costIn: ({ commands }) => commands },
+    {
+      name: 'time of the budget',
+      unit: 'ms of processor, ours and Redis',
+      costIn: ({ redis_cpu_ms, own_cpu_ms }) => redis_cpu_ms + own_cpu_ms,
+    },
+    { name: 'Redis of the budget', unit: 'bytes', costIn: ({ redis_bytes }) => redis_bytes },
   ]) {
     const points = measured.map((figures) => ({ n: figures.n, cost: costIn(figures) }));
     reportGrowth(report, { name, who: client, by: 'keys', unit, points });

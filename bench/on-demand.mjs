@@ -65,10 +65,7 @@ async function measure(redisUrl, lineBy) {
 const report = reportOf('on-demand');
 const redis = await privateRedis();
 try {
-  for (const [who, lineBy] of [
-    ['docket', lineOf],
-    ['bullmq', bullmqLineOf],
-  ]) {
+  for (const [who, lineBy] of Object.entries({ docket: lineOf, bullmq: bullmqLineOf })) {
     const figures = await measure(redis.url, lineBy);
     report({ name: `${calls} scheduled calls wait`, who, ...figures, limit: { passed_by: 0, throttled: 0 } });
   }

@@ -33,15 +33,21 @@ async function visit(browser, docket) {
     () =>
       new Promise((resolve) => {
         const seen = (entries) => entries.find(({ name }) => name === 'first-contentful-paint')?.startTime;
+        // @ts-expect-error: Node's types, which are in force here, do not know a browser's entries.
         const there = seen(performance.getEntriesByType('paint'));
         if (there !== undefined) return resolve(there);
+        // @ts-expect-error: as above.
         new PerformanceObserver((list) => resolve(seen(list.getEntries()))).observe({ type: 'paint' });
       }),
   );
   // What the script asks for later is none of the first paint.
   const first = parts.filter((part) => part.request().isNavigationRequest() || part.url().includes('/assets/'));
   const bodies = await Promise.all(first.map((part) => part.body()));
-  const first_byte = await page.evaluate(() => performance.getEntriesByType('navigation')[0].responseStart);
+  const first_byte = await page.evaluate(
+    () =>
+      // @ts-expect-error: as above.
+      performance.getEntriesByType('navigation')[0].responseStart,
+  );
   await context.close();
   return { bytes: bodies.reduce((sum, { length }) => sum + length, 0), painted, first_byte };
 }

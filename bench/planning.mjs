@@ -44,6 +44,11 @@ async function catalogOf(sandbox) {
   }
 }
 
+/** @typedef {import('../dist/definitions/load/load-definitions.js').Definitions} Definitions */
+/** @typedef {import('../dist/definitions/schema/report-definition.js').Definition} Definition */
+/** @typedef {import('../dist/definitions/schema/org-settings.js').OrgSettings} OrgSettings */
+/** @typedef {import('../dist/contract/catalog.js').Catalog} Catalog */
+
 async function load(folder) {
   const jobs = await loadDefinitions(folder);
   if (jobs.reports.size === 0 || jobs.diagnostics.length > 0)
@@ -51,11 +56,13 @@ async function load(folder) {
   return jobs;
 }
 
+/** @type {(definition: Definition, settings: OrgSettings, catalog: Catalog) => import('../dist/plan/compile.js').PlanInput} */
 function inputOf(definition, settings, catalog) {
   const period = resolvePeriod(definition.period, NOW, definition.timezone ?? settings.timezone);
   return { definition, settings, period, catalog };
 }
 
+/** @type {(jobs: Definitions, catalog: Catalog) => void} */
 function reportCalls(jobs, catalog) {
   for (const [name, definition] of jobs.reports) {
     const input = inputOf(definition, jobs.orgs.get(definition.org), catalog);
@@ -70,7 +77,11 @@ function reportCalls(jobs, catalog) {
   }
 }
 
-/** Copies of the weekly report of jobs/, a hundred an organization: read from their files, checked, and planned. */
+/**
+ * Copies of the weekly report of jobs/, a hundred an organization: read from their files, checked, and planned.
+ *
+ * @type {(catalog: Catalog) => Promise<void>}
+ */
 async function reportsGrow(catalog) {
   const [reading, planning] = [[], []];
   for (const n of sizesTo(most)) {
@@ -105,7 +116,11 @@ async function reportsGrow(catalog) {
   reportGrowth(report, { name: 'plan them, five sections each', ...growth, points: planning });
 }
 
-/** A report of more and more sections, which ask in turn as those of jobs/ do, and never the same as another. */
+/**
+ * A report of more and more sections, which ask in turn as those of jobs/ do, and never the same as another.
+ *
+ * @type {(jobs: Definitions, catalog: Catalog) => Promise<void>}
+ */
 async function sectionsGrow(jobs, catalog) {
   const weekly = jobs.reports.get('demo/weekly-kpi');
   const settings = jobs.orgs.get('demo');

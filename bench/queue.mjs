@@ -25,6 +25,8 @@ const { runs, orgs, concurrency, records, times } = readOptions(
 );
 const PREFIX = '{bench}';
 const CALLS = 5;
+/** @type {import('../dist/run/run-record.js').Stage[]} */
+const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'];
 const report = reportOf('queue');
 
 // Every command that this process sends, whichever of its connections it takes: what is inside of scripts does not count.
@@ -36,6 +38,7 @@ Redis.prototype.sendCommand = function (...args) {
 };
 
 const idOf = () => randomBytes(16).toString('hex');
+/** @type {(n: number, change?: Partial<import('../dist/run/run-record.js').RunOrder>) => import('../dist/run/run-record.js').RunOrder} */
 const orderOf = (n, change = {}) => ({
   id: idOf(),
   org: `org-${n % orgs}`,
@@ -51,13 +54,17 @@ const orderOf = (n, change = {}) => ({
   ...change,
 });
 
-/** What a run of five calls and one mail says of itself. */
+/**
+ * What a run of five calls and one mail says of itself.
+ *
+ * @type {import('../dist/queue/jobs/process-job.js').Execute}
+ */
 async function execute(_, { observe }) {
   observe({ type: 'planned', calls: CALLS, sections: 2 });
   for (let n = 1; n <= CALLS; n += 1) {
     observe({ type: 'fetched', call: `c${n}`, done: n, of: CALLS, saved: false, tokens: 9, finish: 0 });
   }
-  for (const stage of ['plan', 'fetch', 'render', 'seal', 'deliver']) observe({ type: 'timed', stage, ms: 1 });
+  for (const stage of STAGES) observe({ type: 'timed', stage, ms: 1 });
   observe({ type: 'delivered', target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 OK' });
   return done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] });
 }
@@ -101,7 +108,7 @@ async function ourQueue(url) {
           observe: (_, { type }) => {
             if (type !== 'finished') return;
             left -= 1;
-            if (left === 0) resolve();
+            if (left === 0) resolve(undefined);
           },
           clock: systemClock,
           log: silentLog,
@@ -132,7 +139,7 @@ async function bareBullMq(url) {
         worker = new Worker('bare', async () => {}, { connection, prefix: '{bare}', concurrency });
         worker.on('completed', () => {
           left -= 1;
-          if (left === 0) resolve();
+          if (left === 0) resolve(undefined);
         });
       }),
   );
@@ -174,6 +181,7 @@ async function listings(url) {
     });
     cursor = next ?? cursor;
   }
+  /** @type {Record<string, Omit<import('../dist/run/run-record.js').RunFilter, 'limit'>>} */
   const filters = {
     'the newest': {},
     'all that failed': { states: ['failed'] },

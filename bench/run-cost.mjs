@@ -57,7 +57,7 @@ const { folder, jobs: jobsFolder, env, close } = await layOut({ acme: { key: ser
 const jobs = await loadDefinitions(jobsFolder);
 if (jobs.diagnostics.length > 0) throw new Error(JSON.stringify(jobs.diagnostics));
 
-const tracing = await openTracing({ config: {}, env: process.env, clock: systemClock, log: silentLog });
+const tracing = await openTracing({ config: readConfig({}), env: process.env, clock: systemClock, log: silentLog });
 const { trace, queueTelemetry } = tracing?.context ?? {};
 const around = (more) => ({
   trace,
@@ -106,6 +106,7 @@ function stages() {
   };
 }
 
+/** @type {(name: string) => import('../dist/services/runs/trigger-run.js').TriggerRequest} */
 const requestOf = (name) => ({
   definition: jobs.reports.get(`acme/${name}`),
   settings: jobs.orgs.get('acme'),
@@ -130,6 +131,7 @@ async function underWorker(name) {
   let begun;
   let docket;
   const all = new Promise((resolve, reject) => {
+    /** @type {import('../dist/compose/worker.js').WorkerSettings['observe']} */
     const observe = (_, event) => {
       if (event.type === 'timed') taking.mark(event.stage);
       if (event.type !== 'finished') return;
@@ -173,6 +175,7 @@ async function inline(name) {
   const archive = directoryArchive(join(folder, 'inline'));
   const opened = await composeInline(around({}), archive);
   const { definition, settings } = requestOf(name);
+  /** @type {import('../dist/run/run-events.js').OnRunEvent} */
   const observe = (event) => {
     if (event.type === 'timed') taking.mark(event.stage);
   };

@@ -77,10 +77,10 @@ if (values.page !== undefined) await writeFile(values.page, fillPage(await readF
 const runs = lines.filter(({ who }) => who === 'machine');
 const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
 console.log(`\n${runs.length} benches took ${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s.`);
-for (const [what, of] of [
-  ['Over a limit', runs.filter(({ end }) => end === OVER)],
-  ['Broken', runs.filter(({ end }) => end !== OVER && end !== 0)],
-]) {
+for (const [what, of] of Object.entries({
+  'Over a limit': runs.filter(({ end }) => end === OVER),
+  Broken: runs.filter(({ end }) => end !== OVER && end !== 0),
+})) {
   if (of.length === 0) continue;
   console.log(`${what}: ${of.map(({ bench }) => bench).join(', ')}`);
   process.exitCode = 1;

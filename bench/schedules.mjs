@@ -14,8 +14,9 @@ import { TARGETS } from '../dist/deliver/targets/registry.js';
 import { createActiveReports } from '../dist/queue/definitions/active-reports.js';
 import { redisActiveVersions } from '../dist/queue/definitions/active-versions.js';
 import { definitionStore } from '../dist/queue/definitions/definition-store.js';
+import { createDueSlotCache } from '../dist/queue/schedules/due-slots.js';
 import { jobSchedulers } from '../dist/queue/schedules/job-schedulers.js';
-import { createDueSlotCache, openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
+import { openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
 import { redisScheduleCursors } from '../dist/queue/schedules/schedule-cursors.js';
 import { openRedis } from '../dist/redis/connection.js';
 import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';
@@ -38,6 +39,7 @@ const settings = (id) => ({
   id,
 });
 
+/** @type {(count: number, cronOf: (n: number) => string) => import('../dist/definitions/load/load-definitions.js').Definitions} */
 function jobsOf(count, cronOf) {
   const orgs = new Map();
   const reports = new Map();
@@ -55,9 +57,18 @@ function jobsOf(count, cronOf) {
     });
     reports.set(`${org}/r${n}`, { ...file, org, report: `r${n}`, digest: n.toString(16).padStart(64, '0') });
   }
-  return { folder: 'jobs', orgs, reports, sources: new Map(), faults: [], kept: new Set(), good: NO_LAST_KNOWN_GOOD };
+  return {
+    folder: 'jobs',
+    orgs,
+    reports,
+    sources: new Map(),
+    diagnostics: [],
+    usingLastKnownGood: new Set(),
+    lastKnownGood: NO_LAST_KNOWN_GOOD,
+  };
 }
 
+/** @type {[name: string, cronOf: (n: number) => string, shared: boolean][]} */
 const CASES = [
   ['20 timetables', (n) => `${n % 20} 8 * * MON`, true],
   ['a timetable each', (n) => `${n % 60} ${Math.floor(n / 60) % 24} ${1 + (Math.floor(n / 1440) % 28)} * *`, false],

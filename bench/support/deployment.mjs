@@ -4,12 +4,17 @@ import { promisify } from 'node:util';
 import { freePort } from '../../dist/demo/local-redis.js';
 import { layOut, MAIN, ONE_CALL, startProcess } from './processes.mjs';
 
+/** @typedef {import('./processes.mjs').ReportFile} ReportFile */
+/** @typedef {import('./processes.mjs').OrgFile} OrgFile */
+/** @typedef {import('../../dist/admin/api/schemas.js').RunView} RunView */
+
 /**
  * `docket start` in a process of its own: one organization for each key, each with the report `report`. `ask` triggers it
  * through the admin route, for its own period or another one, and resolves when its run has ended.
  *
- * @param keys organization's name → API key
- * @param role what the process does; everything when absent
+ * @param {{
+ *   redisUrl: string, apiUrl: string, keys: Record<string, string>, budget: OrgFile['budget'], report?: ReportFile, role?: string,
+ * }} options `keys`: organization's name → API key; `role`: what the process does, everything when absent
  */
 export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE_CALL, role = 'all' }) {
   const orgs = Object.entries(keys).map(([org, key]) => [org, { key, settings: { budget }, reports: { report } }]);
@@ -31,6 +36,7 @@ export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE
   const docket = await startProcess(env, role);
   const url = `http://127.0.0.1:${port}`;
   const headers = { Authorization: `Bearer ${made.stdout.trim()}`, 'Content-Type': 'application/json' };
+  /** @type {(org: string, period?: ReportFile['period']) => Promise<RunView>} */
   const ask = async (org, period) => {
     const response = await fetch(`${url}/api/reports/${org}/report/runs`, {
       method: 'POST',
@@ -41,7 +47,7 @@ export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE
     const at = new URL(response.headers.get('location'), url);
     await response.arrayBuffer();
     for (;;) {
-      const run = await (await fetch(at, { headers })).json();
+      const run = /** @type {RunView} */ (await (await fetch(at, { headers })).json());
       if (run.state === 'done') return run;
       if (run.finished_at) throw new Error(`the run ended ${run.state}: ${JSON.stringify(run.error)}`);
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -23,7 +23,7 @@ export function employ(orders, { giveUpMs }) {
         });
         child.once('exit', (code, signal) => {
           alive.delete(child);
-          if (done || givenUp) resolve();
+          if (done || givenUp) resolve(undefined);
           else if (signal === 'SIGKILL') start();
           else reject(new Error(`a worker ended with ${code ?? signal}`));
         });

@@ -21,6 +21,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   // All calls here share one signal, and each listens to it; in a worker four calls of a run do.
   setMaxListeners(0, closing.signal);
   const answers = [];
+  /** @type {import('../../dist/fetch/rate-limit/budget.js').Budget} */
   const budget = {
     ...real,
     acquire: async (request) => {
@@ -33,7 +34,11 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   const under = new Set();
   return {
     answers,
-    /** Resolves when the call has been answered; with undefined when the line was closed before. */
+    /**
+     * Resolves when the call has been answered; with undefined when the line was closed before.
+     *
+     * @param {{ id: string, org: string, priority: import('../../dist/fetch/rate-limit/budget.js').Priority }} call
+     */
     call: ({ id, org, priority }) => {
       const line = { budget, clock: systemClock, key, org, priority, requestTimeoutMs: api.requestTimeoutMs };
       const made = rateLimitedCall(

@@ -21,7 +21,8 @@ const server = new SMTPServer({
 });
 server.on('error', () => {});
 const listener = server.listen(0, '127.0.0.1', () => {
-  console.log(JSON.stringify({ port: listener.address().port }));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (listener.address());
+  console.log(JSON.stringify({ port }));
 });
 createInterface({ input: process.stdin })
   .on('line', () => console.log(JSON.stringify({ messages, bytes })))

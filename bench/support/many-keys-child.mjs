@@ -56,6 +56,6 @@ async function measure({ client, redisUrl, keys, calls, limit, windowMs }) {
 // The bench has gone.
 process.once('disconnect', () => process.exit());
 process.once('message', async (order) => {
-  process.send(await measure(order));
+  process.send(await measure(/** @type {Parameters<typeof measure>[0]} */ (order)));
   process.exit();
 });

@@ -3,7 +3,11 @@ import { layOut, startProcess } from './processes.mjs';
 /**
  * A deployment of many organizations with a key and some small reports each; `start` runs one process of it.
  *
- * @param report what differs from the smallest report that there is, e.g. its schedule
+ * @param {{
+ *   redisUrl: string, apiUrl: string, orgs: number, reports: number,
+ *   budget?: import('./processes.mjs').OrgFile['budget'],
+ *   report?: Partial<import('./processes.mjs').ReportFile>,
+ * }} options `report`: what differs from the smallest report that there is, e.g. its schedule
  */
 export async function manyOrgs({ redisUrl, apiUrl, orgs, reports, budget, report = {} }) {
   const small = {

@@ -8,20 +8,32 @@ import { stringify } from 'yaml';
 
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** The smallest report that is worth a run: a section, a call, a CSV. */
-export const ONE_CALL = Object.freeze({
+/**
+ * What a report's file and an organization's hold, before defaults.
+ *
+ * @typedef {import('zod').input<typeof import('../../dist/services/definitions/built-in-kinds.js').reportFileSchema>} ReportFile
+ * @typedef {import('zod').input<typeof import('../../dist/definitions/schema/org-settings.js').orgFileSchema>} OrgFile
+ */
+
+/**
+ * The smallest report that is worth a run: a section, a call, a CSV.
+ *
+ * @type {Readonly<ReportFile>}
+ */
+export const ONE_CALL = {
   version: 1,
   title: 'One call',
   owner: 'ops@acme.example',
   period: 'previous_month',
   sections: [{ id: 'created', title: 'Profiles', metrics: ['profiles.created'], granularity: 'day' }],
   outputs: [{ format: 'csv' }],
-});
+};
 
 /**
  * A folder of definitions, and what `docket start` needs to be told beside REDIS_URL and the service's address.
  *
- * @param orgs by name: the API key, what its settings have beside the least, and its reports by name
+ * @param {Record<string, { key: string, settings: Partial<OrgFile>, reports: Record<string, ReportFile> }>} orgs by name:
+ *   the API key, what its settings have beside the least, and its reports by name
  */
 export async function layOut(orgs) {
   const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
@@ -60,14 +72,14 @@ export async function startProcess(env, ...role) {
     const { msg, level } = read(text);
     if (level === 'error') {
       process.stderr.write(`${text}\n`);
-      if (msg.startsWith('Left out')) kill();
+      if (msg.startsWith('Skipped: ')) kill();
     }
     said.set(msg, (said.get(msg) ?? 0) + 1);
     for (const waiter of waiting) if ((said.get(waiter.msg) ?? 0) >= waiter.count) waiter.resolve();
   });
   const times = (msg, count) =>
     new Promise((resolve, reject) => {
-      if ((said.get(msg) ?? 0) >= count) return resolve();
+      if ((said.get(msg) ?? 0) >= count) return resolve(undefined);
       waiting.add({ msg, count, resolve });
       void ended.then((end) => reject(new Error(`docket start ended with ${end}`)));
     });

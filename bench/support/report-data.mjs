@@ -12,6 +12,11 @@ const PER_DAY = 2 * GROUPS;
 /** A number below 100,003 that looks random and is the same on every machine. */
 export const scatter = (section, row, column) => (section * 99_991 + row * 7_919 + column * 104_729) % 100_003;
 
+/** @typedef {import('../../dist/fetch/dataset.js').Column} Column */
+/** @typedef {import('../../dist/fetch/dataset.js').Table} Table */
+/** @typedef {import('../../dist/fetch/dataset.js').Dataset} Dataset */
+
+/** @type {(unit: string, from: number, count: number) => Column[]} */
 const metric = (unit, from, count) =>
   Array.from({ length: count }, (_, index) => ({
     name: `metric.${from + index}`,
@@ -23,7 +28,11 @@ const metric = (unit, from, count) =>
     description: 'A figure of the bench.',
   }));
 
-/** 22: a day, two groups, eight counts, six ratios, five durations. */
+/**
+ * 22: a day, two groups, eight counts, six ratios, five durations.
+ *
+ * @type {Column[]}
+ */
 export const SECTION_COLUMNS = [
   { name: 'bucket', label: 'Bucket', kind: 'time', type: 'date', unit: null },
   {
@@ -59,12 +68,14 @@ export const sectionValues = (section, row) =>
 
 const keyed = (columns, values) => Object.fromEntries(columns.map(({ name }, index) => [name, values[index]]));
 
+/** @type {(change: Pick<Table, 'id' | 'title' | 'columns' | 'rows'> & Partial<Table>) => Table} */
 const table = (change) => ({
   granularity: null,
   current: false,
   range: null,
   period: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' },
   comparisons: [],
+  running: false,
   asOf: '2026-11-16T06:59:30Z',
   filters: [],
   notes: [],
@@ -84,6 +95,7 @@ export const sectionTable = (section, rows) =>
     chart: 'line',
   });
 
+/** @type {(name: string) => Column} */
 const field = (name) => ({ name, label: name, kind: 'field', type: 'string', unit: null });
 export const LIST_COLUMNS = [
   'id',
@@ -140,6 +152,7 @@ export async function listTable(rows, path) {
 
 export const MADE_AT = Date.parse('2026-11-16T07:00:00Z');
 
+/** @type {(tables: Table[]) => Dataset} */
 export const datasetOf = (tables) => ({
   org: 'acme',
   organization: 'Acme Compliance AG',

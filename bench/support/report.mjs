@@ -21,9 +21,10 @@ export const sizesTo = (most) => [10, 100, 1_000, 10_000, 100_000, 1_000_000].fi
  * Reports how a cost grows. `exponent` is that of the last step, where what costs the same for every size weighs least and
  * a quadratic most: 1 when ten times as many cost ten times as much, 2 when they cost a hundred times as much.
  *
- * @param by what there are more and more of
- * @param points `{n, cost}`, ascending; `cost` is that of all n
- * @param most the limit of the exponent
+ * @param {ReturnType<typeof reportOf>} report
+ * @param {{
+ *   name: string, who?: string, by: string, unit: string, points: { n: number, cost: number }[], most?: number,
+ * }} growth `by`: what there are more and more of; `points`: ascending, `cost` is that of all n; `most`: the limit of the exponent
  */
 export function reportGrowth(report, { name, who, by, unit, points, most = 1.2 }) {
   // Of one size nothing can be told.

@@ -37,7 +37,7 @@ function nameOf({ name, args }) {
     .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/g, '*')
     .replace(/\d{3,}/g, '*');
   const step = scripted
-    ? args.slice(2 + Number(args[1])).find((arg) => /^(look|claim|land|ask|replied|answered)$/.test(String(arg)))
+    ? args.slice(2 + Number(args[1])).find((arg) => /^(lookup|claim|put|acquire|complete)$/.test(String(arg)))
     : undefined;
   return `${name} ${key}${step === undefined ? '' : ` ${step}`}`;
 }

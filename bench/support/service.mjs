@@ -5,7 +5,11 @@ import { startSandbox } from '../../dist/sandbox/sandbox.js';
 /** What every call asks: an answer that the service holds, so that only the budget takes time. */
 export const REQUEST = { metrics: ['profiles.created'], time: { from: '2026-01-01', to: '2026-01-31' } };
 
-/** 20 to 80 ms in steps of 20, the longest of them named. */
+/**
+ * 20 to 80 ms in steps of 20, the longest of them named.
+ *
+ * @type {import('../../dist/sandbox/sandbox.js').Fault[]}
+ */
 export const LATENCY = [
   { kind: 'latency', value: 20 },
   { kind: 'latency', value: 20, probability: 0.5 },
@@ -13,9 +17,14 @@ export const LATENCY = [
 ];
 export const LONGEST_MS = 80;
 
+/** @type {(sandbox: import('../../dist/sandbox/sandbox.js').Sandbox, label: string) => string} */
 export const keyOf = (sandbox, label) => sandbox.keys.find((one) => one.label === label).key;
 
-/** A sandbox that has computed the one answer already, and has counted nothing on `acme`, the key of the benches. */
+/**
+ * A sandbox that has computed the one answer already, and has counted nothing on `acme`, the key of the benches.
+ *
+ * @param {import('../../dist/sandbox/sandbox.js').SandboxOptions} options
+ */
 export async function startService(options) {
   const sandbox = await startSandbox({ faults: LATENCY, ...options });
   const other = createClient({ baseUrl: sandbox.url, key: new Secret(keyOf(sandbox, 'metrics')) });

@@ -1,5 +1,8 @@
 import { createServer } from 'node:http';
 
+/** @typedef {import('../../dist/contract/catalog.js').Catalog} Catalog */
+
+/** @type {Catalog['metrics'][number]} */
 const metric = {
   id: 'profiles.created',
   label: 'Created',
@@ -15,6 +18,7 @@ const metric = {
   deprecated_at: null,
   replaced_by: null,
 };
+/** @type {Catalog} */
 const catalog = {
   registry_version: 7,
   metrics: [metric],
@@ -66,9 +70,10 @@ export async function tinyService({ calls, windowMs }) {
       }),
     );
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
-    url: `http://127.0.0.1:${server.address().port}`,
+    url: `http://127.0.0.1:${port}`,
     made: () => made,
     throttled: () => throttled,
     close: () =>

@@ -71,21 +71,21 @@ const appliesTo = (kind: FaultKind, path: string): boolean =>
  * @param share uniform in [0, 1), seeded, so that equal requests get equal faults
  */
 export function createFaultInjector(initial: readonly Fault[], share: () => number) {
-  let line: { readonly fault: Fault; left: number }[] = [];
+  let active: { readonly fault: Fault; left: number }[] = [];
   const set = (faults: readonly Fault[]) => {
-    line = faults.map((fault) => ({ fault, left: fault.count ?? Number.POSITIVE_INFINITY }));
+    active = faults.map((fault) => ({ fault, left: fault.count ?? Number.POSITIVE_INFINITY }));
   };
   set(initial);
   return {
     set,
     /** Error of the clock, ms. */
     skew: () =>
-      line.reduce(
+      active.reduce(
         (sum, { fault }) => sum + (fault.kind === 'clock' ? (fault.value ?? FAULT_KINDS.clock.default) : 0),
         0,
       ) * 1000,
     faultsFor: (path: string): readonly Fault[] =>
-      line
+      active
         .filter((entry) => {
           const { kind, path: only, probability } = entry.fault;
           if (kind === 'clock' || entry.left <= 0 || !appliesTo(kind, path) || !path.includes(only ?? '')) return false;

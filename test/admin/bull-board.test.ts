@@ -45,9 +45,9 @@ describe('Bull Board', () => {
 
   const house = (shown: BullBoard | undefined) => {
     const entries = [ben.entry, anna.entry];
-    const door = aDoor(entries, { clock: systemClock, log: silentLog });
-    const sessions = redisSessions({ redis, prefix, ...door, audit: NO_AUDIT, clock: systemClock });
-    return createTestAdmin(entries, {}, { auth: { ...door, sessions }, board: shown });
+    const authApp = aDoor(entries, { clock: systemClock, log: silentLog });
+    const sessions = redisSessions({ redis, prefix, ...authApp, audit: NO_AUDIT, clock: systemClock });
+    return createTestAdmin(entries, {}, { auth: { ...authApp, sessions }, board: shown });
   };
   const visit = async (token: string, shown: BullBoard | 'off' = board) => {
     const browser = cookieClient({ app: house(shown === 'off' ? undefined : shown) });

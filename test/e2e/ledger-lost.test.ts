@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
-import { archiveUrl, bucketShelf, STORE_ENV } from '../support/archives.ts';
+import { archiveUrl, bucketStorage, STORE_ENV } from '../support/archives.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { type RestartableRedis, restartableRedis } from '../support/restartable-redis.ts';
 import { s3Server } from '../support/s3-server.ts';
@@ -50,9 +50,9 @@ const ARCHIVES: readonly (readonly [string, Open, number])[] = [
       const store = await s3Server();
       onTestFinished(() => store.close());
       const url = archiveUrl(store, join(root, 'staging'));
-      const shelf = bucketShelf(url);
-      await sealedRun(root, undefined, createArchive(shelf, systemClock));
-      shelf.close();
+      const storage = bucketStorage(url);
+      await sealedRun(root, undefined, createArchive(storage, systemClock));
+      storage.close();
       return url;
     },
     // The SDK takes its time to load; the unit tests die at every step of this.

@@ -119,8 +119,8 @@ test('clocks that jump and differ open no slot twice and none before its time by
   await reconciled(all);
 });
 
-/** A way to the mail server whose first traveller is stopped at the door until it is opened. */
-async function door(port: number) {
+/** A proxy of the mail server whose first connection is held until it is released. */
+async function holdFirstConnection(port: number) {
   let open = () => {};
   let knock = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -157,7 +157,7 @@ test('a worker that stood still while another took its run over sends nothing mo
   await before.ready();
   expect(await before.end('SIGTERM')).toBe(0);
 
-  const way = await door(Number(new URL(all.mail.url).port));
+  const way = await holdFirstConnection(Number(new URL(all.mail.url).port));
   const stale = await all.start({ env: { SMTP_URL: way.url } });
   await way.knocked;
   stale.process.kill('SIGSTOP');

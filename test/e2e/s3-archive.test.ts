@@ -32,15 +32,15 @@ async function store() {
 async function machine(url: string) {
   const place = parseArchiveUrl(`${url}&staging=${await folderFor(onTestFinished)}/staging`);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
-  const shelf = s3Storage(place, secretSource({ ID: 'S3RVER', SECRET: 'S3RVER' }));
-  onTestFinished(() => shelf.close());
-  return { shelf, archive: createArchive(shelf, systemClock) };
+  const storage = s3Storage(place, secretSource({ ID: 'S3RVER', SECRET: 'S3RVER' }));
+  onTestFinished(() => storage.close());
+  return { storage, archive: createArchive(storage, systemClock) };
 }
 
 /** This server lists no folders below folders, so a run is not found by its id alone there. */
-async function runsOf({ shelf }: Awaited<ReturnType<typeof machine>>): Promise<StoredRun[]> {
+async function runsOf({ storage }: Awaited<ReturnType<typeof machine>>): Promise<StoredRun[]> {
   const runs: StoredRun[] = [];
-  for await (const run of shelf.listRuns()) runs.push(run);
+  for await (const run of storage.listRuns()) runs.push(run);
   return runs;
 }
 
@@ -70,16 +70,16 @@ test('another S3 server keeps runs whole from machine to machine, gives links th
   expect(await runProblems(shelved)).toEqual([]);
   const taken = await exportRun(shelved, join(root, 'taken'));
   expect(taken.map(({ name }) => name)).toContain('files/KPIs Zürich (1).xlsx');
-  expect(await other.shelf.probe()).toMatchObject({ ok: false, detail: expect.stringContaining('If-None-Match') });
+  expect(await other.storage.probe()).toMatchObject({ ok: false, detail: expect.stringContaining('If-None-Match') });
 
   const at = { now: Date.now(), madeAt: Date.now() - 3_600_000 };
-  const link = (await other.shelf.link?.(ORDER, 'files/KPIs Zürich (1).xlsx', at))?.url ?? '';
+  const link = (await other.storage.link?.(ORDER, 'files/KPIs Zürich (1).xlsx', at))?.url ?? '';
   const opened = await fetch(link);
   expect(opened.status).toBe(200);
   expect(Buffer.from(await opened.arrayBuffer()).equals(big)).toBe(true);
 
   const swept = await applyRetention({
-    storage: other.shelf,
+    storage: other.storage,
     daysOf: () => 30,
     ledger: memoryLedger(),
     isOpen: async () => false,

@@ -65,8 +65,8 @@ async function setUp(): Promise<void> {
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
   bench = await openQueueHarness(clock);
   desk = decisionHarness(bench);
-  const shelf = directoryStorage(root);
-  const archive = createArchive(shelf, clock);
+  const storage = directoryStorage(root);
+  const archive = createArchive(storage, clock);
   const pauses = redisPauses(bench.producer, bench);
   for (const org of ORGS) {
     const word = canary(org);
@@ -109,7 +109,7 @@ async function setUp(): Promise<void> {
       live: redisLiveProgress(bench.producer, bench),
       decisions: desk.decisions,
       pauses,
-      archivedFiles: createRunFileReader(shelf),
+      archivedFiles: createRunFileReader(storage),
       budgetsOf: async (orgs) => ({
         budgets: [],
         unknown: orgs.map(({ id }) => ({ org: id, why: canary(id === 'acme' ? 'acme' : 'rival') })),

@@ -20,7 +20,7 @@ export const STORE_ENV = { ARCHIVE_ID: ACCESS_KEY_ID, ARCHIVE_SECRET: SECRET_ACC
 export const archiveUrl = ({ url, bucket }: Pick<S3Server, 'url' | 'bucket'>, staging: string, more = ''): string =>
   `s3://${bucket}/kept/here?endpoint=${url}&access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET&staging=${staging}${more}`;
 
-export function bucketShelf(url: string, silenceMs?: number): ArchiveStorage {
+export function bucketStorage(url: string, silenceMs?: number): ArchiveStorage {
   const place = parseArchiveUrl(url);
   if (!('kind' in place) || place.kind !== 's3') throw new Error(JSON.stringify(place));
   return s3Storage(place, secretSource(STORE_ENV), silenceMs);
@@ -29,9 +29,9 @@ export function bucketShelf(url: string, silenceMs?: number): ArchiveStorage {
 /** An archive to test, whatever it stands on, and hands to damage it with. */
 export interface TestArchive {
   readonly archive: Archive;
-  readonly shelf: ArchiveStorage;
+  readonly storage: ArchiveStorage;
   /** Whoever comes after: another process over the same archive, on another machine where that is possible. */
-  readonly another: (clock?: Clock) => Promise<{ archive: Archive; shelf: ArchiveStorage }>;
+  readonly another: (clock?: Clock) => Promise<{ archive: Archive; storage: ArchiveStorage }>;
   /** A folder for what a test makes. */
   readonly root: string;
   /** Everything of the archive, as paths or keys from its root. */
@@ -53,8 +53,8 @@ async function inDirectory(onEnd: OnEnd, clock: Clock = systemClock): Promise<Te
   const base = join(root, 'archive');
   const at = (name: string) => join(base, PATH, name);
   const open = (given = clock) => {
-    const shelf = directoryStorage(base);
-    return { shelf, archive: createArchive(shelf, given) };
+    const storage = directoryStorage(base);
+    return { storage, archive: createArchive(storage, given) };
   };
   return {
     ...open(),
@@ -81,9 +81,9 @@ async function inBucket(onEnd: OnEnd, clock: Clock = systemClock): Promise<TestA
   onEnd(() => store.close());
   const root = await folderFor(onEnd);
   const open = async (given: Clock, staging: string) => {
-    const shelf = bucketShelf(archiveUrl(store, staging));
-    onEnd(async () => shelf.close());
-    return { shelf, archive: createArchive(shelf, given) };
+    const storage = bucketStorage(archiveUrl(store, staging));
+    onEnd(async () => storage.close());
+    return { storage, archive: createArchive(storage, given) };
   };
   const staging = join(root, 'staging');
   const keyOf = (name: string): string => {

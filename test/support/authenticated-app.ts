@@ -18,8 +18,8 @@ export const createToken = (name: string, change: Partial<TokenEntry> = {}) => {
   return { token, entry: { name, sha256, role: 'operator', orgs: '*', ...change } satisfies TokenEntry as TokenEntry };
 };
 
-/** A page and an API behind a real door, with a browser before it that keeps the cookie. */
-export function openDoor(
+/** A page and an API behind real authentication, with a browser before it that keeps the cookie. */
+export function openAuthApp(
   { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
   {
     entries,
@@ -47,10 +47,10 @@ export function openDoor(
   );
   const audit = { record: async (entry: AuditEntry) => void told.push(entry) };
   const sessions = redisSessions({ redis, prefix, tokens, loginThrottle: base.loginThrottle, audit, clock });
-  const door: PageAuth = { ...base, tokens, sessions, ...change };
+  const authApp: PageAuth = { ...base, tokens, sessions, ...change };
 
   const app = new Hono<Env>();
-  app.use(securityHeaders(), resolveClient(door), limitFormSize());
+  app.use(securityHeaders(), resolveClient(authApp), limitFormSize());
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
   app.post('/sign-in', async (context) => {
     const { token } = await context.req.parseBody();
@@ -58,7 +58,7 @@ export function openDoor(
     return context.json(outcome, outcome.signedIn ? 200 : 401);
   });
   app.get('/client', (context) => context.json(context.get('client')));
-  app.use('/api/*', requireToken(door));
+  app.use('/api/*', requireToken(authApp));
   app.all('/api/thing', async (context) =>
     context.json({
       principal: context.get('principal'),
@@ -67,7 +67,7 @@ export function openDoor(
     }),
   );
   const page = new Hono<Env>();
-  page.use(requireSession(door, (context) => context.redirect('/sign-in', 303)));
+  page.use(requireSession(authApp, (context) => context.redirect('/sign-in', 303)));
   page.get('/', (context) => context.html(`<p>${context.get('principal').name}</p>`));
   page.post('/act', async (context) => context.json(await context.req.parseBody()));
   page.post('/sign-out', async (context) => {
@@ -79,10 +79,10 @@ export function openDoor(
   return { app, log, told, clock, sessions };
 }
 
-export type OpenDoor = ReturnType<typeof openDoor>;
+export type AuthApp = ReturnType<typeof openAuthApp>;
 
 /** A browser on a page of ours: keeps the cookie, and says where its requests come from. */
-export function cookieClient({ app }: Pick<OpenDoor, 'app'>, { host = 'localhost:8787', remote = '127.0.0.1' } = {}) {
+export function cookieClient({ app }: Pick<AuthApp, 'app'>, { host = 'localhost:8787', remote = '127.0.0.1' } = {}) {
   const jar = new Map<string, string>();
   const send = async (method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> => {
     const response = await app.request(

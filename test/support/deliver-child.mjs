@@ -34,8 +34,8 @@ const guard = (port) =>
 
 const redis = new Redis(redisUrl);
 const place = parseArchiveUrl(url);
-const shelf = place.kind === 's3' ? s3Storage(place, secretSource(process.env)) : directoryStorage(place.folder);
-const archive = createArchive(shelf, systemClock);
+const storage = place.kind === 's3' ? s3Storage(place, secretSource(process.env)) : directoryStorage(place.folder);
+const archive = createArchive(storage, systemClock);
 const mailer = smtpMailer(new Secret(smtp));
 const published = await archive.find(order);
 const ledger = guard(redisLedger(redis, { prefix, ttlDays: 1 }));
@@ -58,6 +58,6 @@ const { receipts } = await deliverAndRecordFigures(manifest, memory, () =>
   }),
 );
 await mailer.close();
-shelf.close();
+storage.close();
 redis.disconnect();
 process.stdout.write(JSON.stringify({ receipts, calls }));

@@ -16,7 +16,7 @@ import { aDoor } from './page-auth.ts';
 import { NOW, sampleAccess } from './page-data.ts';
 import { recordingLog } from './queue-harness.ts';
 
-/** The page behind a real door and real sessions, over the sample's data; `change` says what somebody may see and do. */
+/** The page behind real authentication and sessions, over the sample's data; `change` says what somebody may see and do. */
 export function openPage(
   { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
   entries: readonly TokenEntry[],

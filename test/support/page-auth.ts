@@ -14,7 +14,7 @@ const NO_SESSIONS: Sessions = {
   signOut: async () => {},
 };
 
-/** A door that lets these tokens in. */
+/** Authentication that accepts these tokens. */
 export const aDoor = (
   entries: readonly TokenEntry[],
   { clock, log }: { readonly clock: Clock; readonly log: Log },

@@ -21,10 +21,10 @@ export const BEGAN = Date.UTC(2026, 10, 16, 7, 1);
 export const keyFrom = (pem: string) => parseSigningKey(new Secret(pem), 'test');
 export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A shelf over which everything is signed with this key. */
-export function signedOver(shelf: ArchiveStorage, pem: string, clock: Clock) {
-  const signing = runChain(shelf, async () => keyFrom(pem), clock);
-  return { signing, archive: createArchive(shelf, clock, signing) };
+/** A storage over which everything is signed with this key. */
+export function signedOver(storage: ArchiveStorage, pem: string, clock: Clock) {
+  const signing = runChain(storage, async () => keyFrom(pem), clock);
+  return { signing, archive: createArchive(storage, clock, signing) };
 }
 type Signed = ReturnType<typeof signedOver>;
 
@@ -82,9 +82,9 @@ export async function deliverRun(
 export async function signedArchive(root: string) {
   let now = BEGAN;
   const clock: Clock = { now: () => (now += 1000), sleep: async () => {} };
-  const shelf = directoryStorage(join(root, 'archive'));
+  const storage = directoryStorage(join(root, 'archive'));
   const first = generateSigningKey();
-  const signed = signedOver(shelf, first.pem, clock);
+  const signed = signedOver(storage, first.pem, clock);
   await deliverRun(signed, await sealRun(signed, RUNS.a, now + 500), now, true);
   await deliverRun(signed, await sealRun(signed, RUNS.b, now + 500), now);
   await deliverRun(signed, await sealRun(signed, RUNS.a, now + 500, 'globex'), now);
@@ -94,10 +94,10 @@ export async function signedArchive(root: string) {
   await signed.signing.checkpoint('acme');
   await signed.signing.checkpoint('globex');
   await signed.signing.recordRemoval(gone, 'removed', 'kept for a day');
-  await shelf.delete(gone);
+  await storage.delete(gone);
   now += DAY;
   const second = generateSigningKey(keyFrom(first.pem));
-  const later = signedOver(shelf, second.pem, clock);
+  const later = signedOver(storage, second.pem, clock);
   await deliverRun(later, await sealRun(later, RUNS.last, now + 500), now);
   await later.signing.checkpoint('globex');
   const checkpoint = await later.signing.checkpoint('acme');
@@ -108,7 +108,7 @@ export async function signedArchive(root: string) {
   // The newest public key alone: it vouches for what stands before its own entries.
   const [newest = ''] = second.publicPem.split(/(?<=-----END PUBLIC KEY-----\n)/);
   return {
-    shelf,
+    storage,
     base: join(root, 'archive'),
     keys: parsePublicKeys(newest, 'newest'),
     checkpoint: checkpoint.text,

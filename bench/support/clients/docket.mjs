@@ -3,16 +3,25 @@ import { Secret } from '../../../dist/base/secrets/secret.js';
 import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
 import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
 
-/** Every call stands in the line of the key at once, as the calls of many runs do. */
+/**
+ * Every call stands in the line of the key at once, as the calls of many runs do.
+ *
+ * @param {{
+ *   redis: import('ioredis').Redis, prefix: string, limit: number, windowMs: number, key: string, name: string,
+ *   ids: string[], api: import('../../../dist/fetch/client/compliance-client.js').ComplianceClient,
+ *   call: () => Promise<unknown>, keep: (id: string) => Promise<void>, signal: AbortSignal,
+ * }} work
+ */
 export async function make({ redis, prefix, limit, windowMs, key, name, ids, api, call, keep, signal }) {
+  /** @type {import('../../../dist/fetch/rate-limit/rate-limited-call.js').RateLimitContext} */
   const line = {
     budget: redisBudget(redis, { prefix, calls: limit, windowMs }),
     clock: systemClock,
     key: new Secret(key).fingerprint(),
     org: name,
     priority: 'scheduled',
-    patienceMs: Number.POSITIVE_INFINITY,
-    deadlineMs: api.deadlineMs,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    requestTimeoutMs: api.requestTimeoutMs,
   };
   await Promise.all(
     ids.map(async (id) => {

@@ -14,7 +14,8 @@ export async function open({ redisUrl, limit, windowMs }) {
     signals.set(key, known);
     return known;
   };
-  const line = { budget, clock: systemClock, priority: 'scheduled', deadlineMs: 2_000 };
+  /** @type {Omit<import('../../../dist/fetch/rate-limit/rate-limited-call.js').RateLimitContext, 'key' | 'org' | 'maxWaitMs'>} */
+  const line = { budget, clock: systemClock, priority: 'scheduled', requestTimeoutMs: 2_000 };
   let again = 0;
   const call = async (key, id, attempt) => {
     try {

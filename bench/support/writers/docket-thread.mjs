@@ -7,7 +7,12 @@ import { watchStalls } from '../stalls.mjs';
 
 const TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
 
-/** As the worker does it: files and mail by a thread, the dataset sent to it from here. */
+/**
+ * As the worker does it: files and mail by a thread, the dataset sent to it from here.
+ *
+ * @param {string} path
+ * @param {import('../../../dist/fetch/dataset.js').Dataset} dataset
+ */
 export async function write(path, dataset) {
   const pool = renderPool();
   const longest = watchStalls();

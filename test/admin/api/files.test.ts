@@ -33,8 +33,8 @@ describe('the files of runs on the admin route', () => {
   let app: AdminApp;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'docket-files-'));
-    const shelf = directoryStorage(root);
-    const archive = createArchive(shelf, systemClock);
+    const storage = directoryStorage(root);
+    const archive = createArchive(storage, systemClock);
     const seal = async (id: string, files: Readonly<Record<string, string | Uint8Array>>) => {
       const staged = await archive.stage(id);
       const artifacts = await Promise.all(
@@ -54,7 +54,7 @@ describe('the files of runs on the admin route', () => {
           list: async () => [],
           findIdsByPrefix: async () => [],
         },
-        archivedFiles: createRunFileReader(shelf),
+        archivedFiles: createRunFileReader(storage),
       },
       { log },
     );

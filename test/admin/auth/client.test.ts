@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { addressBlock, identifyClient, isLoopbackHost } from '../../../src/admin/auth/client.ts';
 import { NO_ADDRESSES, parseAddressList } from '../../../src/base/net/address-list.ts';
-import { createToken, openDoor } from '../../support/authenticated-app.ts';
+import { createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 const proxies = parseAddressList('10.0.0.0/8, ::1');
@@ -85,13 +85,16 @@ describe('the client of a request', () => {
 describe('a host', () => {
   const ann = createToken('ann');
   let redis: Redis;
-  let door: ReturnType<typeof openDoor>;
+  let authApp: ReturnType<typeof openAuthApp>;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry], names: ['docket.example.com'] });
+    authApp = openAuthApp(
+      { redis, prefix: randomPrefix() },
+      { entries: () => [ann.entry], names: ['docket.example.com'] },
+    );
   });
   afterAll(() => redis.quit());
-  const get = (path: string, headers: Readonly<Record<string, string>>) => door.app.request(path, { headers });
+  const get = (path: string, headers: Readonly<Record<string, string>>) => authApp.app.request(path, { headers });
 
   it.each(['localhost:8787', '127.0.0.1', '[::1]:8787', '192.0.2.4', 'docket.example.com', 'DOCKET.example.com:443'])(
     'that is ours is served: %s',

@@ -1,18 +1,18 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { type AuthApp, cookieClient, createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('what changes something', () => {
   const ann = createToken('ann');
   let redis: Redis;
-  let door: OpenDoor;
+  let authApp: AuthApp;
   let browser: ReturnType<typeof cookieClient>;
   let csrf: string;
   beforeAll(async () => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry] });
-    browser = cookieClient(door);
+    authApp = openAuthApp({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry] });
+    browser = cookieClient(authApp);
     csrf = (await browser.signIn(ann.token)).outcome.session.csrf;
   });
   afterAll(() => redis.quit());
@@ -30,14 +30,14 @@ describe('what changes something', () => {
   });
 
   it('needs no such token from a bearer, whose token no browser sends by itself', async () => {
-    const response = await door.app.request('/api/thing', {
+    const response = await authApp.app.request('/api/thing', {
       method: 'POST',
       headers: { host: 'localhost', authorization: `Bearer ${ann.token}` },
     });
     expect(await response.json()).toMatchObject({ principal: { name: 'ann' }, session: false, still: true });
   });
 
-  const other = async () => (await cookieClient(door).signIn(ann.token)).outcome.session.csrf;
+  const other = async () => (await cookieClient(authApp).signIn(ann.token)).outcome.session.csrf;
   it.each([
     ['without its token', async () => ({ body: { what: 'pause' } })],
     ['with the token of another session', async () => ({ body: { csrf: await other() } })],
@@ -68,7 +68,7 @@ describe('what changes something', () => {
 
   it('goes by the origin where the browser does not say more', async () => {
     const post = (headers: Readonly<Record<string, string>>) =>
-      door.app.request('/page/act', {
+      authApp.app.request('/page/act', {
         method: 'POST',
         headers: {
           host: 'localhost:8787',

@@ -1,21 +1,21 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { DATA_POLICY, PAGE_POLICY, PREVIEW_POLICY } from '../../../src/admin/auth/headers.ts';
-import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { type AuthApp, cookieClient, createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 describe('the headers of an answer', () => {
   const ann = createToken('ann');
   let redis: Redis;
-  let door: OpenDoor;
+  let authApp: AuthApp;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry], proxies: '10.0.0.0/8' });
+    authApp = openAuthApp({ redis, prefix: randomPrefix() }, { entries: () => [ann.entry], proxies: '10.0.0.0/8' });
   });
   afterAll(() => redis.quit());
 
   it('let a page load files of this site, and nothing else do anything', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     const page = await browser.send('GET', '/page');
     expect(page.headers.get('content-security-policy')).toBe(PAGE_POLICY);
@@ -41,7 +41,7 @@ describe('the headers of an answer', () => {
   it('ask for TLS from now on behind TLS alone', async () => {
     const hsts = async (remote: string, proto: string) => {
       const headers = { host: 'localhost', 'x-forwarded-proto': proto };
-      const response = await door.app.request(
+      const response = await authApp.app.request(
         '/healthz',
         { headers },
         { incoming: { socket: { remoteAddress: remote } } },
@@ -57,7 +57,7 @@ describe('the headers of an answer', () => {
     const asks = { host: 'localhost', origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const method of ['OPTIONS', 'GET', 'POST']) {
       for (const path of ['/api/thing', '/page/act', '/sign-in', '/healthz']) {
-        const response = await door.app.request(path, { method, headers: asks });
+        const response = await authApp.app.request(path, { method, headers: asks });
         expect([...response.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
         if (method === 'OPTIONS') expect(response.ok).toBe(false);
       }
@@ -65,7 +65,7 @@ describe('the headers of an answer', () => {
   });
 
   it('come with a refusal of a form that is too large, before it is read', async () => {
-    const response = await cookieClient(door).send('POST', '/sign-in', { body: { token: 'x'.repeat(70_000) } });
+    const response = await cookieClient(authApp).send('POST', '/sign-in', { body: { token: 'x'.repeat(70_000) } });
     expect(response.status).toBe(413);
     expect(response.headers.get('content-security-policy')).toBe(DATA_POLICY);
   });

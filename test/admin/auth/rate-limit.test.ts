@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createRateLimit } from '../../../src/admin/auth/rate-limit.ts';
 import { createWindowCounter } from '../../../src/admin/auth/window-counter.ts';
-import { createToken, openDoor } from '../../support/authenticated-app.ts';
+import { createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
@@ -10,17 +10,21 @@ describe('the rate of requests', () => {
   const [ann, ben] = [createToken('ann'), createToken('ben')];
   const clock = manualClock(0);
   let redis: Redis;
-  let door: ReturnType<typeof openDoor>;
+  let authApp: ReturnType<typeof openAuthApp>;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    door = openDoor(
+    authApp = openAuthApp(
       { redis, prefix: randomPrefix() },
       { entries: () => [ann.entry, ben.entry], clock, change: { limit: createRateLimit(3, clock) } },
     );
   });
   afterAll(() => redis.quit());
   const get = (path: string, headers: Readonly<Record<string, string>> = {}, remoteAddress = '127.0.0.1') =>
-    door.app.request(path, { headers: { host: 'localhost', ...headers } }, { incoming: { socket: { remoteAddress } } });
+    authApp.app.request(
+      path,
+      { headers: { host: 'localhost', ...headers } },
+      { incoming: { socket: { remoteAddress } } },
+    );
   const as = ({ token }: typeof ann) => ({ authorization: `Bearer ${token}` });
 
   it('is limited for each token by itself, says how much is left, and begins anew after a minute', async () => {

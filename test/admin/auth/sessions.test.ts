@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { hasExpired, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
-import { cookieClient, createToken, type OpenDoor, openDoor } from '../../support/authenticated-app.ts';
+import { type AuthApp, cookieClient, createToken, openAuthApp } from '../../support/authenticated-app.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 const HOUR = 3_600_000;
@@ -11,19 +11,19 @@ describe('a session of the page', () => {
   const prefix = randomPrefix();
   let redis: Redis;
   let entries: readonly TokenEntry[];
-  let door: OpenDoor;
+  let authApp: AuthApp;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
   });
   afterAll(() => redis.quit());
   beforeEach(() => {
     entries = [ann.entry];
-    door = openDoor({ redis, prefix }, { entries: () => entries });
+    authApp = openAuthApp({ redis, prefix }, { entries: () => entries });
   });
   const keys = () => redis.keys(`${prefix}:session:*`);
 
   it('begins with a token and lets in whoever has its cookie', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
     const { response, outcome } = await browser.signIn(ann.token);
     expect(outcome).toMatchObject({
@@ -35,11 +35,11 @@ describe('a session of the page', () => {
     );
     const page = await browser.send('GET', '/page');
     expect([page.status, await page.text()]).toEqual([200, '<p>ann</p>']);
-    expect(door.told).toEqual([{ event: 'session.opened', who: 'ann', from: '127.0.0.1' }]);
+    expect(authApp.told).toEqual([{ event: 'session.opened', who: 'ann', from: '127.0.0.1' }]);
   });
 
   it('has a cookie that only TLS carries and no other name sets, behind a trusted proxy with TLS', async () => {
-    const behind = openDoor(
+    const behind = openAuthApp(
       { redis, prefix },
       { entries: () => entries, proxies: '10.0.0.0/8', names: ['docket.example.com'] },
     );
@@ -64,7 +64,7 @@ describe('a session of the page', () => {
   it.each(['', 'null', '{"mark":1}', '{"mark":"a","began":1e300,"seen":1}', '[[[['])(
     'that stands in Redis as %j is none: its bearer signs in again',
     async (text) => {
-      const browser = cookieClient(door);
+      const browser = cookieClient(authApp);
       await browser.signIn(ann.token);
       for (const key of await keys()) await redis.set(key, text);
       expect((await browser.send('GET', '/page')).headers.get('location')).toBe('/sign-in');
@@ -73,7 +73,7 @@ describe('a session of the page', () => {
   );
 
   it('does not begin where its cookie would travel in clear', async () => {
-    const open = openDoor({ redis, prefix }, { entries: () => entries, names: ['docket.example.com'] });
+    const open = openAuthApp({ redis, prefix }, { entries: () => entries, names: ['docket.example.com'] });
     for (const host of ['docket.example.com', '192.0.2.1:8787']) {
       const browser = cookieClient(open, { host, remote: '192.0.2.7' });
       const { outcome } = await browser.signIn(ann.token, { 'x-forwarded-proto': 'https' });
@@ -83,9 +83,9 @@ describe('a session of the page', () => {
   });
 
   it('is known to every process that shares the Redis, and nowhere in it as the browser has it', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
-    const other = openDoor({ redis, prefix }, { entries: () => entries });
+    const other = openAuthApp({ redis, prefix }, { entries: () => entries });
     const response = await other.app.request('/page', {
       headers: { host: 'localhost', cookie: `docket=${browser.jar.get('docket')}` },
     });
@@ -96,30 +96,30 @@ describe('a session of the page', () => {
   });
 
   it('begins under a new id each time, and ends the one before: nobody can prepare it', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     browser.jar.set('docket', 'A'.repeat(43));
     await browser.signIn(ann.token);
     const first = browser.jar.get('docket');
     expect(first).not.toBe('A'.repeat(43));
     await browser.signIn(ann.token);
     expect(browser.jar.get('docket')).not.toBe(first);
-    const old = await door.app.request('/page', { headers: { host: 'localhost', cookie: `docket=${first}` } });
+    const old = await authApp.app.request('/page', { headers: { host: 'localhost', cookie: `docket=${first}` } });
     expect(old.status).toBe(303);
   });
 
   it('ends when its user signs out, for whoever copied the cookie as well', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     const { outcome } = await browser.signIn(ann.token);
     const copied = browser.jar.get('docket');
     await browser.send('POST', '/page/sign-out', { body: { csrf: outcome.session.csrf } });
     expect(browser.jar.size).toBe(0);
-    const again = await door.app.request('/page', { headers: { host: 'localhost', cookie: `docket=${copied}` } });
+    const again = await authApp.app.request('/page', { headers: { host: 'localhost', cookie: `docket=${copied}` } });
     expect(again.status).toBe(303);
-    expect(door.told.map(({ event }) => event)).toEqual(['session.opened', 'session.closed']);
+    expect(authApp.told.map(({ event }) => event)).toEqual(['session.opened', 'session.closed']);
   });
 
   it('ends when its token is revoked, and does not come back with another of its name', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     entries = [createToken('ann').entry];
     expect((await browser.send('GET', '/page')).status).toBe(303);
@@ -129,20 +129,20 @@ describe('a session of the page', () => {
 
   it('ends when its token expires', async () => {
     entries = [{ ...ann.entry, expires: '2026-11-18' }];
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
-    door.clock.advance(1.5 * HOUR);
+    authApp.clock.advance(1.5 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(200);
     for (let n = 0; n < 7; n += 1) {
-      door.clock.advance(1.5 * HOUR);
+      authApp.clock.advance(1.5 * HOUR);
       await browser.send('GET', '/page');
     }
-    expect(entries.map((entry) => hasExpired(entry, door.clock.now()))).toEqual([true]);
+    expect(entries.map((entry) => hasExpired(entry, authApp.clock.now()))).toEqual([true]);
     expect((await browser.send('GET', '/page')).status).toBe(303);
   });
 
   it('takes over what has changed of its token', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     entries = [{ ...ann.entry, role: 'viewer' }];
     const response = await browser.send('GET', '/api/thing');
@@ -150,33 +150,33 @@ describe('a session of the page', () => {
   });
 
   it('ends after two hours without a request of a person', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
-    door.clock.advance(1.9 * HOUR);
+    authApp.clock.advance(1.9 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(200);
-    door.clock.advance(1.9 * HOUR);
+    authApp.clock.advance(1.9 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(200);
-    door.clock.advance(1.9 * HOUR);
+    authApp.clock.advance(1.9 * HOUR);
     // What a page asks by itself while nobody sits before it.
     expect((await browser.send('GET', '/api/thing', { headers: { 'sec-fetch-mode': 'cors' } })).status).toBe(200);
-    door.clock.advance(0.1 * HOUR);
+    authApp.clock.advance(0.1 * HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(303);
   });
 
   it('ends after twelve hours, however busy', async () => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     for (let n = 0; n < 11; n += 1) {
-      door.clock.advance(HOUR);
+      authApp.clock.advance(HOUR);
       expect((await browser.send('GET', '/page')).status).toBe(200);
     }
-    door.clock.advance(HOUR);
+    authApp.clock.advance(HOUR);
     expect((await browser.send('GET', '/page')).status).toBe(303);
   });
 
   it('is kept in Redis no longer than it may last', async () => {
     const before = new Set(await keys());
-    await cookieClient(door).signIn(ann.token);
+    await cookieClient(authApp).signIn(ann.token);
     const [key = ''] = (await keys()).filter((one) => !before.has(one));
     const ms = await redis.pttl(key);
     expect(ms).toBeGreaterThan(0);
@@ -190,14 +190,14 @@ describe('a session of the page', () => {
     ['a form of another site', () => ann.token, { 'sec-fetch-site': 'cross-site' }, 'cross_site'],
     ['a form of a neighbour', () => ann.token, { 'sec-fetch-site': 'same-site' }, 'cross_site'],
   ])('does not begin with %s', async (_, token, headers, why) => {
-    const browser = cookieClient(door);
+    const browser = cookieClient(authApp);
     const { outcome } = await browser.signIn(token(), headers);
     expect(outcome).toMatchObject({ signedIn: false, why });
     expect(browser.jar.size).toBe(0);
   });
 
   it('makes an address that guesses wait, and says so in the log without what was guessed', async () => {
-    const browser = cookieClient(door, { remote: '192.0.2.9' });
+    const browser = cookieClient(authApp, { remote: '192.0.2.9' });
     const guesses = Array.from({ length: 10 }, (_, n) => `docket_guess${n}`);
     for (const guess of guesses.slice(0, 9)) {
       expect((await browser.signIn(guess)).outcome).toEqual({ signedIn: false, why: 'unknown' });
@@ -207,14 +207,14 @@ describe('a session of the page', () => {
       why: 'throttled',
       retryAfterS: 60,
     });
-    expect((await cookieClient(door).signIn('other')).outcome).toMatchObject({ why: 'unknown' });
+    expect((await cookieClient(authApp).signIn('other')).outcome).toMatchObject({ why: 'unknown' });
     expect((await browser.signIn(ann.token)).outcome).toMatchObject({ signedIn: true });
-    expect(door.log.lines).toContainEqual(
+    expect(authApp.log.lines).toContainEqual(
       expect.objectContaining({ level: 'warn', event: 'token.refused', from: '192.0.2.9', path: '/sign-in' }),
     );
-    expect(JSON.stringify(door.log.lines)).not.toContain('docket_guess');
+    expect(JSON.stringify(authApp.log.lines)).not.toContain('docket_guess');
     // Ten lines and a last one of another address: whoever goes on guessing does not fill the log.
     for (let n = 0; n < 20; n += 1) await browser.signIn('docket_more');
-    expect(door.log.lines.filter(({ event }) => event === 'token.refused')).toHaveLength(11);
+    expect(authApp.log.lines.filter(({ event }) => event === 'token.refused')).toHaveLength(11);
   });
 });

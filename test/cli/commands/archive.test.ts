@@ -43,9 +43,9 @@ test('a signed archive, from its key to a fault', async () => {
   expect((await stat(key)).mode & 0o777).toBe(0o600);
   expect(await readFile(`${key}.pub`, 'utf8')).not.toContain('PRIVATE');
 
-  const shelf = directoryStorage(join(folder, 'archive'));
+  const storage = directoryStorage(join(folder, 'archive'));
   const sign = async (run: string) => {
-    const signed = signedOver(shelf, await readFile(key, 'utf8'), systemClock);
+    const signed = signedOver(storage, await readFile(key, 'utf8'), systemClock);
     await deliverRun(signed, await sealRun(signed, run, Date.now()), Date.now());
   };
   await sign(RUNS.a);

@@ -12,11 +12,11 @@ const NOW = Date.parse('2026-11-22T10:00:00Z');
 
 describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
   test('is created once by concurrent writers', async () => {
-    const { shelf, another, tree } = await open(onTestFinished);
-    expect(await readMarker(shelf)).toBeUndefined();
-    const { shelf: second } = await another();
+    const { storage, another, tree } = await open(onTestFinished);
+    expect(await readMarker(storage)).toBeUndefined();
+    const { storage: second } = await another();
     const [one, other] = await Promise.all([
-      createMarker(shelf, newArchiveId(), NOW),
+      createMarker(storage, newArchiveId(), NOW),
       createMarker(second, newArchiveId(), NOW),
     ]);
     expect(one).toEqual(other);
@@ -25,21 +25,21 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
       createdAt: '2026-11-22T10:00:00.000Z',
       deployed: false,
     });
-    expect(await createMarker(shelf, newArchiveId(), NOW + 1)).toEqual(one);
+    expect(await createMarker(storage, newArchiveId(), NOW + 1)).toEqual(one);
     expect(await readMarker(second)).toEqual(one);
     expect(await tree()).toEqual([ARCHIVE_MARKER]);
   });
 
   test('contains version, id and instant only', async () => {
-    const { shelf } = await open(onTestFinished);
-    const marker = await createMarker(shelf, newArchiveId(), NOW);
+    const { storage } = await open(onTestFinished);
+    const marker = await createMarker(storage, newArchiveId(), NOW);
     const { id } = marker;
-    const standing = async () => JSON.parse((await shelf.metadata.get(ARCHIVE_MARKER))?.toString('utf8') ?? '');
+    const standing = async () => JSON.parse((await storage.metadata.get(ARCHIVE_MARKER))?.toString('utf8') ?? '');
     const plain = { docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' };
     expect(await standing()).toEqual({ ...plain, deployed: false });
-    await markDeployed(shelf, marker);
+    await markDeployed(storage, marker);
     expect(await standing()).toEqual(plain);
-    expect(await readMarker(shelf)).toEqual({ ...marker, deployed: true });
+    expect(await readMarker(storage)).toEqual({ ...marker, deployed: true });
   });
 
   test.each([
@@ -48,18 +48,18 @@ describe.each(ARCHIVES)('the marker of an archive %s', (_, open) => {
     '{"docket_archive":2,"id":"x"}',
     '{"docket_archive":1,"id":"../x","created_at":"2026-01-01T00:00:00Z"}',
   ])('is an error and is not replaced when invalid (%j)', async (text) => {
-    const { shelf } = await open(onTestFinished);
-    await shelf.metadata.put(ARCHIVE_MARKER, text);
-    await expect(readMarker(shelf)).rejects.toMatchObject({ code: 'archive.corrupt', where: shelf.location });
-    await expect(createMarker(shelf, newArchiveId(), NOW)).rejects.toMatchObject({ code: 'archive.corrupt' });
-    expect((await shelf.metadata.get(ARCHIVE_MARKER))?.toString('utf8')).toBe(text);
+    const { storage } = await open(onTestFinished);
+    await storage.metadata.put(ARCHIVE_MARKER, text);
+    await expect(readMarker(storage)).rejects.toMatchObject({ code: 'archive.corrupt', where: storage.location });
+    await expect(createMarker(storage, newArchiveId(), NOW)).rejects.toMatchObject({ code: 'archive.corrupt' });
+    expect((await storage.metadata.get(ARCHIVE_MARKER))?.toString('utf8')).toBe(text);
   });
 
   test('is not listed as a run', async () => {
-    const { shelf } = await open(onTestFinished);
-    await createMarker(shelf, newArchiveId(), NOW);
+    const { storage } = await open(onTestFinished);
+    await createMarker(storage, newArchiveId(), NOW);
     const runs = [];
-    for await (const run of shelf.listRuns()) runs.push(run);
+    for await (const run of storage.listRuns()) runs.push(run);
     expect(runs).toEqual([]);
   });
 });

@@ -42,7 +42,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
       { name: artifact.name, bytes: 8, sha256: artifact.sha256, format: 'xlsx' },
     ]);
     expect(await readFile(sealed.artifacts[0]!.path, 'utf8')).toBe('workbook');
-    expect(await runProblems((await on.shelf.find(RUN))!)).toEqual([]);
+    expect(await runProblems((await on.storage.find(RUN))!)).toEqual([]);
   });
 
   test('another process finds the same bytes and discards only its own checkout', async () => {
@@ -129,8 +129,8 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     expect(new Set(sealed.map(({ sha256, bytes }) => `${sha256} ${bytes}`)).size).toBe(1);
     // The others' files are gone as well.
     expect(await namesOf(on)).toEqual(['files/queue.csv', 'mail.html', 'mail.txt', 'manifest.json']);
-    expect(await runProblems((await on.shelf.find(RUN))!)).toEqual([]);
-    expect(sealed[0]?.bytes).toBe((await on.shelf.runFiles(ORDER).get('files/queue.csv'))?.toString());
+    expect(await runProblems((await on.storage.find(RUN))!)).toEqual([]);
+    expect(sealed[0]?.bytes).toBe((await on.storage.runFiles(ORDER).get('files/queue.csv'))?.toString());
   });
 
   test.each<readonly [string, (on: TestArchive) => Promise<void>, string]>([
@@ -178,7 +178,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
         'receipts.json',
       ]),
     );
-    const box = on.shelf.runFiles(ORDER);
+    const box = on.storage.runFiles(ORDER);
     for (const text of ['first', 'second']) expect((await box.get(nameOf(text)))?.toString()).toBe(text);
     expect(JSON.parse(String(await box.get('receipts.json')))).toEqual([]);
     expect(await archive.find(ORDER)).toBeDefined();
@@ -209,7 +209,7 @@ describe.each(ARCHIVES)('%s', (where, open) => {
     const on = await opened();
     const sealed = await sealIn(on);
     await on.archive.putRelease(sealed, { by: 'ada', reason: 'known gap', at: 7 });
-    expect(JSON.parse(String(await on.shelf.runFiles(ORDER).get('release.json')))).toEqual({
+    expect(JSON.parse(String(await on.storage.runFiles(ORDER).get('release.json')))).toEqual({
       by: 'ada',
       reason: 'known gap',
       at: 7,

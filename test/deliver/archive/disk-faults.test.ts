@@ -75,12 +75,12 @@ test('a read error of the disk does not count as a missing file', async () => {
 
 test('an archive unmounted during a delivery is retryable, a missing file is not', async () => {
   const { root } = await world();
-  const shelf = directoryStorage(join(root, 'archive'));
-  const { id } = await createMarker(shelf, newArchiveId(), NOW);
+  const storage = directoryStorage(join(root, 'archive'));
+  const { id } = await createMarker(storage, newArchiveId(), NOW);
   const now = () => NOW;
   const marked = markerCheckedStorage(
-    shelf,
-    createMarkerCheck(shelf, async () => id, { now, maxAgeMs: 0 }),
+    storage,
+    createMarkerCheck(storage, async () => id, { now, maxAgeMs: 0 }),
     now,
   );
   const archive = createArchive(marked, manualClock(NOW));
@@ -181,9 +181,9 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'] as const)(
 
 test('an export to a full disk leaves no folder', async () => {
   const { root, disk } = await world();
-  const shelf = directoryStorage(join(root, 'archive'));
+  const storage = directoryStorage(join(root, 'archive'));
   await sealedRun(root);
-  const run = await shelf.find(RUN);
+  const run = await storage.find(RUN);
   if (run === undefined) throw new Error('the run is not there');
   const out = join(root, 'taken', 'run');
   disk.breaks('ENOSPC', join(root, 'taken'));

@@ -43,7 +43,7 @@ function delivery(run: string, recipient = 'lead@acme.example'): NewDelivery {
 const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 
 /** The ledgers of several runs as one. */
-function fileLedgers(shelf: ArchiveStorage): Ledger {
+function fileLedgers(storage: ArchiveStorage): Ledger {
   const ledgers = new Map<string, Ledger>();
   const among = async <T>(ask: (ledger: Ledger) => Promise<T>) => Promise.all([...ledgers.values()].map(ask));
   const of = async (id: string): Promise<Ledger | undefined> => {
@@ -52,7 +52,7 @@ function fileLedgers(shelf: ArchiveStorage): Ledger {
   };
   return {
     open: (row, at, evidence) => {
-      const ledger = ledgers.get(row.run) ?? fileLedger(shelf, { ...row, id: row.run, period: PERIOD });
+      const ledger = ledgers.get(row.run) ?? fileLedger(storage, { ...row, id: row.run, period: PERIOD });
       ledgers.set(row.run, ledger);
       return ledger.open(row, at, evidence);
     },

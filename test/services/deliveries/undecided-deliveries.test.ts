@@ -53,7 +53,7 @@ async function archivedRun({ receipts = true } = {}) {
   const root = await folderFor(onTestFinished);
   const place = join(root, 'archive');
   const archive = directoryArchive(place);
-  const shelf = directoryStorage(place);
+  const storage = directoryStorage(place);
   const staged = await archive.stage(RUN);
   const artifacts = [await writeArtifact(staged, 'queue.csv', 'alerts\r\n3\r\n')];
   const manifest = { ...manifestOf(artifacts), recipients: ['lead@ACME.example', CFO] };
@@ -81,7 +81,7 @@ async function archivedRun({ receipts = true } = {}) {
     redis.disconnect();
   });
   const log = recordingLog();
-  const ports = { runs, definitions, ledger, archive, storage: shelf, clock: systemClock, log };
+  const ports = { runs, definitions, ledger, archive, storage, clock: systemClock, log };
   return {
     ...ports,
     redis,

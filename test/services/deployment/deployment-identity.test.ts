@@ -32,12 +32,12 @@ async function aRedis(): Promise<QueueHarness> {
 /** A process of these two, before it has asked anything. */
 function aProcess(
   bench: QueueHarness,
-  shelf: ArchiveStorage,
+  storage: ArchiveStorage,
   { writes = true, timeoutMs = 10_000 }: { readonly writes?: boolean; readonly timeoutMs?: number } = {},
 ) {
   const log = recordingLog();
   const { producer: redis, prefix, runs } = bench;
-  const ports = { redis, prefix, storage: shelf, runs, clock: systemClock, log, writes, timeoutMs };
+  const ports = { redis, prefix, storage, runs, clock: systemClock, log, writes, timeoutMs };
   return { ports, log, ...deploymentIdentity(ports) };
 }
 
@@ -54,11 +54,11 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   const anArchive = (): Promise<TestArchive> => open(onTestFinished);
 
   test('that are new get one identity, which a process after it finds', async () => {
-    const [bench, { shelf, another }] = [await aRedis(), await anArchive()];
-    const id = await aProcess(bench, shelf).id();
-    expect(await readMarker(shelf)).toMatchObject({ id });
+    const [bench, { storage, another }] = [await aRedis(), await anArchive()];
+    const id = await aProcess(bench, storage).id();
+    expect(await readMarker(storage)).toMatchObject({ id });
     expect(await known(bench)).toMatchObject({ id, restored: false });
-    const later = aProcess(bench, (await another()).shelf);
+    const later = aProcess(bench, (await another()).storage);
     await later.start();
     expect(await later.id()).toBe(id);
   });
@@ -67,62 +67,62 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     const [bench, archive] = [await aRedis(), await anArchive()];
     await sealIn(archive);
     await recordDone(bench);
-    const id = await aProcess(bench, archive.shelf).id();
-    expect(await readMarker(archive.shelf)).toMatchObject({ id });
+    const id = await aProcess(bench, archive.storage).id();
+    expect(await readMarker(archive.storage)).toMatchObject({ id });
     expect(await known(bench)).toMatchObject({ id, restored: false });
   });
 
   test('do not belong together when Redis knows archived runs and the archive is empty, unless it was swept', async () => {
-    const [bench, { shelf, tree }] = [await aRedis(), await anArchive()];
+    const [bench, { storage, tree }] = [await aRedis(), await anArchive()];
     await recordDone(bench);
-    await expect(aProcess(bench, shelf).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
+    await expect(aProcess(bench, storage).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
     expect(await tree().catch(() => [])).toEqual([]);
     expect(await known(bench)).toBeUndefined();
-    await shelf.metadata.put('.swept', '1');
-    expect(await aProcess(bench, shelf).id()).toMatch(/^[0-9a-f]{32}$/);
+    await storage.metadata.put('.swept', '1');
+    expect(await aProcess(bench, storage).id()).toMatch(/^[0-9a-f]{32}$/);
   });
 
   test('belong together again when Redis was emptied: it learns the identity, as a restored one', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    const marker = await createMarker(shelf, newArchiveId(), 0);
-    await markDeployed(shelf, marker);
-    expect(await aProcess(bench, shelf).id()).toBe(marker.id);
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
+    const marker = await createMarker(storage, newArchiveId(), 0);
+    await markDeployed(storage, marker);
+    expect(await aProcess(bench, storage).id()).toBe(marker.id);
     expect(await known(bench)).toMatchObject({ id: marker.id, restored: true });
   });
 
   test('that a run without Redis has used is new to Redis, which is restored only when it is emptied after that', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    const id = await archiveOnlyIdentity(shelf, systemClock).id();
-    const scheduler = aProcess(bench, shelf, { writes: false });
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
+    const id = await archiveOnlyIdentity(storage, systemClock).id();
+    const scheduler = aProcess(bench, storage, { writes: false });
     await scheduler.start();
     expect(await known(bench)).toMatchObject({ id, restored: false });
-    const { log, ...first } = aProcess(bench, shelf);
+    const { log, ...first } = aProcess(bench, storage);
     expect(await first.id()).toBe(id);
     expect(await known(bench)).toMatchObject({ id, restored: false });
     expect(log.lines).toEqual([]);
     await bench.producer.del(`${bench.prefix}:identity`);
-    await aProcess(bench, shelf).id();
+    await aProcess(bench, storage).id();
     expect(await known(bench)).toMatchObject({ id, restored: true });
   });
 
   test('that are new are not restored by several processes that start at the same moment', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
     // One has written the marker; until the others have read it, it comes no further.
     const late = deferred();
     const slow = {
-      ...shelf,
+      ...storage,
       metadata: {
-        ...shelf.metadata,
+        ...storage.metadata,
         putIfAbsent: async (...given: Parameters<ArchiveStorage['metadata']['putIfAbsent']>) => {
-          const isNew = await shelf.metadata.putIfAbsent(...given);
+          const isNew = await storage.metadata.putIfAbsent(...given);
           await late.promise;
           return isNew;
         },
       },
     };
     const first = aProcess(bench, slow).id();
-    await expect.poll(() => readMarker(shelf), { interval: 5 }).toBeDefined();
-    const others = [aProcess(bench, shelf), aProcess(bench, shelf)];
+    await expect.poll(() => readMarker(storage), { interval: 5 }).toBeDefined();
+    const others = [aProcess(bench, storage), aProcess(bench, storage)];
     const ids = await Promise.all(others.map((process) => process.id()));
     late.tell();
     expect(new Set([...ids, await first]).size).toBe(1);
@@ -133,34 +133,34 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   test('show that Redis was set back to before the last archived run: once, as a restored one', async () => {
     const [bench, archive] = [await aRedis(), await anArchive()];
     const { producer: redis, prefix } = bench;
-    const { shelf } = archive;
+    const { storage } = archive;
     const check = async () => {};
-    const id = await aProcess(bench, shelf).id();
+    const id = await aProcess(bench, storage).id();
     // As a worker archives it, later than Redis has known the archive.
     const at = Date.now() + 1_000;
     await sealIn({
       ...archive,
       archive: createArchive(
-        markerCheckedStorage(shelf, check, () => at),
+        markerCheckedStorage(storage, check, () => at),
         systemClock,
       ),
     });
     await bench.runs.open(anOrder(ORDER));
-    await aProcess(bench, shelf).id();
+    await aProcess(bench, storage).id();
     expect(await known(bench)).toMatchObject({ id, restored: false });
     await redis.del(`${prefix}:record:${ORDER.id}`);
-    const { log, ...later } = aProcess(bench, shelf);
+    const { log, ...later } = aProcess(bench, storage);
     await later.id();
     expect(await known(bench)).toMatchObject({ id, restored: true });
     expect(log.lines.filter(({ run }) => run === ORDER.id)).toHaveLength(1);
   });
 
   test('that agree say nothing of a last run from before Redis knew the archive, or that cannot be read', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    await aProcess(bench, shelf).id();
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
+    await aProcess(bench, storage).id();
     for (const text of ['{"run":"gone","at":1}', '{', '{"run":7}']) {
-      await shelf.metadata.put('.newest', text);
-      await aProcess(bench, shelf).id();
+      await storage.metadata.put('.newest', text);
+      await aProcess(bench, storage).id();
       expect(await known(bench)).toMatchObject({ restored: false });
     }
   });
@@ -168,35 +168,35 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   test.each(['another archive', 'an archive without a marker'])(
     'of two deployments are refused, both are named, and neither is changed: %s',
     async (what) => {
-      const [bench, { shelf }] = [await aRedis(), await anArchive()];
+      const [bench, { storage }] = [await aRedis(), await anArchive()];
       const [production, staging] = [newArchiveId(), newArchiveId()];
       await claimIdentity(bench.producer, bench.prefix, production, { restored: false });
-      if (what === 'another archive') await createMarker(shelf, staging, 0);
-      await expect(aProcess(bench, shelf).start()).rejects.toMatchObject({
+      if (what === 'another archive') await createMarker(storage, staging, 0);
+      await expect(aProcess(bench, storage).start()).rejects.toMatchObject({
         code: 'deployment.conflict',
         exitCode: 2,
-        where: expect.stringContaining(shelf.location),
+        where: expect.stringContaining(storage.location),
         expected: expect.stringContaining(production),
         got: expect.stringContaining(what === 'another archive' ? staging : 'docket-archive.json'),
         next: expect.stringContaining('--adopt'),
       });
       expect(await known(bench)).toMatchObject({ id: production });
-      expect((await readMarker(shelf))?.id).toBe(what === 'another archive' ? staging : undefined);
+      expect((await readMarker(storage))?.id).toBe(what === 'another archive' ? staging : undefined);
     },
   );
 
   test('are joined on purpose: Redis takes the id of the archive, and who did it is kept', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
     await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: true });
-    const { id } = await createMarker(shelf, newArchiveId(), 0);
+    const { id } = await createMarker(storage, newArchiveId(), 0);
     const entries: AuditEntry[] = [];
     const audit = { record: async (entry: AuditEntry) => void entries.push(entry) };
-    const { ports, log } = aProcess(bench, shelf);
+    const { ports, log } = aProcess(bench, storage);
     await adoptDeployment(ports, audit, { who: 'alice' });
     expect(await known(bench)).toMatchObject({ id, restored: false });
     expect(entries).toEqual([{ event: 'deployment.adopted', who: 'alice', why: expect.stringContaining(id) }]);
     expect(log.lines.filter(({ who }) => who === 'alice')).toHaveLength(1);
-    expect(await aProcess(bench, shelf).id()).toBe(id);
+    expect(await aProcess(bench, storage).id()).toBe(id);
     // What belongs together is left alone.
     await adoptDeployment(ports, audit, { who: 'alice' });
     expect(entries).toHaveLength(1);
@@ -205,41 +205,41 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   test.each([true, false])(
     'are joined on purpose: an archive without a marker gets one (known to Redis: %s)',
     async (old) => {
-      const [bench, { shelf }] = [await aRedis(), await anArchive()];
+      const [bench, { storage }] = [await aRedis(), await anArchive()];
       const id = newArchiveId();
       if (old) await claimIdentity(bench.producer, bench.prefix, id, { restored: false });
       else await recordDone(bench);
-      const { ports } = aProcess(bench, shelf);
+      const { ports } = aProcess(bench, storage);
       await adoptDeployment(ports, { record: async () => {} }, { who: 'alice' });
-      const marker = await readMarker(shelf);
+      const marker = await readMarker(storage);
       expect(await known(bench)).toMatchObject({ id: marker?.id });
       if (old) expect(marker?.id).toBe(id);
     },
   );
 
   test('are compared by a scheduler, too, which needs no archive and makes no identity', async () => {
-    const [bench, { shelf, tree }] = [await aRedis(), await anArchive()];
+    const [bench, { storage, tree }] = [await aRedis(), await anArchive()];
     const writes = false;
-    await aProcess(bench, shelf, { writes }).start();
+    await aProcess(bench, storage, { writes }).start();
     expect(await known(bench)).toBeUndefined();
     await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
-    await aProcess(bench, shelf, { writes }).start();
+    await aProcess(bench, storage, { writes }).start();
     expect(await tree().catch(() => [])).toEqual([]);
-    await createMarker(shelf, newArchiveId(), 0);
-    await expect(aProcess(bench, shelf, { writes }).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
+    await createMarker(storage, newArchiveId(), 0);
+    await expect(aProcess(bench, storage, { writes }).start()).rejects.toMatchObject({ code: 'deployment.conflict' });
   });
 
   test('a marker that cannot be read is not replaced', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
-    await shelf.metadata.put('docket-archive.json', '{');
-    await expect(aProcess(bench, shelf).start()).rejects.toMatchObject({ code: 'archive.corrupt' });
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
+    await storage.metadata.put('docket-archive.json', '{');
+    await expect(aProcess(bench, storage).start()).rejects.toMatchObject({ code: 'archive.corrupt' });
     expect(await known(bench)).toBeUndefined();
   });
 
   test('of two processes of two new deployments that start at once on one Redis, one is refused', async () => {
     const bench = await aRedis();
     const archives = await Promise.all([anArchive(), anArchive()]);
-    const ends = await Promise.allSettled(archives.map(({ shelf }) => aProcess(bench, shelf).id()));
+    const ends = await Promise.allSettled(archives.map(({ storage }) => aProcess(bench, storage).id()));
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({
       reason: { code: 'deployment.conflict' },
@@ -247,9 +247,9 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
   });
 
   test('a process that goes on puts back what Redis has forgotten, and stops writing when Redis is another’s', async () => {
-    const [bench, { shelf }] = [await aRedis(), await anArchive()];
+    const [bench, { storage }] = [await aRedis(), await anArchive()];
     const { producer, prefix } = bench;
-    const living = aProcess(bench, shelf);
+    const living = aProcess(bench, storage);
     const id = await living.id();
     await producer.del(`${prefix}:identity`);
     await living.confirm();
@@ -275,8 +275,8 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
 
 test('a release that moves the archive’s folder is no other deployment', async () => {
   const [bench, archive] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
-  const id = await aProcess(bench, archive.shelf).id();
-  const [before, after] = [archive.shelf.location, join(archive.root, 'moved')];
+  const id = await aProcess(bench, archive.storage).id();
+  const [before, after] = [archive.storage.location, join(archive.root, 'moved')];
   await rename(before, after);
   expect(await aProcess(bench, directoryStorage(after)).id()).toBe(id);
 });
@@ -285,33 +285,33 @@ test('an archive that does not answer keeps nobody from starting, and is compare
   const bench = await aRedis();
   const archive = await ARCHIVES[1]![1](onTestFinished);
   await claimIdentity(bench.producer, bench.prefix, newArchiveId(), { restored: false });
-  const away = { ...archive.shelf, metadata: { ...archive.shelf.metadata, get: unreachable(archive.shelf) } };
+  const away = { ...archive.storage, metadata: { ...archive.storage.metadata, get: unreachable(archive.storage) } };
   const process = aProcess(bench, away);
   await process.start();
   expect(process.log.lines.map(({ level }) => level)).toEqual(['error']);
   await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable' });
-  away.metadata.get = archive.shelf.metadata.get;
+  away.metadata.get = archive.storage.metadata.get;
   await expect(process.id()).rejects.toMatchObject({ code: 'deployment.conflict' });
 });
 
 test.each([true, false])(
   'an archive that hangs keeps nobody from starting either, and is asked again once it answers (writes: %s)',
   async (writes) => {
-    const [bench, { shelf }] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
-    const path = join(shelf.location, 'docket-archive.json');
-    await mkdir(shelf.location, { recursive: true });
+    const [bench, { storage }] = [await aRedis(), await ARCHIVES[0]![1](onTestFinished)];
+    const path = join(storage.location, 'docket-archive.json');
+    await mkdir(storage.location, { recursive: true });
     execFileSync('mkfifo', [path]);
-    const process = aProcess(bench, shelf, { writes, timeoutMs: 20 });
+    const process = aProcess(bench, storage, { writes, timeoutMs: 20 });
     await process.start();
     expect(process.log.lines).toMatchObject([
       { level: writes ? 'error' : 'info', error: { code: 'archive.unreachable' } },
     ]);
-    await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: shelf.location });
+    await expect(process.id()).rejects.toMatchObject({ code: 'archive.unreachable', where: storage.location });
     // Whoever hangs in it reads this; a writer that comes too early would hang itself.
     const id = newArchiveId();
     await writeFile(path, JSON.stringify({ docket_archive: 1, id, created_at: '2026-11-22T10:00:00.000Z' }));
     await rm(path);
-    await createMarker(shelf, id, 0);
+    await createMarker(storage, id, 0);
     await expect.poll(() => process.id().catch(() => undefined)).toBe(id);
   },
 );
@@ -326,8 +326,8 @@ function unreachable({ metadata }: ArchiveStorage): ArchiveStorage['metadata']['
 
 test('the archive that the environment names is what is compared', async () => {
   const bench = await aRedis();
-  const { shelf, root } = await ARCHIVES[0]![1](onTestFinished);
-  const { id } = await createMarker(shelf, newArchiveId(), 0);
+  const { storage, root } = await ARCHIVES[0]![1](onTestFinished);
+  const { id } = await createMarker(storage, newArchiveId(), 0);
   const scope = createScope();
   onTestFinished(() => scope.close());
   const config = readConfig({ DOCKET_ARCHIVE: pathToFileURL(join(root, 'archive')).href });

@@ -8,7 +8,7 @@ import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { createRunFileReader } from '../../../src/services/runs/run-file-reader.ts';
-import { archiveUrl, bucketShelf } from '../../support/archives.ts';
+import { archiveUrl, bucketStorage } from '../../support/archives.ts';
 import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
 import { type S3Server, s3Server } from '../../support/s3-server.ts';
 
@@ -16,14 +16,14 @@ const RUN = { id: 'a'.repeat(32), org: 'acme', report: 'weekly' };
 const PICTURE = { cid: 'chart@docket', name: 'mail-queue.png', bytes: Buffer.from('\x89PNG') };
 let root: string;
 let server: S3Server;
-let shelf: ArchiveStorage;
+let storage: ArchiveStorage;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'docket-packs-'));
   server = await s3Server();
-  shelf = bucketShelf(archiveUrl(server, join(root, 'staging')));
+  storage = bucketStorage(archiveUrl(server, join(root, 'staging')));
 });
 afterEach(async () => {
-  shelf.close();
+  storage.close();
   await server.close();
   await rm(root, { recursive: true, force: true });
 });
@@ -43,8 +43,8 @@ const change = (ending: string, bytes: string): void => {
 };
 
 it('gives the pack of a bucket: its names, a file whole, and the mail with its pictures inside', async () => {
-  await seal(shelf);
-  const packs = createRunFileReader(shelf);
+  await seal(storage);
+  const packs = createRunFileReader(storage);
   expect((await packs.files(RUN))?.map(({ name }) => name)).toEqual([
     'Übersicht.csv',
     'mail.html',
@@ -58,7 +58,7 @@ it('gives the pack of a bucket: its names, a file whole, and the mail with its p
 });
 
 it('has nothing of a run that the bucket does not keep', async () => {
-  const packs = createRunFileReader(shelf);
+  const packs = createRunFileReader(storage);
   expect([await packs.files(RUN), await packs.file(RUN, 'mail.txt'), await packs.preview(RUN)]).toEqual([
     undefined,
     undefined,
@@ -67,8 +67,8 @@ it('has nothing of a run that the bucket does not keep', async () => {
 });
 
 it('gives nothing that was changed in the bucket, and says when it does not answer', async () => {
-  await seal(shelf);
-  const packs = createRunFileReader(shelf);
+  await seal(storage);
+  const packs = createRunFileReader(storage);
   const file = (await packs.file(RUN, 'Übersicht.csv')) ?? expect.fail('no file');
   change('bersicht.csv', 'alerts\r\n9\r\n');
   await expect(file.open()).rejects.toMatchObject({ code: 'archive.corrupt' });

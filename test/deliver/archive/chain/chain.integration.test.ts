@@ -24,17 +24,17 @@ const clock = at(BEGAN);
 const PATH = `acme/weekly-kpi/${RUN}`;
 
 async function verified(
-  shelf: ArchiveStorage,
+  storage: ArchiveStorage,
   now = BEGAN,
   keys = keyFrom(KEY.pem).trusted,
 ): Promise<ArchiveFinding[]> {
   const found: ArchiveFinding[] = [];
   const input = { keys, now };
-  for await (const { findings } of verifyArchive(shelf, input)) found.push(...findings);
+  for await (const { findings } of verifyArchive(storage, input)) found.push(...findings);
   return found;
 }
-const codes = async (shelf: ArchiveStorage, now?: number) =>
-  (await verified(shelf, now)).map(({ code, note }) => (note ? `${code} (note)` : code));
+const codes = async (storage: ArchiveStorage, now?: number) =>
+  (await verified(storage, now)).map(({ code, note }) => (note ? `${code} (note)` : code));
 
 async function sweep(storage: ArchiveStorage, now: number, signed?: ReturnType<typeof signedOver>) {
   const said: (LogFields & { message: string })[] = [];
@@ -56,14 +56,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   const archived = async () => {
     const on = await open(onTestFinished, clock);
     if (on.store !== undefined) on.store.now = () => BEGAN;
-    return { ...on, signed: signedOver(on.shelf, KEY.pem, clock) };
+    return { ...on, signed: signedOver(on.storage, KEY.pem, clock) };
   };
 
   test('without a key there is no chain, and the archive verifies', async () => {
     const on = await archived();
     await deliverRun({ ...on.signed, archive: on.archive }, await sealRun(on, RUN, BEGAN), BEGAN, true);
     expect((await on.tree()).filter((name) => /chain|\.keys|checkpoint/.test(name))).toEqual([]);
-    expect(await codes(on.shelf)).toEqual([]);
+    expect(await codes(on.storage)).toEqual([]);
   });
 
   test('runs before the first key are unsigned, later ones are signed', async () => {
@@ -71,17 +71,17 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const sealed = await sealRun(on, RUN, BEGAN - DAY);
     await deliverRun({ ...on.signed, archive: on.archive }, sealed, BEGAN - DAY);
     await sealRun(on.signed, 'f'.repeat(32), BEGAN);
-    expect(await codes(on.shelf)).toEqual(['run.unsigned (note)']);
+    expect(await codes(on.storage)).toEqual(['run.unsigned (note)']);
     // It is delivered again: what is written now is signed.
     await on.signed.archive.putReceipts(sealed, []);
     await on.write('receipts.json', '[ ]');
-    expect(await codes(on.shelf)).toEqual(['paper.changed', 'run.unsigned (note)']);
+    expect(await codes(on.storage)).toEqual(['paper.changed', 'run.unsigned (note)']);
   });
 
   test('concurrent writers get different sequences of a valid chain', async () => {
     const on = await archived();
-    const others = await Promise.all([1, 2, 3].map(async () => (await on.another()).shelf));
-    const chains = [on.shelf, ...others].map((shelf) => openChain(shelf, async () => keyFrom(KEY.pem), clock));
+    const others = await Promise.all([1, 2, 3].map(async () => (await on.another()).storage));
+    const chains = [on.storage, ...others].map((storage) => openChain(storage, async () => keyFrom(KEY.pem), clock));
     const added = await Promise.all(
       chains.flatMap((chain, index) =>
         [0, 1, 2, 3].map((nth) => chain.append('acme', { kind: 'kept', files: [], why: `${index}.${nth}` })),
@@ -91,7 +91,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     // And the first checkpoint.
     expect(Math.max(...added)).toBeLessThanOrEqual(17);
     await sealRun(on.signed, RUN, BEGAN);
-    expect(await codes(on.shelf)).toEqual([]);
+    expect(await codes(on.storage)).toEqual([]);
   });
 
   test('an unrecorded run is reported with its age, and recorded by the next attempt', async () => {
@@ -99,11 +99,13 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await sealRun(on.signed, 'f'.repeat(32), BEGAN);
     // A process that died right after the manifest: it never came to the chain.
     await sealRun(on, RUN, BEGAN + 1000);
-    expect(await codes(on.shelf, BEGAN + 60_000)).toEqual(['run.pending (note)']);
-    expect(await verified(on.shelf, BEGAN + 7_260_000)).toMatchObject([{ code: 'run.unchained', text: /121 minutes/ }]);
+    expect(await codes(on.storage, BEGAN + 60_000)).toEqual(['run.pending (note)']);
+    expect(await verified(on.storage, BEGAN + 7_260_000)).toMatchObject([
+      { code: 'run.unchained', text: /121 minutes/ },
+    ]);
     const found = await on.signed.archive.find(ORDER);
     await on.signed.archive.discardCheckout(found ?? { folder: '' });
-    expect(await codes(on.shelf, BEGAN + 7_260_000)).toEqual(['paper.late (note)']);
+    expect(await codes(on.storage, BEGAN + 7_260_000)).toEqual(['paper.late (note)']);
   });
 
   test('unrecorded metadata files are recorded by the next attempt or by retention', async () => {
@@ -111,15 +113,15 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN } as const;
     await on.archive.putAttempt(sealed, { ...attempt, state: 'sending' });
-    expect(await codes(on.shelf, BEGAN + 60_000)).toEqual(['paper.pending (note)']);
-    expect(await codes(on.shelf, BEGAN + 7_200_000)).toEqual(['paper.added']);
-    const { said } = await sweep(on.shelf, BEGAN + 7_200_000, on.signed);
+    expect(await codes(on.storage, BEGAN + 60_000)).toEqual(['paper.pending (note)']);
+    expect(await codes(on.storage, BEGAN + 7_200_000)).toEqual(['paper.added']);
+    const { said } = await sweep(on.storage, BEGAN + 7_200_000, on.signed);
     expect(said).toContainEqual(expect.objectContaining({ run: RUN, count: 1 }));
-    expect(await codes(on.shelf, BEGAN + 7_200_000)).toEqual(['paper.late (note)']);
+    expect(await codes(on.storage, BEGAN + 7_200_000)).toEqual(['paper.late (note)']);
     // What was entered when it was written is never entered anew.
     await on.write(`attempts/${attempt.delivery}.1.json`, JSON.stringify({ ...attempt, state: 'sent' }));
     await on.signed.signing.recordMissing(ORDER);
-    expect(await codes(on.shelf, BEGAN + 7_200_000)).toContain('paper.changed');
+    expect(await codes(on.storage, BEGAN + 7_200_000)).toContain('paper.changed');
   });
 
   test.each([
@@ -136,7 +138,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     await sealRun(on.signed, RUN, BEGAN);
     expect(await on.signed.archive.peek(ORDER)).toBeDefined();
-    const manifest = (await on.shelf.runFiles(ORDER).get('manifest.json'))?.toString() ?? '';
+    const manifest = (await on.storage.runFiles(ORDER).get('manifest.json'))?.toString() ?? '';
     await on.write('manifest.json', manifest.replace('Weekly', 'Monthly'));
     await hide(on);
     // By hashes alone nothing is wrong.
@@ -146,14 +148,14 @@ describe.each(ARCHIVES)('%s', (_, open) => {
       where: expect.stringContaining(PATH),
     });
     await expect(on.signed.archive.peek(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
-    const packs = createRunFileReader(on.shelf, on.signed.signing);
+    const packs = createRunFileReader(on.storage, on.signed.signing);
     await expect(packs.files(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
     await expect(packs.preview(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
   test('appends nothing after an entry without a trusted signature', async () => {
     const on = await archived();
-    const forger = signedOver((await on.another()).shelf, generateSigningKey().pem, clock);
+    const forger = signedOver((await on.another()).storage, generateSigningKey().pem, clock);
     await sealRun(forger, 'f'.repeat(32), BEGAN);
     await expect(sealRun(on.signed, RUN, BEGAN)).rejects.toMatchObject({
       code: 'archive.key_unknown',
@@ -165,11 +167,11 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     const sealed = await sealRun(on.signed, 'e'.repeat(32), BEGAN);
     let pem = KEY.pem;
-    const signing = runChain(on.shelf, async () => keyFrom(pem), clock);
-    const archive = createArchive(on.shelf, clock, signing);
+    const signing = runChain(on.storage, async () => keyFrom(pem), clock);
+    const archive = createArchive(on.storage, clock, signing);
     await archive.putReceipts(sealed, []);
     const next = generateSigningKey(keyFrom(KEY.pem)).pem;
-    await sealRun(signedOver((await on.another()).shelf, next, clock), 'f'.repeat(32), BEGAN);
+    await sealRun(signedOver((await on.another()).storage, next, clock), 'f'.repeat(32), BEGAN);
     const refused = toDocketError(await archive.putReceipts(sealed, []).catch((error: unknown) => error));
     expect(refused).toMatchObject({ code: 'archive.key_unknown', got: keyFrom(next).id });
     expect(isStorageOutage(refused)).toBe(true);
@@ -178,7 +180,7 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     pem = next;
     expect(await archive.peek(other)).toBeDefined();
     await sealRun({ archive }, RUN, BEGAN);
-    expect(await verified(on.shelf, BEGAN, keyFrom(next).trusted)).toEqual([]);
+    expect(await verified(on.storage, BEGAN, keyFrom(next).trusted)).toEqual([]);
   });
 
   test('reads the chain once for many runs without a pointer', async () => {
@@ -187,27 +189,27 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     for (const id of ids) await sealRun(on.signed, id, BEGAN);
     const reads = new Map<string, number>();
     const get = async (name: string) => {
-      const found = await on.shelf.metadata.get(name);
+      const found = await on.storage.metadata.get(name);
       if (found !== undefined && name.includes('/.chain/')) reads.set(name, (reads.get(name) ?? 0) + 1);
       return found;
     };
-    const shelf = { ...on.shelf, metadata: { ...on.shelf.metadata, get } };
-    await sweep(shelf, BEGAN + 3_600_000, signedOver(shelf, KEY.pem, clock));
+    const storage = { ...on.storage, metadata: { ...on.storage.metadata, get } };
+    await sweep(storage, BEGAN + 3_600_000, signedOver(storage, KEY.pem, clock));
     expect(reads.size).toBeGreaterThan(20);
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(6);
     // Its pointer gone: it is known by its place in the chain, which others need not be read for again.
     const [id = ''] = ids;
-    await on.shelf.runFiles({ ...ORDER, id }).put('chain.json', '{}');
+    await on.storage.runFiles({ ...ORDER, id }).put('chain.json', '{}');
     reads.clear();
-    const { archive } = signedOver(shelf, KEY.pem, clock);
+    const { archive } = signedOver(storage, KEY.pem, clock);
     for (let times = 0; times < 20; times += 1) expect(await archive.peek({ ...ORDER, id })).toBeDefined();
     expect([...reads.values()].filter((count) => count > 3)).toHaveLength(1);
     // What was added since is found too.
     const last = { ...ORDER, id: 'f'.repeat(32) };
     await sealRun(on.signed, last.id, BEGAN);
-    await on.shelf.runFiles(last).put('chain.json', '{}');
-    const manifest = (await on.shelf.runFiles(last).get('manifest.json'))?.toString() ?? '';
-    await on.shelf.runFiles(last).put('manifest.json', manifest.replace('Weekly', 'Monthly'));
+    await on.storage.runFiles(last).put('chain.json', '{}');
+    const manifest = (await on.storage.runFiles(last).get('manifest.json'))?.toString() ?? '';
+    await on.storage.runFiles(last).put('manifest.json', manifest.replace('Weekly', 'Monthly'));
     await expect(archive.peek(last)).rejects.toMatchObject({ code: 'archive.corrupt' });
   });
 
@@ -215,21 +217,21 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     const on = await archived();
     const sealed = await sealRun(on.signed, RUN, BEGAN);
     await deliverRun({ ...on.signed, archive: on.signed.archive }, sealed, BEGAN);
-    const before = (await on.shelf.runFiles(ORDER).get('receipts.json'))?.toString() ?? '';
+    const before = (await on.storage.runFiles(ORDER).get('receipts.json'))?.toString() ?? '';
     // Without the chain: a process that died before it came to it.
     await on.archive.putReceipts(sealed, []);
-    expect(await codes(on.shelf)).toEqual(['paper.changed']);
+    expect(await codes(on.storage)).toEqual(['paper.changed']);
     expect(await on.signed.signing.recordMissing(ORDER)).toBe(1);
-    expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
+    expect(await codes(on.storage)).toEqual(['paper.late (note)']);
     expect(await on.signed.signing.recordMissing(ORDER)).toBe(0);
     // Of two who enter at once, the later one may have seen what the other has written over since.
     const files = [{ name: 'receipts.json', sha256: createHash('sha256').update(before).digest('hex') }];
-    const chain = openChain(on.shelf, async () => keyFrom(KEY.pem), clock);
+    const chain = openChain(on.storage, async () => keyFrom(KEY.pem), clock);
     await chain.append('acme', { kind: 'papers', run: RUN, report: ORDER.report, files, late: true });
-    expect(await codes(on.shelf)).toEqual(['paper.late (note)']);
+    expect(await codes(on.storage)).toEqual(['paper.late (note)']);
     await on.write('receipts.json', before);
     expect(await on.signed.signing.recordMissing(ORDER)).toBe(0);
-    expect(await codes(on.shelf)).toContain('paper.changed');
+    expect(await codes(on.storage)).toContain('paper.changed');
   });
 
   test('records a deferred message with the next file, also after a failure', async () => {
@@ -237,13 +239,13 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     let fails = false;
     const diskFull = new Error('the disk is full');
     const metadata = {
-      ...on.shelf.metadata,
+      ...on.storage.metadata,
       putIfAbsent: async (name: string, bytes: string) => {
         if (fails) throw diskFull;
-        return on.shelf.metadata.putIfAbsent(name, bytes);
+        return on.storage.metadata.putIfAbsent(name, bytes);
       },
     };
-    const { archive } = signedOver({ ...on.shelf, metadata }, KEY.pem, clock);
+    const { archive } = signedOver({ ...on.storage, metadata }, KEY.pem, clock);
     const sealed = await sealRun({ archive }, RUN, BEGAN);
     const message = await archive.putMessage(sealed, '1'.repeat(32), Buffer.from('Subject: x'));
     const attempt = { delivery: '1'.repeat(32), epoch: 1, detail: null, at: BEGAN, message } as const;
@@ -251,22 +253,22 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await expect(archive.putAttempt(sealed, { ...attempt, state: 'sending' })).rejects.toBe(diskFull);
     fails = false;
     await archive.putReceipts(sealed, []);
-    expect(await codes(on.shelf, BEGAN + DAY)).toEqual([]);
+    expect(await codes(on.storage, BEGAN + DAY)).toEqual([]);
   });
 
   test('retention records removals and signs a checkpoint per day', async () => {
     const on = await archived();
     await sealRun(on.signed, RUN, BEGAN);
-    const { archive, signing } = signedOver(on.shelf, KEY.pem, at(BEGAN + 31 * DAY));
-    const { removed, said } = await sweep(on.shelf, BEGAN + 31 * DAY, { archive, signing });
+    const { archive, signing } = signedOver(on.storage, KEY.pem, at(BEGAN + 31 * DAY));
+    const { removed, said } = await sweep(on.storage, BEGAN + 31 * DAY, { archive, signing });
     expect(removed).toBe(1);
-    expect(await codes(on.shelf, BEGAN + 31 * DAY)).toEqual([]);
-    const [text] = await newestCheckpoints(on.shelf, 'acme');
+    expect(await codes(on.storage, BEGAN + 31 * DAY)).toEqual([]);
+    const [text] = await newestCheckpoints(on.storage, 'acme');
     expect(said).toContainEqual(
       expect.objectContaining({ event: 'archive.checkpoint', org: 'acme', why: text?.trim() }),
     );
     expect(text).toContain('2026-12-17');
-    expect((await sweep(on.shelf, BEGAN + 31 * DAY + 60_000, { archive, signing })).removed).toBeUndefined();
+    expect((await sweep(on.storage, BEGAN + 31 * DAY + 60_000, { archive, signing })).removed).toBeUndefined();
   });
 });
 
@@ -279,16 +281,16 @@ describe('locks of a store', () => {
     const [, open] = ARCHIVES[1] ?? [];
     const on = await open?.(onTestFinished, clock);
     if (on?.store === undefined) throw new Error('no store');
-    const { store, shelf } = on;
+    const { store, storage } = on;
     store.now = () => BEGAN;
-    const signed = signedOver(shelf, KEY.pem, clock);
+    const signed = signedOver(storage, KEY.pem, clock);
     await deliverRun(signed, await sealRun(signed, RUN, BEGAN), BEGAN);
     const run = () => [...store.objects.keys()].filter((key) => key.includes(RUN));
     for (const key of run()) if (key.includes(name)) Object.assign(store.objects.get(key) ?? {}, { lock });
     const before = run();
     const later = async (days: number) => {
       store.now = () => BEGAN + days * DAY;
-      return sweep(shelf, BEGAN + days * DAY, signedOver(shelf, KEY.pem, at(BEGAN + days * DAY)));
+      return sweep(storage, BEGAN + days * DAY, signedOver(storage, KEY.pem, at(BEGAN + days * DAY)));
     };
     const first = await later(31);
     expect(first.removed).toBe(removedNow);
@@ -298,7 +300,7 @@ describe('locks of a store', () => {
         expect.objectContaining({ run: RUN, why: expect.stringMatching(/^(locked until|under a legal hold)/) }),
       );
     }
-    expect(await codes(shelf, BEGAN + 31 * DAY)).toEqual([]);
+    expect(await codes(storage, BEGAN + 31 * DAY)).toEqual([]);
     expect((await later(91)).removed).toBe(removedLater);
   });
 
@@ -306,27 +308,27 @@ describe('locks of a store', () => {
     const [, open] = ARCHIVES[1] ?? [];
     const on = await open?.(onTestFinished, clock);
     if (on?.store === undefined) throw new Error('no store');
-    const { store, shelf } = on;
+    const { store, storage } = on;
     store.now = () => BEGAN;
-    const signed = signedOver(shelf, KEY.pem, clock);
+    const signed = signedOver(storage, KEY.pem, clock);
     await deliverRun(signed, await sealRun(signed, RUN, BEGAN), BEGAN);
     const before = [...store.objects.keys()].filter((key) => key.includes(RUN));
     store.fault = ({ method }) =>
       method === 'DELETE' ? { when: 'before', how: { status: 403, code: 'AccessDenied' } } : undefined;
-    const { removed, said } = await sweep(shelf, BEGAN + 31 * DAY, signed);
+    const { removed, said } = await sweep(storage, BEGAN + 31 * DAY, signed);
     expect(removed).toBe(0);
     expect(said).toContainEqual(expect.objectContaining({ run: RUN, why: expect.stringContaining('AccessDenied') }));
     expect([...store.objects.keys()].filter((key) => key.includes(RUN))).toEqual(before);
-    expect(await codes(shelf, BEGAN + 40 * DAY)).toEqual([]);
+    expect(await codes(storage, BEGAN + 40 * DAY)).toEqual([]);
     const entries = () => [...store.objects.keys()].filter((key) => key.includes('/.chain/')).length;
     const later = (days: number) =>
-      sweep(shelf, BEGAN + days * DAY, signedOver(shelf, KEY.pem, at(BEGAN + days * DAY)));
+      sweep(storage, BEGAN + days * DAY, signedOver(storage, KEY.pem, at(BEGAN + days * DAY)));
     const count = entries();
     for (const days of [32, 33, 34]) expect((await later(days)).removed).toBe(0);
     // A checkpoint a day.
     expect(entries() - count).toBe(3);
     store.fault = () => undefined;
     expect((await later(35)).removed).toBe(1);
-    expect(await codes(shelf, BEGAN + 40 * DAY)).toEqual([]);
+    expect(await codes(storage, BEGAN + 40 * DAY)).toEqual([]);
   });
 });

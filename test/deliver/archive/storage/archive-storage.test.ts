@@ -17,13 +17,13 @@ test('foreign folders are not listed', async () => {
   const on = await ARCHIVES[0]![1](onTestFinished);
   await sealIn(on);
   for (const stranger of ['lost+found', 'old backups/a/b', `${ORDER.org}/my notes/c`])
-    await mkdir(join(on.shelf.location, stranger), { recursive: true });
-  expect(await on.shelf.listOrgs()).toEqual([ORDER.org]);
+    await mkdir(join(on.storage.location, stranger), { recursive: true });
+  expect(await on.storage.listOrgs()).toEqual([ORDER.org]);
   const runs: string[] = [];
-  for await (const { id } of on.shelf.listRuns()) runs.push(id);
+  for await (const { id } of on.storage.listRuns()) runs.push(id);
   expect(runs).toEqual([RUN]);
-  expect(await on.shelf.find('b')).toBeUndefined();
-  expect(await on.shelf.listForeignFiles()).toEqual([]);
+  expect(await on.storage.find('b')).toBeUndefined();
+  expect(await on.storage.listForeignFiles()).toEqual([]);
 });
 
 const DELIVERY = 'a'.repeat(32);
@@ -111,9 +111,9 @@ async function sweep(storage: ArchiveStorage, { days = 30, at = MADE_AT + 31 * D
   return { removed, said };
 }
 
-const names = async (shelf: ArchiveStorage, org?: string): Promise<string[]> => {
+const names = async (storage: ArchiveStorage, org?: string): Promise<string[]> => {
   const found: string[] = [];
-  for await (const run of shelf.listRuns(org)) found.push(`${run.org}/${run.report}/${run.id}`);
+  for await (const run of storage.listRuns(org)) found.push(`${run.org}/${run.report}/${run.id}`);
   return found;
 };
 
@@ -131,27 +131,27 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     await archive.putAttempt(sealed, { ...attempt, state: 'sent' });
     await archive.putReceipts(sealed, [{ ...receipt, state: 'sent', messageId: '<a@docket.example>' }]);
     // Whoever looks comes later, and may sit elsewhere.
-    const { shelf } = await on.another();
-    const shelved = await shelf.find(RUN);
+    const { storage } = await on.another();
+    const shelved = await storage.find(RUN);
     if (shelved === undefined) throw new Error('not shelved');
-    return { ...on, shelf, shelved, sealed };
+    return { ...on, storage, shelved, sealed };
   }
 
   test('finds a run by its id and lists runs by organization', async () => {
-    const { shelf, shelved } = await archived();
+    const { storage, shelved } = await archived();
     expect(shelved).toMatchObject({ id: RUN, org: 'acme', report: 'weekly-kpi' });
     expect(shelved.files.location).toMatch(new RegExp(`acme/weekly-kpi/${RUN}$`));
-    expect(await shelf.find('f'.repeat(32))).toBeUndefined();
-    expect(await names(shelf)).toEqual([`acme/weekly-kpi/${RUN}`]);
-    expect(await names(shelf, 'acme')).toEqual([`acme/weekly-kpi/${RUN}`]);
-    expect(await names(shelf, 'rival')).toEqual([]);
+    expect(await storage.find('f'.repeat(32))).toBeUndefined();
+    expect(await names(storage)).toEqual([`acme/weekly-kpi/${RUN}`]);
+    expect(await names(storage, 'acme')).toEqual([`acme/weekly-kpi/${RUN}`]);
+    expect(await names(storage, 'rival')).toEqual([]);
   });
 
   test.each(DAMAGES)('%s is a finding, and the run is not exported', async (_, damage, finding) => {
     const { root, shelved, ...on } = await archived();
     expect(await findingsOf(shelved)).toEqual([]);
     await damage({ root, ...on });
-    const again = (await on.another()).shelf.runFiles(shelved);
+    const again = (await on.another()).storage.runFiles(shelved);
     expect(await findingsOf({ ...shelved, files: again })).toEqual([finding]);
     await expect(exportRun({ ...shelved, files: again }, join(root, 'out'))).rejects.toMatchObject({
       code: 'archive.corrupt',
@@ -216,13 +216,13 @@ describe.each(ARCHIVES)('%s', (_, open) => {
   });
 
   test('deletes and logs an expired run, once a day', async () => {
-    const { shelf, tree, staged } = await archived();
-    expect(await sweep(shelf, { at: MADE_AT + 29 * DAY_MS })).toMatchObject({ removed: 0, said: [] });
-    expect((await sweep(shelf, { at: MADE_AT + 29.9 * DAY_MS })).removed).toBeUndefined();
-    const { removed, said } = await sweep(shelf, {});
+    const { storage, tree, staged } = await archived();
+    expect(await sweep(storage, { at: MADE_AT + 29 * DAY_MS })).toMatchObject({ removed: 0, said: [] });
+    expect((await sweep(storage, { at: MADE_AT + 29.9 * DAY_MS })).removed).toBeUndefined();
+    const { removed, said } = await sweep(storage, {});
     expect(removed).toBe(1);
     expect(said).toMatchObject([{ run: RUN, org: 'acme', why: 'made 2026-11-16T07:00:05.000Z, kept for 30 days' }]);
-    expect(await shelf.find(RUN)).toBeUndefined();
+    expect(await storage.find(RUN)).toBeUndefined();
     expect(await tree()).toEqual(['.swept']);
     expect((await staged()).filter((name) => name.includes('removed'))).toEqual([]);
   });
@@ -233,42 +233,42 @@ describe.each(ARCHIVES)('%s', (_, open) => {
     ['whose deliveries are settled', { state: 'sent' }, false],
     ['that is kept for ever', { days: Number.POSITIVE_INFINITY }, true],
   ])('a run %s %#', async (_what, given, stays) => {
-    const { shelf } = await archived();
-    await sweep(shelf, given);
-    expect((await shelf.find(RUN)) !== undefined).toBe(stays);
+    const { storage } = await archived();
+    await sweep(storage, given);
+    expect((await storage.find(RUN)) !== undefined).toBe(stays);
   });
 
   test('keeps a run with an unknown delivery that the ledger has lost', async () => {
-    const { shelf, archive, sealed } = await archived();
+    const { storage, archive, sealed } = await archived();
     await archive.putAttempt(sealed, { delivery: 'b'.repeat(32), epoch: 3, state: 'sending', detail: null, at: 1 });
-    expect((await sweep(shelf, {})).removed).toBe(0);
+    expect((await sweep(storage, {})).removed).toBe(0);
     expect(await archive.find(ORDER)).toBeDefined();
   });
 
   test('keeps an unreadable run and continues', async () => {
-    const { shelf, write, tree, ...on } = await archived();
+    const { storage, write, tree, ...on } = await archived();
     const other = (path: string) => path.replace(RUN, 'e'.repeat(32));
     if (on.store === undefined) await write(`../${'e'.repeat(32)}/manifest.json`, '{');
     else {
       const [key = ''] = [...on.store.objects.keys()].filter((each) => each.endsWith('manifest.json'));
       on.store.objects.set(other(key), { bytes: Buffer.from('{'), headers: {}, at: MADE_AT });
     }
-    expect((await sweep(shelf, {})).removed).toBe(1);
+    expect((await sweep(storage, {})).removed).toBe(1);
     expect(await tree()).toEqual(['.swept', `acme/weekly-kpi/${'e'.repeat(32)}/manifest.json`]);
   });
 
   test('keeps foreign files', async () => {
-    const { shelf, tree, ...on } = await archived();
+    const { storage, tree, ...on } = await archived();
     if (on.store === undefined) await on.write('../../../notes.txt', 'mine');
     else on.store.objects.set('kept/here/notes.txt', { bytes: Buffer.from('mine'), headers: {}, at: 0 });
-    expect((await sweep(shelf, {})).removed).toBe(1);
+    expect((await sweep(storage, {})).removed).toBe(1);
     expect(await tree()).toEqual(['.swept', 'notes.txt']);
   });
 
   test('the probe reports whether it is usable, and leaves nothing behind', async () => {
-    const { shelf, tree } = await archived();
+    const { storage, tree } = await archived();
     const before = await tree();
-    expect(await shelf.probe()).toMatchObject({ ok: true, detail: expect.stringContaining('can be written') });
+    expect(await storage.probe()).toMatchObject({ ok: true, detail: expect.stringContaining('can be written') });
     expect(await tree()).toEqual(before);
   });
 });

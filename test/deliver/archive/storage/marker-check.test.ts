@@ -12,44 +12,50 @@ import { manualClock } from '../../../support/manual-clock.ts';
 const RUN = { id: ORDER.id, org: ORDER.org, report: ORDER.report };
 
 /** The archive as a process opens it that expects this id. */
-function marked({ shelf }: Pick<TestArchive, 'shelf'>, id: string, maxAgeMs = 0, now: () => number = systemClock.now) {
+function marked(
+  { storage }: Pick<TestArchive, 'storage'>,
+  id: string,
+  maxAgeMs = 0,
+  now: () => number = systemClock.now,
+) {
   const guarded = markerCheckedStorage(
-    shelf,
-    createMarkerCheck(shelf, async () => id, { now, maxAgeMs }),
+    storage,
+    createMarkerCheck(storage, async () => id, { now, maxAgeMs }),
     now,
   );
-  return { shelf: guarded, archive: createArchive(guarded, systemClock) };
+  return { storage: guarded, archive: createArchive(guarded, systemClock) };
 }
 
 describe.each(ARCHIVES)('an archive %s', (_, open) => {
   const writes: readonly (readonly [string, (of: ReturnType<typeof marked>) => Promise<unknown>])[] = [
-    ['stage', ({ shelf }) => shelf.stage(RUN.id)],
-    ['put', ({ shelf }) => shelf.runFiles(RUN).put('receipts.json', '[]')],
+    ['stage', ({ storage }) => storage.stage(RUN.id)],
+    ['put', ({ storage }) => storage.runFiles(RUN).put('receipts.json', '[]')],
     [
       'putPair',
-      ({ shelf }) => shelf.runFiles(RUN).putPair({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
+      ({ storage }) =>
+        storage.runFiles(RUN).putPair({ name: 'messages/a', bytes: '' }, { name: 'messages/b', bytes: '' }),
     ],
-    ['remove', ({ shelf }) => shelf.delete(RUN)],
-    ['a note', ({ shelf }) => shelf.metadata.put('.swept', '1')],
-    ['a new note', ({ shelf }) => shelf.metadata.putIfAbsent('.ledger/a/b/c/run.json', '{}')],
-    ['removing notes', ({ shelf }) => shelf.metadata.deleteAll('.ledger')],
+    ['remove', ({ storage }) => storage.delete(RUN)],
+    ['a note', ({ storage }) => storage.metadata.put('.swept', '1')],
+    ['a new note', ({ storage }) => storage.metadata.putIfAbsent('.ledger/a/b/c/run.json', '{}')],
+    ['removing notes', ({ storage }) => storage.metadata.deleteAll('.ledger')],
   ];
   const absences: readonly (readonly [string, (of: ReturnType<typeof marked>) => Promise<unknown>])[] = [
     ['a run', ({ archive }) => archive.find(RUN)],
-    ['a run by its id', ({ shelf }) => shelf.find(RUN.id)],
-    ['a paper', ({ shelf }) => shelf.runFiles(RUN).get('receipts.json')],
-    ['a file', ({ shelf }) => shelf.runFiles(RUN).stream('files/a')],
-    ['all papers', ({ shelf }) => shelf.runFiles(RUN).list()],
-    ['all runs', ({ shelf }) => shelf.listRuns().next()],
-    ['a note', ({ shelf }) => shelf.metadata.get('.swept')],
-    ['all notes', ({ shelf }) => shelf.metadata.list('.ledger')],
+    ['a run by its id', ({ storage }) => storage.find(RUN.id)],
+    ['a paper', ({ storage }) => storage.runFiles(RUN).get('receipts.json')],
+    ['a file', ({ storage }) => storage.runFiles(RUN).stream('files/a')],
+    ['all papers', ({ storage }) => storage.runFiles(RUN).list()],
+    ['all runs', ({ storage }) => storage.listRuns().next()],
+    ['a note', ({ storage }) => storage.metadata.get('.swept')],
+    ['all notes', ({ storage }) => storage.metadata.list('.ledger')],
   ];
 
   test.each(writes)('refuses writes without its marker: %s', async (_name, write) => {
     const at = await open(onTestFinished);
     await expect(write(marked(at, newArchiveId()))).rejects.toMatchObject({
       code: 'archive.marker_missing',
-      where: at.shelf.location,
+      where: at.storage.location,
       retryable: true,
     });
     expect(await at.tree().catch(() => [])).toEqual([]);
@@ -57,7 +63,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
 
   test.each(writes)('refuses writes with another marker: %s', async (_name, write) => {
     const at = await open(onTestFinished);
-    const other = await createMarker(at.shelf, newArchiveId(), 0);
+    const other = await createMarker(at.storage, newArchiveId(), 0);
     const expected = newArchiveId();
     await expect(write(marked(at, expected))).rejects.toMatchObject({
       code: 'archive.marker_changed',
@@ -72,47 +78,47 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     const at = await open(onTestFinished);
     const id = newArchiveId();
     await expect(look(marked(at, id))).rejects.toMatchObject({ code: 'archive.marker_missing' });
-    await createMarker(at.shelf, id, 0);
+    await createMarker(at.storage, id, 0);
     const found = await look(marked(at, id));
     expect(found === undefined || (Array.isArray(found) && found.length === 0) || Object(found).done).toBe(true);
   });
 
   test('works while its marker exists, and again after it is restored', async () => {
     const at = await open(onTestFinished);
-    const { id } = await createMarker(at.shelf, newArchiveId(), 0);
-    const { archive, shelf } = marked(at, id);
+    const { id } = await createMarker(at.storage, newArchiveId(), 0);
+    const { archive, storage } = marked(at, id);
     const { published: sealed } = await sealedRun(at.root, undefined, archive);
     const before = await at.tree();
-    const text = await at.shelf.metadata.get(ARCHIVE_MARKER);
-    if (at.store === undefined) await rm(join(at.shelf.location, ARCHIVE_MARKER));
+    const text = await at.storage.metadata.get(ARCHIVE_MARKER);
+    if (at.store === undefined) await rm(join(at.storage.location, ARCHIVE_MARKER));
     else at.store.objects.delete(`kept/here/${ARCHIVE_MARKER}`);
     await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_missing' });
     // What is there is what was sealed, whoever has mounted it.
     expect((await archive.peek(RUN))?.manifest.run).toBe(RUN.id);
-    await at.shelf.metadata.put(ARCHIVE_MARKER, 'half a mark');
+    await at.storage.metadata.put(ARCHIVE_MARKER, 'half a mark');
     await expect(archive.putReceipts(sealed, [])).rejects.toMatchObject({ code: 'archive.marker_changed' });
-    await at.shelf.metadata.put(ARCHIVE_MARKER, String(text));
+    await at.storage.metadata.put(ARCHIVE_MARKER, String(text));
     await archive.putReceipts(sealed, []);
     expect(await archive.getReceipts(sealed)).toEqual([]);
     expect((await at.tree()).filter((name) => !before.includes(name))).toEqual([
       expect.stringMatching(/receipts\.json$/),
     ]);
-    expect(await shelf.delete(RUN)).toBe(true);
+    expect(await storage.delete(RUN)).toBe(true);
   });
 
   test('reads its marker at most once in maxAgeMs', async () => {
     const at = await open(onTestFinished);
-    const { id } = await createMarker(at.shelf, newArchiveId(), 0);
+    const { id } = await createMarker(at.storage, newArchiveId(), 0);
     const clock = manualClock(1_000_000);
     let reads = 0;
     const metadata = {
-      ...at.shelf.metadata,
+      ...at.storage.metadata,
       get: (name: string) => {
         reads += 1;
-        return at.shelf.metadata.get(name);
+        return at.storage.metadata.get(name);
       },
     };
-    const check = createMarkerCheck({ location: at.shelf.location, metadata }, async () => id, {
+    const check = createMarkerCheck({ location: at.storage.location, metadata }, async () => id, {
       now: clock.now,
       maxAgeMs: 5_000,
     });

@@ -12,7 +12,7 @@ import type { Ledger } from '../../../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archiveProbe } from '../../../../src/services/deployment/storage-health.ts';
-import { archiveUrl, bucketShelf } from '../../../support/archives.ts';
+import { archiveUrl, bucketStorage } from '../../../support/archives.ts';
 import { Crash, type CrashPlan, crashing } from '../../../support/crash.ts';
 import {
   definitionWith,
@@ -39,20 +39,20 @@ async function aStore(): Promise<S3Server> {
 /** A process of its own, on a machine of its own. */
 async function worker(store: S3Server, silenceMs?: number) {
   const root = await folderFor(onTestFinished);
-  const shelf = bucketShelf(archiveUrl(store, join(root, 'staging')), silenceMs);
-  onTestFinished(() => shelf.close());
-  const archive = createArchive(shelf, systemClock);
+  const storage = bucketStorage(archiveUrl(store, join(root, 'staging')), silenceMs);
+  onTestFinished(() => storage.close());
+  const archive = createArchive(storage, systemClock);
   const seal = async (content: string) => {
     const staged = await archive.stage(RUN);
     const artifact = await writeArtifact(staged, 'queue.csv', content);
     const sealed = await archive.publish(staged, manifestOf([artifact]), [artifact], MAIL);
     return readFile(sealed.artifacts[0]!.path, 'utf8');
   };
-  return { root, shelf, archive, seal };
+  return { root, storage, archive, seal };
 }
 
-const verified = async ({ shelf }: Awaited<ReturnType<typeof worker>>): Promise<readonly string[]> => {
-  const found = await shelf.find(RUN);
+const verified = async ({ storage }: Awaited<ReturnType<typeof worker>>): Promise<readonly string[]> => {
+  const found = await storage.find(RUN);
   return found === undefined ? ['not there'] : runProblems(found);
 };
 
@@ -145,7 +145,7 @@ test.each([
   expect(await one.seal('first')).toBe('first');
   expect(await two.seal('second')).toBe('first');
   expect(await verified(two)).toEqual([]);
-  expect(await one.shelf.probe()).toMatchObject({ ok: false, detail: expect.stringContaining('If-None-Match') });
+  expect(await one.storage.probe()).toMatchObject({ ok: false, detail: expect.stringContaining('If-None-Match') });
   expect([...store.objects.keys()].filter((key) => key.includes('doctor'))).toEqual([]);
 });
 
@@ -158,8 +158,8 @@ test.each<readonly [string, Fault, string]>([
 ])('%s is an error with a next step and without secrets', async (_, fault, what) => {
   const store = await aStore();
   store.fault = () => fault;
-  const { archive, shelf } = await worker(store);
-  for (const ask of [() => archive.find(ORDER), () => shelf.probe(), () => shelf.find(RUN)]) {
+  const { archive, storage } = await worker(store);
+  for (const ask of [() => archive.find(ORDER), () => storage.probe(), () => storage.find(RUN)]) {
     const error: unknown = await ask().catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       code: expect.stringMatching(/^archive\.un/),
@@ -176,7 +176,7 @@ test('removes an incomplete upload after a day, and no recent one', async () => 
   const from = Date.parse('2026-11-16T07:00:00.000Z');
   store.now = () => from;
   diesAt(2, 'after')(store);
-  const { seal, shelf: storage } = await worker(store);
+  const { seal, storage } = await worker(store);
   await seal('never ends').catch(() => {});
   store.fault = () => undefined;
   expect([...store.objects.keys()].every((key) => !key.endsWith('manifest.json'))).toBe(true);
@@ -321,7 +321,7 @@ test('compares a resent message with the earlier one', async () => {
 
 test('checks write access by writing one object', async () => {
   const store = await aStore();
-  const { shelf: storage } = await worker(store);
+  const { storage } = await worker(store);
   const { probe, intervalMs } = archiveProbe(storage, systemClock);
   expect(intervalMs).toBe(300_000);
   await probe();

@@ -6,7 +6,7 @@ import { createArchive } from '../../../../src/deliver/archive/create-archive.ts
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
 import type { Mailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { archiveUrl, bucketShelf, STORE_ENV } from '../../../support/archives.ts';
+import { archiveUrl, bucketStorage, STORE_ENV } from '../../../support/archives.ts';
 import {
   definitionWith,
   folderFor,
@@ -30,9 +30,9 @@ async function caseOf(deliveries: readonly TestDelivery[], now = MADE_AT, more =
   store.now = () => at;
   const clock: Clock = { now: () => at, sleep: async () => {} };
   const root = await folderFor(onTestFinished);
-  const shelf = bucketShelf(archiveUrl(store, `${root}/staging`, more));
-  onTestFinished(() => shelf.close());
-  const { archive, published } = await sealedRun(root, { [NAME]: 'workbook' }, createArchive(shelf, clock));
+  const storage = bucketStorage(archiveUrl(store, `${root}/staging`, more));
+  onTestFinished(() => storage.close());
+  const { archive, published } = await sealedRun(root, { [NAME]: 'workbook' }, createArchive(storage, clock));
   const sent: string[] = [];
   const mailer: Mailer = {
     send: async (_, raw) => {

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/base/time.ts';
+import { bucketClock } from '../../../src/fetch/rate-limit/redis-budget.ts';
+
+const KEY = 'k';
+/** A reply of which each way took `ms`, whose script ran at `at` of the bucket's time. */
+const reply = (at: number, sentAt: number, ms: number, generation = 'one') => ({
+  generation,
+  at,
+  sentAt,
+  receivedAt: sentAt + 2 * ms,
+});
+
+describe('the time of a bucket', () => {
+  test('is unknown before the first reply, and after Redis may have dropped the bucket', () => {
+    const clock = bucketClock();
+    expect(clock.get(KEY, 0)).toBe(undefined);
+    clock.record(KEY, reply(10_000, 50, 0));
+    expect(clock.get(KEY, 50)).toEqual({ generation: 'one', seen: 10_000, offset: 9_950 });
+    expect(clock.get(KEY, 50 + 7 * DAY_MS - 1)).toMatchObject({ generation: 'one' });
+    expect(clock.get(KEY, 50 + 7 * DAY_MS)).toBe(undefined);
+    clock.record(KEY, reply(10_100, 150, 0));
+    expect(clock.get(KEY, 50 + 7 * DAY_MS)).toMatchObject({ generation: 'one' });
+    expect(clock.get('another', 50)).toBe(undefined);
+  });
+
+  test('is bounded by the quickest of several replies', () => {
+    const clock = bucketClock();
+    clock.record(KEY, reply(10_000, 0, 100));
+    expect(clock.get(KEY, 200)).toMatchObject({ offset: 9_800 });
+    // A quicker one shows that the bucket is further ahead.
+    clock.record(KEY, reply(10_300, 300, 1));
+    expect(clock.get(KEY, 302)).toMatchObject({ offset: 9_998 });
+    // A slower one shows nothing new, but the latest time that was seen.
+    clock.record(KEY, reply(10_500, 400, 100));
+    expect(clock.get(KEY, 600)).toMatchObject({ offset: 9_998, seen: 10_500 });
+    // Nor does one that came late.
+    clock.record(KEY, reply(10_401, 401, 1));
+    expect(clock.get(KEY, 600)).toMatchObject({ offset: 9_998, seen: 10_500 });
+  });
+
+  test('follows a bucket that lost more time than clocks differ by', () => {
+    const clock = bucketClock();
+    clock.record(KEY, reply(10_000, 0, 0));
+    clock.record(KEY, reply(10_096, 100, 0));
+    expect(clock.get(KEY, 100)).toMatchObject({ offset: 10_000, seen: 10_096 });
+    clock.record(KEY, reply(10_150, 200, 0));
+    expect(clock.get(KEY, 200)).toEqual({ generation: 'one', offset: 9_950, seen: 10_150 });
+  });
+
+  test('begins again with another bucket of the key', () => {
+    const clock = bucketClock();
+    clock.record(KEY, reply(10_000, 0, 0));
+    clock.record(KEY, reply(100, 50, 0, 'two'));
+    expect(clock.get(KEY, 50)).toEqual({ generation: 'two', offset: 50, seen: 100 });
+  });
+
+  test('knows the longest call of each key', () => {
+    const clock = bucketClock();
+    expect(clock.maxHoldMs(KEY)).toBe(0);
+    clock.recordHold(KEY, 300);
+    clock.recordHold(KEY, 200);
+    expect([clock.maxHoldMs(KEY), clock.maxHoldMs('another')]).toEqual([300, 0]);
+  });
+});
