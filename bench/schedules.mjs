@@ -62,7 +62,9 @@ function jobsOf(count, cronOf) {
     orgs,
     reports,
     sources: new Map(),
+    targetSources: new Map(),
     diagnostics: [],
+    warnings: [],
     usingLastKnownGood: new Set(),
     lastKnownGood: NO_LAST_KNOWN_GOOD,
   };

@@ -29,10 +29,11 @@ const PARTS = {
   plan: {
     mutate: ['src/plan/**/*.ts'],
     lua: [],
-    // Not the two that compare whole tables (`split-tables`, `merged-tables`): they take a minute each.
+    // Not those that compare whole tables or all calls (`…-property`, `board-pack-calls`): they take a minute each.
     tests: [
-      ...['buckets', 'filters', 'requests', 'split-request', 'catalog-check', 'compile', 'check-plan', 'explain'],
-      'compile-split',
+      ...['answered-sections', 'buckets', 'catalog-check', 'check-display', 'check-plan', 'check-targets', 'compile'],
+      ...['compile-split', 'explain', 'filters', 'like-for-like', 'partner-requests', 'requests', 'section-requests'],
+      'split-request',
     ].map((name) => `plan/${name}`),
   },
 };

@@ -33,11 +33,11 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
   const opened = async () => {
     const place = await open(onTestFinished);
     const other = await place.another();
-    return { ...place, readings: readingArchive(place.shelf), others: readingArchive(other.shelf) };
+    return { ...place, readings: readingArchive(place.storage), others: readingArchive(other.storage) };
   };
-  const findings = async ({ shelf }: Awaited<ReturnType<typeof opened>>, org?: string) => {
+  const findings = async ({ storage }: Awaited<ReturnType<typeof opened>>, org?: string) => {
     const found = [];
-    for await (const report of verifyArchive(shelf, { now: NOW, org })) found.push(...report.findings);
+    for await (const report of verifyArchive(storage, { now: NOW, org })) found.push(...report.findings);
     return found.map(({ code, path }) => `${code} ${path}`);
   };
 
@@ -75,15 +75,15 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
 
   test('expire with the retention of their organization, and not before', async () => {
     const place = await opened();
-    const { readings, shelf } = place;
+    const { readings, storage } = place;
     await readings.putIfAbsent(reading(1));
     await readings.putIfAbsent(reading(1, { org: 'other' }));
     await readings.putIfAbsent(reading(1, { day: '2026-11-19' }));
     await readings.claim(REF, { number: 1, askedAt: NOW, until: NOW });
     const days = (org: string) => (org === 'acme' ? NOW - 10 * 86_400_000 : undefined);
     const failures: unknown[] = [];
-    expect(await deleteExpiredReadings(shelf, days, (...failure) => failures.push(failure))).toBe(1);
-    expect(await deleteExpiredReadings(shelf, days, (...failure) => failures.push(failure))).toBe(0);
+    expect(await deleteExpiredReadings(storage, days, (...failure) => failures.push(failure))).toBe(1);
+    expect(await deleteExpiredReadings(storage, days, (...failure) => failures.push(failure))).toBe(0);
     expect(failures).toEqual([]);
     expect((await readings.list('acme')).map(({ day }) => day)).toEqual(['2026-11-19']);
     expect(await readings.list('other')).toHaveLength(1);
@@ -91,18 +91,18 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
 
   test('verification names what was changed, moved or added', async () => {
     const place = await opened();
-    const { readings, shelf } = place;
+    const { readings, storage } = place;
     await readings.putIfAbsent(reading(1));
     await readings.claim(REF, { number: 1, askedAt: NOW, until: NOW });
     expect(await findings(place)).toEqual([]);
     const text = readingText(reading(1));
-    await shelf.metadata.put('.readings/acme/2026-10-30/by-profile.risk.json', text);
-    await shelf.metadata.put('.readings/acme/2026-10-31/whole.json', '{"version": 1}');
-    await shelf.metadata.put(
+    await storage.metadata.put('.readings/acme/2026-10-30/by-profile.risk.json', text);
+    await storage.metadata.put('.readings/acme/2026-10-31/whole.json', '{"version": 1}');
+    await storage.metadata.put(
       '.readings/acme/2026-10-31/by-profile.risk.json',
       text.replace('"alerts.open": 1', '"alerts.open": 2'),
     );
-    await shelf.metadata.put('.readings/acme/notes.txt', 'mine');
+    await storage.metadata.put('.readings/acme/notes.txt', 'mine');
     expect(await findings(place)).toEqual([
       'reading.changed .readings/acme/2026-10-30/by-profile.risk.json',
       'reading.changed .readings/acme/2026-10-31/by-profile.risk.json',
