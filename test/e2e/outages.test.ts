@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { type Fleet, fleet } from '../support/fleet.ts';
+
+/** A test that runs beside others has hooks of its own. */
+type OnEnd = TestContext['onTestFinished'];
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -35,10 +38,10 @@ const cronAt = (instant: number): string => {
 };
 const wholeMinute = (instant: number): number => Math.floor(instant / MINUTE_MS) * MINUTE_MS;
 
-async function aFleet(reports: Readonly<Record<string, string>>): Promise<Fleet> {
+async function aFleet(reports: Readonly<Record<string, string>>, onEnd: OnEnd = onTestFinished): Promise<Fleet> {
   const files = Object.entries(reports).map(([id, text]) => [`acme/${id}.yaml`, text]);
   const opened = await fleet({ 'acme/org.yaml': ORG, ...Object.fromEntries(files) });
-  onTestFinished(() => opened.close());
+  onEnd(() => opened.close());
   return opened;
 }
 
@@ -93,34 +96,8 @@ test('five processes that boot at once over an overdue slot, each registering it
   await reconciled(all);
 });
 
-test('clocks that jump and differ open no slot twice and none before its time by the clock that opens it', async () => {
-  const every = report('* * * * *', ', catch_up: all');
-  const all = await aFleet({ minutely: every });
-  const slow = await all.start({ clock: '-45' });
-  const fast = await all.start({ clock: '+45' });
-  await Promise.all([slow.ready(), fast.ready()]);
-  const first = await all.until((runs) => runs.length >= 1 && settled(runs));
-  for (let jump = 0; jump < 10; jump += 1) {
-    await slow.setClock(jump % 2 === 0 ? '-15' : '-75');
-    await fast.setClock(jump % 2 === 0 ? '+15' : '+75');
-  }
-  await slow.setClock('-1h');
-  const second = await all.until((runs) => runs.length >= first.length + 1 && settled(runs));
-  await slow.setClock('+0');
-  await fast.setClock('+0');
-  await all.until((runs) => runs.length >= second.length + 1 && settled(runs));
-  expect(await slow.end('SIGTERM')).toBe(0);
-  expect(await fast.end('SIGTERM')).toBe(0);
-  const runs = await all.runs();
-  const slots = slotsOf(runs, 'done', 'queued', 'waiting');
-  expect(new Set(slots).size).toBe(slots.length);
-  // The fastest clock was 75 seconds ahead.
-  for (const slot of slots) expect(Date.parse(slot)).toBeLessThanOrEqual(Date.now() + 75_000);
-  await reconciled(all);
-});
-
 /** A proxy of the mail server whose first connection is held until it is released. */
-async function holdFirstConnection(port: number) {
+async function holdFirstConnection(port: number, onEnd: OnEnd) {
   let open = () => {};
   let knock = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -144,37 +121,70 @@ async function holdFirstConnection(port: number) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port: own } = z.object({ port: z.number() }).parse(server.address());
-  onTestFinished(() => {
+  onEnd(() => {
     server.close();
   });
   return { url: `smtp://127.0.0.1:${own}`, knocked, open };
 }
 
-test('a worker that stood still while another took its run over sends nothing more than once when it wakes', async () => {
-  const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
-  const all = await aFleet({ hourly: report(`${new Date(due).getUTCMinutes()} * * * *`) });
-  const before = await all.start({ clock: '-21m', args: ['--role', 'scheduler'] });
-  await before.ready();
-  expect(await before.end('SIGTERM')).toBe(0);
+// Both wait most of the time, for slots and for a lock to expire.
+describe.concurrent('beside each other', () => {
+  test('clocks that jump and differ open no slot twice and none before its time by the clock that opens it', async ({
+    onTestFinished: onEnd,
+  }) => {
+    const every = report('* * * * *', ', catch_up: all');
+    const all = await aFleet({ minutely: every }, onEnd);
+    const slow = await all.start({ clock: '-45' });
+    const fast = await all.start({ clock: '+45' });
+    await Promise.all([slow.ready(), fast.ready()]);
+    const first = await all.until((runs) => runs.length >= 1 && settled(runs));
+    for (let jump = 0; jump < 10; jump += 1) {
+      await slow.setClock(jump % 2 === 0 ? '-15' : '-75');
+      await fast.setClock(jump % 2 === 0 ? '+15' : '+75');
+    }
+    await slow.setClock('-1h');
+    const second = await all.until((runs) => runs.length >= first.length + 1 && settled(runs));
+    await slow.setClock('+0');
+    await fast.setClock('+0');
+    await all.until((runs) => runs.length >= second.length + 1 && settled(runs));
+    expect(await slow.end('SIGTERM')).toBe(0);
+    expect(await fast.end('SIGTERM')).toBe(0);
+    const runs = await all.runs();
+    const slots = slotsOf(runs, 'done', 'queued', 'waiting');
+    expect(new Set(slots).size).toBe(slots.length);
+    // The fastest clock was 75 seconds ahead.
+    for (const slot of slots) expect(Date.parse(slot)).toBeLessThanOrEqual(Date.now() + 75_000);
+    await reconciled(all);
+  });
 
-  const way = await holdFirstConnection(Number(new URL(all.mail.url).port));
-  const stale = await all.start({ env: { SMTP_URL: way.url } });
-  await way.knocked;
-  stale.process.kill('SIGSTOP');
-  const other = await all.start({ args: ['--role', 'worker'], env: { SMTP_URL: way.url } });
-  // Its lock is held for half a minute, and looked for every half minute.
-  const taken = await all.until(([run]) => run !== undefined && run.state !== 'running' && run.state !== 'queued');
-  stale.process.kill('SIGCONT');
-  way.open();
-  await stale.logged(({ msg }) => msg === 'The run was taken over by another worker');
-  expect(await stale.end('SIGTERM')).toBe(0);
-  expect(await other.end('SIGTERM')).toBe(0);
+  test('a worker that stood still while another took its run over sends nothing more than once when it wakes', async ({
+    onTestFinished: onEnd,
+  }) => {
+    const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
+    const all = await aFleet({ hourly: report(`${new Date(due).getUTCMinutes()} * * * *`) }, onEnd);
+    const before = await all.start({ clock: '-21m', args: ['--role', 'scheduler'] });
+    await before.ready();
+    expect(await before.end('SIGTERM')).toBe(0);
 
-  expect(taken).toHaveLength(1);
-  const [run] = await all.runs();
-  expect(run).toMatchObject({ state: 'partly_delivered', deliveries: [{ recipient: 'lead@acme.example' }] });
-  const mails = (await all.mails()).filter(({ to }) => to.includes('lead@acme.example'));
-  expect(mails.length).toBeLessThanOrEqual(1);
+    const way = await holdFirstConnection(Number(new URL(all.mail.url).port), onEnd);
+    const stale = await all.start({ env: { SMTP_URL: way.url } });
+    await way.knocked;
+    stale.process.kill('SIGSTOP');
+    const other = await all.start({ args: ['--role', 'worker'], env: { SMTP_URL: way.url } });
+    // Its lock is held for half a minute, and looked for every half minute.
+    const taken = await all.until(([run]) => run !== undefined && run.state !== 'running' && run.state !== 'queued');
+    stale.process.kill('SIGCONT');
+    way.open();
+    await stale.logged(({ msg }) => msg === 'The run was taken over by another worker');
+    expect(await stale.end('SIGTERM')).toBe(0);
+    expect(await other.end('SIGTERM')).toBe(0);
+
+    expect(taken).toHaveLength(1);
+    const [run] = await all.runs();
+    expect(run).toMatchObject({ state: 'partly_delivered', deliveries: [{ recipient: 'lead@acme.example' }] });
+    const mails = (await all.mails()).filter(({ to }) => to.includes('lead@acme.example'));
+    expect(mails.length).toBeLessThanOrEqual(1);
+  });
 });
 
 test('a process that is asked to stop under load ends by itself within its grace, and another goes on: each is sent once', async () => {
