@@ -5,6 +5,7 @@ import { dayCount } from './buckets.ts';
 import { splitMetrics } from './build-calls.ts';
 import { type CallLimits, callLimits } from './call.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
+import { checkConditions } from './check-conditions.ts';
 import { checkDisplay } from './check-display.ts';
 import { comparisonDiagnostics } from './comparison-check.ts';
 import { MAX_CALLS_PER_TABLE } from './partition.ts';
@@ -23,7 +24,7 @@ export interface MetricsRequest {
 export const MAX_PLAN_DIAGNOSTICS = 100;
 
 /**
- * What cannot be requested, from this catalog or over this period, and which comparisons never have figures: in the order
+ * What cannot be requested, from this catalog or over this period, and which comparisons and conditions never hold: in the order
  * of the file, at most `MAX_PLAN_DIAGNOSTICS`.
  */
 export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
@@ -32,6 +33,7 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
     ...checkDisplay(input.definition, input.catalog),
     ...requestDiagnostics(requests, input),
     ...comparisonDiagnostics(requests, input),
+    ...checkConditions(input.definition, input.catalog),
   ];
   // Within a section they are in order already.
   return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);

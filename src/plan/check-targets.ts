@@ -5,7 +5,7 @@ import { type Target, whereOf } from '../definitions/schema/targets.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
 
 /** What a number of this unit looks like. */
-const unitHint = (unit: string | null): { readonly expected: string; readonly next: string } => {
+export const unitHint = (unit: string | null): { readonly expected: string; readonly next: string } => {
   if (unit === 'ratio')
     return { expected: 'a share from 0 to 1, or in % (the metric is a ratio)', next: 'Write it in %, e.g. 90%.' };
   if (unit === 'seconds')

@@ -40,9 +40,11 @@ export function sectionRequests(input: SectionRequestsInput): SectionRequest[] {
   const { definition, catalog, settings = {} } = input;
   const currentIds = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   const limits = callLimits(catalog, input.limits);
+  // A section may be called "constructor".
+  const periods = new Map(Object.entries(input.sectionPeriods ?? {}));
   return followReplacements(definition, catalog).map(({ section, replaced }): SectionRequest => {
     const { metrics } = section;
-    const period = input.sectionPeriods?.[section.id] ?? input.period;
+    const period = periods.get(section.id) ?? input.period;
     const of = { section, replaced, period };
     if (metrics === undefined) return { ...of, comparisons: [], request: undefined, partners: [] };
     const current = metrics.every((id) => currentIds.has(id));

@@ -48,7 +48,8 @@ export function filterFacts(table: Pick<Table, 'filters'>, locale: string): read
 
 /** Which figures are sums of several calls; empty where the service computed each. */
 export function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
-  const of = sums?.[table.id];
+  // A section may be called "constructor".
+  const of = new Map(Object.entries(sums ?? {})).get(table.id);
   if (of === undefined) return [];
   return [messagesFor(locale).table.sumsOfCalls(columnLabels(table, of.cells), columnLabels(table, of.totals))];
 }

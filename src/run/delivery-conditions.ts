@@ -57,14 +57,22 @@ async function evaluateNonEmpty(
 
 type CompareCondition = Extract<SendCondition, { kind: 'compare' }>;
 
+/** The metric that the table has in place of a deprecated one. */
+const successorIn = ({ notes }: Pick<Table, 'notes'>, metric: string): string =>
+  notes.flatMap(({ message }) =>
+    message.id === 'replaced' && message.of.from.id === metric ? message.of.to.id : [],
+  )[0] ?? metric;
+
 /** The values that a comparison applies to: a section's totals if it has them, else those of its rows. */
 async function* comparedFigures(
   { tables }: Pick<Dataset, 'tables'>,
-  { section, metric }: CompareCondition,
+  { section, metric: asked }: CompareCondition,
   yieldToEventLoop?: YieldToEventLoop,
 ): AsyncGenerator<readonly (number | null)[]> {
-  for (const { id, columns, rows, totals } of tables) {
+  for (const table of tables) {
+    const { id, columns, rows, totals } = table;
     if (section !== undefined && id !== section) continue;
+    const metric = successorIn(table, asked);
     if (!columns.some(({ kind, name }) => kind === 'metric' && name === metric)) continue;
     if (totals !== undefined) yield [totals.values[metric] ?? null];
     else {

@@ -335,3 +335,9 @@ describe('docket check', () => {
     ]);
   });
 });
+
+test('a period belongs to its section, whatever the others are called', () => {
+  const trend: SectionInput = { ...months, id: 'trend', period: 'last_13_months' };
+  const plan = compile([{ ...card, id: 'constructor' }, trend], {}, { sectionPeriods: { trend: TREND } });
+  expect(plan.sections.map(({ period }) => period)).toEqual([OCTOBER, TREND]);
+});

@@ -50,6 +50,12 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
+  it('are those of their own section, whatever its id is', async () => {
+    const sheets = await sheetsOf([{ ...plain, id: 'constructor' }], locale);
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts).toContain(untouched([], false));
+    expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
+  });
+
   it('are named in workbook, e-mail and schema', async () => {
     const sheets = await sheetsOf([plain, summed], locale);
     const contents = sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts;

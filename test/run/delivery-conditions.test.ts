@@ -95,6 +95,18 @@ test.each<[string, Table[], boolean]>([
   expect(await decided(dataset(...tables), 'non_empty')).toMatchObject({ send });
 });
 
+test('a deprecated metric is met by the one that the table has in its place', async () => {
+  const message = {
+    id: 'replaced',
+    of: { from: { id: 'alerts.pending', label: 'Pending' }, to: { id: 'alerts.open', label: 'Open' } },
+  } as const;
+  const notes = [{ code: 'deprecated', message, incomplete: false }] as const;
+  const followed = dataset(table('queue', [row({ team: 'a', 'alerts.open': 12 })], { notes }));
+  expect(await decided(followed, 'alerts.pending > 10')).toMatchObject({ send: true });
+  expect(await decided(followed, 'queue:alerts.pending > 12')).toMatchObject({ send: false });
+  expect(await decided(QUEUE, 'alerts.pending > 10')).toMatchObject({ send: false });
+});
+
 test('figures are the same whenever they were computed and however they are called, and differ by any value, row, total or comparison', async () => {
   const rows = [row({ team: 'a', 'alerts.open': 3 })];
   const base = await hashFigures(dataset(table('q', rows)));

@@ -60,7 +60,8 @@ export interface RunPeriods {
 
 /**
  * All periods of a report at an instant. `spec` replaces the report's period only; those of sections are then computed at
- * the instant after its last day, or at `at` if that is earlier.
+ * the instant after its last day, or at `at` if that is earlier. Those that hold that instant (`current_…`, `…_to_date`) are
+ * computed on the last day: they would reach beyond it.
  */
 export function runPeriodsOf(
   definition: Pick<ReportFile, 'period' | 'timezone' | 'locale' | 'sections'>,
@@ -70,11 +71,15 @@ export function runPeriodsOf(
 ): RunPeriods {
   const period = periodOf(definition, settings, at, spec);
   const afterLastDay = DateTime.fromISO(period.to, { zone: period.timezone }).plus({ days: 1 }).startOf('day');
-  const sectionsAt = spec === undefined ? at : Math.min(at, afterLastDay.toMillis());
+  const instantFor = (own: PeriodSpec): number => {
+    if (spec === undefined) return at;
+    const holdsInstant = typeof own === 'string' && /^current_|_to_date$/.test(own);
+    return Math.min(at, afterLastDay.toMillis() - (holdsInstant ? 1 : 0));
+  };
   const own = definition.sections.flatMap((section): [string, Period][] =>
     section.period === undefined
       ? []
-      : [[section.id, periodOf({ ...definition, period: section.period }, settings, sectionsAt)]],
+      : [[section.id, periodOf({ ...definition, period: section.period }, settings, instantFor(section.period))]],
   );
   return { period, ...(own.length === 0 ? {} : { sectionPeriods: Object.freeze(Object.fromEntries(own)) }) };
 }

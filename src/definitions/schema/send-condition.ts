@@ -1,4 +1,4 @@
-import { parseAmount } from './amount.ts';
+import { type AmountUnit, parseAmount } from './amount.ts';
 import { lineSchema } from './primitives.ts';
 
 export const COMPARISONS = ['<', '<=', '>', '>=', '=', '!='] as const;
@@ -17,6 +17,8 @@ export type SendCondition =
       readonly op: Comparison;
       /** In the metric's raw unit: a ratio from 0 to 1, seconds. */
       readonly value: number;
+      /** As written; null for a number alone. */
+      readonly unit: AmountUnit | null;
     };
 
 export interface ConditionSyntaxError {
@@ -58,7 +60,7 @@ export function parseSendCondition(text: string): SendCondition | ConditionSynta
       got: operand === '' ? 'nothing' : at(operand),
     };
   }
-  return { kind: 'compare', section, metric, op, value: amount.value };
+  return { kind: 'compare', section, metric, op, ...amount };
 }
 
 /** Whether a value meets a comparison. An undefined value meets none. */

@@ -5,6 +5,7 @@ import { type Bucket, bucketsOf, type DateRange, dayCount, previousPeriod } from
 import {
   type ComparisonContext,
   compareTotals,
+  partnerOf,
   type TotalsComparison,
   unlikeRow,
   yearBefore,
@@ -52,10 +53,12 @@ export function rangeOf({ request, response }: Pick<CompareInput, 'request' | 'r
 export function tableComparer(kind: ComparisonKind, input: CompareInput): TableComparer {
   const range = rangeOf(input);
   if (kind === 'previous_period') return previousPeriodComparer(input, range);
-  if (yearBeforeInComparison(input.request, input.context.calendar ?? {}) === undefined) {
-    return previousYearComparer(input, range);
-  }
+  const before = yearBeforeInComparison(input.request, input.context.calendar ?? {});
+  if (before === undefined) return previousYearComparer(input, range);
   const previous = previousPeriodComparer(input, range);
+  const { range: reported } = previous.comparison;
+  // A service may compare with other days, which are then no year before.
+  if (reported !== null && !sameDays(reported, before)) return previousYearComparer({ ...input, partners: [] }, range);
   return { ...previous, comparison: { ...previous.comparison, kind } };
 }
 
@@ -149,8 +152,12 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
   const granularity = request.time?.granularity;
   const names = metrics.map(({ id }) => id);
   const find = (of: PartnerAnswer['of']) => partners.find((one) => one.kind === 'previous_year' && one.of === of);
-  const ofTotals = find('totals');
-  const ofRows = find('rows');
+  const expected = range === undefined ? undefined : partnerOf(range, 'previous_year', context.calendar);
+  // A service may answer with other days. Buckets are matched by their labels, totals only with the year before.
+  const ofYear = (partner: PartnerAnswer | undefined) =>
+    partner !== undefined && expected !== undefined && sameDays(partnerRange(partner), expected) ? partner : undefined;
+  const ofTotals = ofYear(find('totals'));
+  const ofRows = granularity === undefined ? ofYear(find('rows')) : find('rows');
   const whole = ofTotals ?? (granularity === undefined ? ofRows : undefined);
   const days = whole === undefined ? null : partnerRange(whole);
   const rowDays = ofRows === undefined ? null : partnerRange(ofRows);
@@ -186,7 +193,9 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
     days: differentLengths(range, days ?? undefined),
     ofRow: (row) => {
       if (match === undefined) {
-        if (lookUp === undefined || rowDays === null) return totalFigures();
+        // A single row is a total.
+        if (find('rows') === undefined) return totalFigures();
+        if (lookUp === undefined || rowDays === null) return { values: {}, unlike: 'no_partner' };
         const values = withoutValuesBeforeData(lookUp(row, undefined, names), rowDays.from, metrics);
         return { values, ...unlikeOf(likeness) };
       }

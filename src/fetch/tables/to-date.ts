@@ -20,14 +20,21 @@ export function toDateFigures(
   metrics: readonly Metric[],
   catalog: Catalog,
 ): ToDateFigures | undefined {
-  const found = partners.filter(({ kind }) => kind === 'to_date');
-  const [first] = found;
+  const planned = partners.filter(({ kind }) => kind === 'to_date');
+  const [first] = planned;
   if (unit === undefined || first === undefined) return undefined;
-  const range = partnerRange(first);
+  const { range } = first;
+  // A service may answer with other days: those figures are not to date.
+  const found = planned.filter((partner) => {
+    const { from, to } = partnerRange(partner);
+    return from === range.from && to === range.to;
+  });
   const names = metrics.map(({ id }) => id);
   const ofRows = found.find(({ of }) => of === 'rows');
   const ofTotals = found.find(({ of }) => of === 'totals');
   const lookUp = ofRows === undefined ? undefined : partnerRows(ofRows, catalog);
+  // A single row is a total.
+  const isSingle = planned.every(({ of }) => of === 'totals');
   const totals = ofTotals === undefined ? undefined : partnerTotals(ofTotals);
   const totalFigures = () =>
     ofTotals === undefined ? undefined : withoutValuesOfNoData(pickMetrics(totals, names), range, metrics);
@@ -35,9 +42,8 @@ export function toDateFigures(
     toDate: { unit, range },
     ofRow: (row) => {
       if (row.bucket != null) return undefined;
-      return lookUp === undefined
-        ? totalFigures()
-        : withoutValuesOfNoData(lookUp(row, undefined, names), range, metrics);
+      if (isSingle) return totalFigures();
+      return lookUp && withoutValuesOfNoData(lookUp(row, undefined, names), range, metrics);
     },
     ofTotals: totalFigures,
   };

@@ -49,6 +49,21 @@ describe('the periods of a run', () => {
     ]);
   });
 
+  test.each([
+    ['year_to_date', '2026-01-01..2026-03-31'],
+    ['current_month', '2026-03-01..2026-03-31'],
+    ['week_to_date', '2026-03-30..2026-03-31'],
+  ] as const)('%s of a section ends with it as well', (period, days) => {
+    const of = definitionOf([{ id: 'a', metrics: ['profiles.created'], period }], { period: 'previous_month' });
+    const spec = { from: '2026-03-01', to: '2026-03-31' };
+    const { from, to } = runPeriodsOf(of, settingsOf(), SLOT, spec).sectionPeriods?.a ?? {};
+    expect(`${from}..${to}`).toBe(days);
+    // On the day of the trigger where that is within the replaced period.
+    expect(runPeriodsOf(of, settingsOf(), Date.parse('2026-03-30T10:00:00Z'), spec).sectionPeriods?.a?.from).toBe(
+      days.slice(0, 10),
+    );
+  });
+
   test('of sections do not reach into the future where the replaced period still runs', () => {
     expect(daysOf(SLOT, 'current_month')).toEqual([
       '2026-11-01..2026-11-30',

@@ -6,12 +6,13 @@ import { COMPARISONS, meetsComparison, parseSendCondition } from '../../../src/d
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 
-const compare = (metric: string, op: string, value: number, section?: string) => ({
+const compare = (metric: string, op: string, value: number, unit: string | null = null, section?: string) => ({
   kind: 'compare',
   section,
   metric,
   op,
   value,
+  unit,
 });
 
 test.each<[string, object]>([
@@ -19,11 +20,11 @@ test.each<[string, object]>([
   [' non_empty ', { kind: 'non_empty' }],
   ['alerts.open > 10', compare('alerts.open', '>', 10)],
   ['alerts.open>=10', compare('alerts.open', '>=', 10)],
-  ['queue:sla.met < 95%', compare('sla.met', '<', 0.95, 'queue')],
-  ['queue : sla.met != -0.5', compare('sla.met', '!=', -0.5, 'queue')],
-  ['profiles.time_to_decision_p50 >= 2d', compare('profiles.time_to_decision_p50', '>=', 172_800)],
-  ['x = 3h', compare('x', '=', 10_800)],
-  ['x <= 5m', compare('x', '<=', 300)],
+  ['queue:sla.met < 95%', compare('sla.met', '<', 0.95, '%', 'queue')],
+  ['queue : sla.met != -0.5', compare('sla.met', '!=', -0.5, null, 'queue')],
+  ['profiles.time_to_decision_p50 >= 2d', compare('profiles.time_to_decision_p50', '>=', 172_800, 'd')],
+  ['x = 3h', compare('x', '=', 10_800, 'h')],
+  ['x <= 5m', compare('x', '<=', 300, 'm')],
 ])('%j is read', (text, expected) => {
   expect(parseSendCondition(text)).toEqual(expected);
 });
@@ -65,7 +66,7 @@ test('every text is a condition or a fault, and what was written from a conditio
   fc.assert(
     fc.property(section, id, fc.constantFrom(...COMPARISONS), value, space, (of, metric, op, number, gap) => {
       const text = `${of === undefined ? '' : `${of}:`}${metric}${gap}${op}${gap}${number}`;
-      expect(parseSendCondition(text)).toEqual({ kind: 'compare', section: of, metric, op, value: number });
+      expect(parseSendCondition(text)).toEqual({ kind: 'compare', section: of, metric, op, value: number, unit: null });
     }),
     { numRuns: 2_000 },
   );

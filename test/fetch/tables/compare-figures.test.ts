@@ -214,15 +214,22 @@ const group = (type: string, created: number, rate: number | null) => ({
   [RATE]: rate,
 });
 
-function tableWith(partner: { rows: object[]; meta?: object; totals?: object }, catalog = CATALOG) {
+interface Partner {
+  rows: object[];
+  meta?: object;
+  totals?: object;
+}
+
+function tableWith(partner: Partner, catalog = CATALOG, kind: PartnerAnswer['kind'] = 'previous_year') {
   if (SECTION === undefined) throw new Error('no section');
   const request = requestOf('2026-10-01', '2026-10-31');
-  const range = { from: '2025-10-01', to: '2025-10-31' };
+  const range =
+    kind === 'to_date' ? { from: '2026-01-01', to: '2026-10-31' } : { from: '2025-10-01', to: '2025-10-31' };
   const other = requestOf(range.from, range.to);
   const response = answerOf(other, partner.rows, partner);
   const answers = [{ request: other, response, at: AT }];
   const partners = (['rows', 'totals'] as const).map(
-    (of): PartnerAnswer => ({ kind: 'previous_year', of, range, request: other, response, answers }),
+    (of): PartnerAnswer => ({ kind, of, range, request: other, response, answers }),
   );
   return reportTable({
     section: SECTION,
@@ -231,8 +238,9 @@ function tableWith(partner: { rows: object[]; meta?: object; totals?: object }, 
     catalog,
     period: OCTOBER,
     at: AT,
-    comparisons: ['previous_year'],
+    comparisons: kind === 'to_date' ? [] : ['previous_year'],
     partners,
+    toDate: kind === 'to_date' ? 'year' : undefined,
   });
 }
 const comparedIn = (table: ReturnType<typeof tableWith>) =>
@@ -281,4 +289,64 @@ test('figures that are missing in the other days are named', () => {
       incomplete: true,
     },
   ]);
+});
+
+describe('a service that answers with other days than those asked for', () => {
+  const rows = [group('individual', 1, 0.25), group('entity', 2, 0.5)];
+
+  test.each([
+    ['the days of the section', { from: '2026-10-01', to: '2026-10-31' }],
+    ['other whole months', { from: '2025-12-01', to: '2025-12-31' }],
+    ['as many days from the same weekday on', { from: '2025-09-04', to: '2025-10-04' }],
+  ])('has no year before: %s', (_, range) => {
+    const table = tableWith({ rows, meta: { range } });
+    const nothing = { values: {}, unlike: 'no_partner' };
+    expect(rowsOf(table).map(({ compare }) => compare?.previous_year)).toEqual([nothing, nothing]);
+    expect(table.totals?.compare?.previous_year).toEqual(nothing);
+    expect(table.comparisons).toEqual([{ kind: 'previous_year', range: null }]);
+    expect(table.notes.map(({ code, incomplete }) => [code, incomplete])).toEqual([
+      ['missing', true],
+      ['unlike', false],
+    ]);
+  });
+
+  test('has no figures to date', () => {
+    const table = tableWith({ rows, meta: { range: { from: '2026-10-01', to: '2026-10-31' } } }, CATALOG, 'to_date');
+    expect(table.toDate).toEqual({ unit: 'year', range: { from: '2026-01-01', to: '2026-10-31' } });
+    expect(rowsOf(table).map(({ toDate }) => toDate)).toEqual([undefined, undefined]);
+    expect(table.totals?.toDate).toBeUndefined();
+    expect(table.notes.map(({ code, incomplete }) => [code, incomplete])).toEqual([['missing', true]]);
+  });
+
+  test('has no year before in the comparison of a whole year', () => {
+    const [section] = definitionOf([{ id: 'y', metrics: [CREATED, RATE], totals: true }]).sections;
+    if (section === undefined) throw new Error('no section');
+    const time = { from: '2025-01-01', to: '2025-12-31', timezone: 'Europe/Zurich' };
+    const request: ReportRequest = {
+      metrics: [CREATED, RATE],
+      time: { ...time, compare: 'previous_period' },
+      include: ['totals'],
+    };
+    const figures = { [CREATED]: 2, [RATE]: 0.5, compare: { [CREATED]: 1, [RATE]: 0.25 } };
+    const tableOf = (compare_range: object) =>
+      reportTable({
+        section,
+        request,
+        response: answerOf(request, [figures], { totals: figures, meta: { compare_range } }),
+        catalog: CATALOG,
+        period: { ...time, label: '2025' },
+        at: AT,
+        comparisons: ['previous_period', 'previous_year'],
+      });
+    const kept = tableOf({ from: '2024-01-01', to: '2024-12-31' });
+    expect(kept.totals?.compare?.previous_year).toEqual({ values: { [CREATED]: 1, [RATE]: 0.25 } });
+    const other = tableOf({ from: '2023-01-01', to: '2023-12-31' });
+    expect(other.comparisons).toEqual([
+      { kind: 'previous_period', range: { from: '2023-01-01', to: '2023-12-31' } },
+      { kind: 'previous_year', range: null },
+    ]);
+    expect(other.totals?.compare?.previous_year).toEqual({ values: {}, unlike: 'no_partner' });
+    expect(rowsOf(other)[0]?.compare?.previous_year).toEqual({ values: {}, unlike: 'no_partner' });
+    expect(other.notes.map(({ code }) => code)).toContain('compare_range_mismatch');
+  });
 });

@@ -77,6 +77,12 @@ describe('a judged mail', () => {
     expect(individual?.text).toBe('91.0%');
   });
 
+  it('says a target in full in tiles and tables: rounded it would contradict the status', async () => {
+    const { text } = await mail([SCORECARD], [target({ metric: TIME, better: 'lower', target: '1437m' })]);
+    expect(text.match(/24\.0 hours[^\n]*target 23\.95 hours/g)).toHaveLength(2);
+    expect(text).not.toContain('target 24.0 hours');
+  });
+
   it('colours changes by what is better, and only those of which that is known', async () => {
     const { html, text } = await mail([SCORECARD], TARGETS);
     const changes = cellsIn(html).filter(({ text: shown }) => /^[▲▼]/.test(shown));

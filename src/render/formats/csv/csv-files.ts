@@ -10,6 +10,7 @@ import {
   type CsvSettings,
   csvColumns,
   totalsColumns,
+  withUniqueHeaders,
   writeCsv,
   writeTotalsCsv,
 } from './section-csv.ts';
@@ -45,11 +46,11 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
   // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
-    computed ??= [
+    computed ??= withUniqueHeaders([
       ...csvColumns(table, settings),
       ...readingColumns(table, settings),
       ...statusColumns(dataset, table, settings),
-    ];
+    ]);
     return computed;
   };
   const totals = () => totalsColumns(columns());

@@ -124,6 +124,19 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
   return [...columns, running, ...unlike];
 }
 
+/** A report's `labels` may call a column as Docket calls one of its own, which is then numbered: readers go by name. */
+export function withUniqueHeaders(columns: readonly CsvColumn[]): readonly CsvColumn[] {
+  const taken = new Set(columns.flatMap(({ view, header }) => (view === null ? [] : header.toLowerCase())));
+  return columns.map((column): CsvColumn => {
+    if (column.view !== null) return column;
+    let { header } = column;
+    for (let count = 2; taken.has(header.toLowerCase()); count += 1) header = `${column.header} (${count})`;
+    taken.add(header.toLowerCase());
+    const { described } = column;
+    return { ...column, header, ...(described === undefined ? {} : { described: { ...described, name: header } }) };
+  });
+}
+
 const headerRecord = (columns: readonly CsvColumn[], { bom }: CsvSettings): string =>
   (bom === false ? '' : BOM) + terminateRecord(columns.map(({ header }) => quoteField(header)).join(','));
 

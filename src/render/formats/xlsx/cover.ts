@@ -189,7 +189,7 @@ export async function writeContents(book: WorkbookFile, context: WorkbookContext
   }
   await sheet.addRow([], 12);
   const summed = dataset.tables
-    .filter(({ id }) => dataset.sums?.[id] !== undefined)
+    .filter(({ id }) => Object.hasOwn(dataset.sums ?? {}, id))
     .map(({ title }) => isolateBidi(title));
   const untouched = texts.untouched(
     summed,

@@ -166,6 +166,13 @@ describe('check names the place of', () => {
       /fiscal_year_start/,
     ],
     [
+      'a condition in a unit that does not fit',
+      'card.yaml',
+      '  - { format: xlsx }\n',
+      '  - { format: xlsx }\ndeliveries:\n  - directory: { path: out }\n    send_if: «profiles.approval_rate < 90\n',
+      /ratio/,
+    ],
+    [
       'a headline of no section',
       'card.yaml',
       'compare: [previous_period]\n',
