@@ -32,9 +32,9 @@ export function parseAmount(written: string | number): Amount | undefined {
   return { value: inRawUnit(digits, unit), unit };
 }
 
-/** Whether a number with this unit can be a figure of a metric in `metricUnit`. */
+/** Whether a number with this unit can be a figure of a metric in `metricUnit`: ratios, durations and counts are never negative. */
 export function fitsUnit({ value, unit }: Amount, metricUnit: string | null): boolean {
   if (metricUnit === 'ratio') return (unit === null || unit === '%') && value >= 0 && value <= 1;
-  if (metricUnit === 'seconds') return unit !== '%';
-  return unit === null;
+  if (metricUnit === 'seconds') return unit !== '%' && value >= 0;
+  return unit === null && (metricUnit !== 'count' || value >= 0);
 }
