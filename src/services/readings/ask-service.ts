@@ -13,8 +13,10 @@ import type { AskService } from './take-reading.ts';
 
 export type AskPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
 
-/** Longest wait for a token in one round, ms; the next round asks again. */
+/** Longest wait for a token in one round, ms; the next round asks again, from the same position of the queue. */
 const MAX_TOKEN_WAIT_MS = 60_000;
+/** A waiter of the budget is one process. */
+const PROCESS_ID = randomUUID();
 
 /** A catalog that lacks something of `readings` is asked for again once it is older, ms. */
 const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
@@ -30,7 +32,15 @@ export async function catalogForReadings(
 ): Promise<Outcome<Catalog>> {
   const get = (maxAgeMs?: number): Promise<Outcome<Catalog>> =>
     ports.catalogs.get(
-      { ...ports, org, tenant, priority: 'scheduled', run: randomUUID(), maxWaitMs: MAX_TOKEN_WAIT_MS, maxAgeMs },
+      {
+        ...ports,
+        org,
+        tenant,
+        priority: 'scheduled',
+        run: `reading:${PROCESS_ID}:${tenant}`,
+        maxWaitMs: MAX_TOKEN_WAIT_MS,
+        maxAgeMs,
+      },
       signal,
       () => {},
     );
@@ -50,7 +60,7 @@ export function askService({ id: tenant, org, timezone }: OrgSettings, ports: As
       budget,
     );
     const result = await rateLimitedCall(context, {
-      id: `reading:${randomUUID()}`,
+      id: `reading:${PROCESS_ID}:${tenant}:${question.id}`,
       attempt: () =>
         record(async () => {
           const { body, correlationId } = await client.report(org, request, signal);

@@ -110,3 +110,22 @@ test('a process that loses the claim returns its token', async () => {
   const after = await ports.budget.inspect(ports.key);
   expect(before.tokens - after.tokens).toBe(1);
 });
+
+test('a question that waits for a token keeps its position in the next rounds', async () => {
+  const clock = manualClock(WINDOW.at + MINUTE);
+  const archive = readingArchive(directoryStorage(await folderFor(onTestFinished)));
+  const { calls, ports, cacheCatalog, roundsOn } = service(clock, () => catalogOf('alerts.open', 'rfis.open'));
+  await cacheCatalog();
+  const waiters: string[] = [];
+  // The next token is free after the longest wait of a round.
+  ports.budget.acquire = async ({ id }) => {
+    waiters.push(id);
+    return { granted: false, at: clock.now() + 5 * MINUTE, ahead: 100, tokens: 0 };
+  };
+  const round = roundsOn(archive);
+  await round();
+  await round();
+  expect(waiters).toHaveLength(2);
+  expect(new Set(waiters).size).toBe(1);
+  expect(calls.reports).toBe(0);
+});
