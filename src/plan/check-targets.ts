@@ -16,6 +16,9 @@ export const unitHint = (unit: string | null): { readonly expected: string; read
   };
 };
 
+/** Of a number that fits but for its sign. */
+const NOT_NEGATIVE = { expected: '0 or more: no figure of the metric is negative', next: 'Remove the sign.' };
+
 /**
  * Everything in a list of targets that this catalog does not allow: unknown metrics, dimensions and values, units that do
  * not fit, lengths of a period for a metric without one.
@@ -57,7 +60,7 @@ function checkAmounts(target: Target, { id, unit }: Metric, path: PlanDiagnostic
     const written = target[field];
     const amount = written === undefined ? undefined : parseAmount(written);
     if (amount === undefined || fitsUnit(amount, unit)) return [];
-    const { expected, next } = unitHint(unit);
+    const { expected, next } = fitsUnit({ ...amount, value: -amount.value }, unit) ? NOT_NEGATIVE : unitHint(unit);
     return [{ path: [...path, field], expected, got: `${written} for "${id}"`, next }];
   });
 }

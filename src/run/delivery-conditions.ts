@@ -130,7 +130,7 @@ function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgeme
   return conditionResult(false, `None of ${of} is ${wanted.join(' or ')}.`);
 }
 
-/** Whether a status differs from the one last sent to the destination. A new figure on target is no change. */
+/** Whether a status differs from the one last sent to the destination. */
 async function evaluateStatusChanged(
   statuses: Readonly<Record<string, Status>>,
   destination: FiguresDestination,
@@ -145,10 +145,15 @@ async function evaluateStatusChanged(
     return conditionResult(true, 'No earlier delivery with statuses on record.');
   }
   const when = `run ${last.sent.run}, sent ${new Date(last.sent.at).toISOString()}`;
-  const crossed = Object.entries(statuses).find(([figure, status]) => status !== (before[figure] ?? 'on_target'));
+  // A figure without a status is no breach: a group has no row once it has recovered, and may be breached again later.
+  const crossed =
+    Object.entries(statuses).find(([figure, status]) => status !== (before[figure] ?? 'on_target'))?.[0] ??
+    Object.keys(before).find(
+      (figure) => statuses[figure] === undefined && (before[figure] === 'breached' || before[figure] === 'watch'),
+    );
   if (crossed === undefined) return conditionResult(false, `Every status is the same as in ${when}.`);
-  const [figure, status] = crossed;
-  return conditionResult(true, `${figure} is ${status}, and was ${before[figure] ?? 'without a status'} in ${when}.`);
+  const described = (of: Readonly<Record<string, Status>>) => of[crossed] ?? 'without a status';
+  return conditionResult(true, `${crossed} is ${described(statuses)}, and was ${described(before)} in ${when}.`);
 }
 
 /** The decisions, and the hash of the figures they are based on. */

@@ -19,6 +19,8 @@ test.each<[Partial<Target>]>([
 test.each<[Partial<Target>, readonly (string | number)[]]>([
   [{ metric: 'profiles.creatd', target: 1 }, ['targets', 0, 'metric']],
   [{ target: '90%' }, ['targets', 0, 'target']],
+  [{ target: -1 }, ['targets', 0, 'target']],
+  [{ metric: 'profiles.approval_rate', target: '90%', watch: '-5%' }, ['targets', 0, 'watch']],
   [{ target: '24h' }, ['targets', 0, 'target']],
   [{ metric: 'profiles.approval_rate', target: 90 }, ['targets', 0, 'target']],
   [{ metric: 'profiles.approval_rate', target: '90%', watch: '85h' }, ['targets', 0, 'watch']],

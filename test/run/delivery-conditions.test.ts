@@ -351,6 +351,11 @@ test('status_changed sends once per crossing, by what this recipient got last', 
   expect(await runWith(judged('watch'))).toBe(true);
   expect(await runWith(judged('watch'), judged('on_target', { metric: 'new' }))).toBe(false);
   expect(await runWith(judged('watch'), judged('breached', { metric: 'new' }))).toBe(true);
+  // A group without a row has recovered: its next breach is another crossing.
+  expect(await runWith(judged('watch'))).toBe(true);
+  expect(await runWith(judged('watch'))).toBe(false);
+  expect(await runWith(judged('watch'), judged('breached', { metric: 'new' }))).toBe(true);
+  expect(await runWith(judged('watch'), judged('undefined', { metric: 'new' }))).toBe(true);
   expect(await runWith(judged('watch'))).toBe(false);
   // A run that may have delivered, and an older record without statuses, are doubts: it is sent.
   await sent.recordStart(place, 'lost', 10_000);

@@ -14,10 +14,14 @@ const AMOUNT_PATTERN = /^(-?\d{1,15}(?:\.\d{1,15})?)(%|s|m|h|d)?$/;
 
 const SECONDS: Readonly<Record<Exclude<AmountUnit, '%'>, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-const inRawUnit = (value: number, unit: AmountUnit | null): number => {
-  if (unit === null) return value;
-  return unit === '%' ? value / 100 : value * SECONDS[unit];
-};
+/** Digits that a number of a definition may have; sums in binary differ only behind them. */
+const PRECISION = 15;
+
+/** Exact in decimal: 33.3% is the 0.333 of the service, and 2.3h are 8280 seconds. */
+function inRawUnit(digits: string, unit: AmountUnit | null): number {
+  if (unit === null) return Number(digits);
+  return unit === '%' ? Number(`${digits}e-2`) : Number((Number(digits) * SECONDS[unit]).toPrecision(PRECISION));
+}
 
 /** Undefined for anything else. */
 export function parseAmount(written: string | number): Amount | undefined {
@@ -25,12 +29,12 @@ export function parseAmount(written: string | number): Amount | undefined {
   const [, digits, suffix] = AMOUNT_PATTERN.exec(written.trim()) ?? [];
   if (digits === undefined) return undefined;
   const unit = AMOUNT_UNITS.find((each) => each === suffix) ?? null;
-  return { value: inRawUnit(Number(digits), unit), unit };
+  return { value: inRawUnit(digits, unit), unit };
 }
 
-/** Whether a number with this unit can be a figure of a metric in `metricUnit`. */
+/** Whether a number with this unit can be a figure of a metric in `metricUnit`: ratios, durations and counts are never negative. */
 export function fitsUnit({ value, unit }: Amount, metricUnit: string | null): boolean {
   if (metricUnit === 'ratio') return (unit === null || unit === '%') && value >= 0 && value <= 1;
-  if (metricUnit === 'seconds') return unit !== '%';
-  return unit === null;
+  if (metricUnit === 'seconds') return unit !== '%' && value >= 0;
+  return unit === null && (metricUnit !== 'count' || value >= 0);
 }

@@ -124,6 +124,9 @@ export async function rateLimitedCall<Value>(
   }
 }
 
+/** Thrown by an attempt that has decided against its request: the token is returned, and the error rethrown. */
+export class RequestNotMade extends Error {}
+
 /** Settles token and key after a failed call. Rethrows an abort or a defect. */
 async function settleToken(
   context: RateLimitContext,
@@ -132,6 +135,10 @@ async function settleToken(
   thrown: unknown,
 ): Promise<DocketError> {
   const { budget, clock, key, org } = context;
+  if (thrown instanceof RequestNotMade) {
+    await ignoringRedisOutage(() => budget.release(key, token));
+    throw thrown;
+  }
   // Aborted or unforeseen: the request may have been sent, so the token stays held for its whole time.
   if (signal.aborted || !(thrown instanceof DocketError)) throw thrown;
   if (requestNotSent(thrown)) await ignoringRedisOutage(() => budget.release(key, token));

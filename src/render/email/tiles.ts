@@ -5,7 +5,7 @@ import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
 import { type ChangeText, changeTexts, type Figures } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from '../figures/columns.ts';
-import { formatDateRange, formatTarget, formatValue } from '../figures/format-value.ts';
+import { formatDateRange, formatJudged, formatTarget, formatValue } from '../figures/format-value.ts';
 import { betterOf } from '../figures/judge.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { describeFilters } from '../table-notes.ts';
@@ -73,12 +73,14 @@ function judgedTexts(
   section: string,
   { source, quantity }: ViewColumn,
   locale: string,
-): Pick<Tile, 'status' | 'state' | 'target'> {
+): Partial<Pick<Tile, 'value' | 'status' | 'state' | 'target'>> {
   const judgement = totalJudgement(judgements, section, source.name);
   const target = judgement === undefined ? undefined : targets[judgement.target]?.target;
   if (judgement === undefined || target == null) return {};
   const words = messagesFor(locale);
+  const { figure } = judgement;
   return {
+    ...(figure === null ? {} : { value: formatJudged(figure, target, quantity, locale) }),
     status: statusText(judgement.status, words),
     state: judgement.status,
     target: words.status.target(formatTarget(target, quantity, locale)),

@@ -3,7 +3,15 @@ import { DAY_MS } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
 import type { Value } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import { createRounder, decimalsNeeded, parseCivilDate, type Quantity, rawPerShown } from './quantity.ts';
+import {
+  createRounder,
+  decimalsNeeded,
+  defaultDecimals,
+  MAX_DECIMALS,
+  parseCivilDate,
+  type Quantity,
+  rawPerShown,
+} from './quantity.ts';
 
 /** Shown where a figure is undefined; never a zero. */
 export const UNDEFINED_TEXT = '–';
@@ -172,16 +180,48 @@ const MAX_TARGET_DIGITS = 9;
 export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
   valueFormatter(quantity, locale)(value);
 
+/** Shown units per raw unit, for quantities that targets have. */
+const shownPerRaw = (quantity: Quantity): number => (quantity.kind === 'ratio' ? 100 : 1 / rawPerShown(quantity));
+
+const inShownUnit = (value: number, quantity: Quantity): number =>
+  Number((value * shownPerRaw(quantity)).toPrecision(MAX_TARGET_DIGITS));
+
+/** With exactly these decimals, and the unit. */
+function formatWithDecimals(value: number, decimals: number, quantity: Quantity, locale: string): string {
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const options = intlOptions(quantity) ?? {};
+  const text = intlNumberFormat(locale, { ...options, ...digits }).format(value / rawPerShown(quantity));
+  if (quantity.kind === 'duration') return `${text} ${messagesFor(locale).table.durations[quantity.scale]}`;
+  return quantity.kind === 'amount' && quantity.unit !== null ? `${text} ${quantity.unit}` : text;
+}
+
 /**
- * A target with its unit. A duration has all its decimals: one that is rounded (1.25 days to 1.3) would contradict the
- * status.
+ * A target with its unit, in full: one that is rounded (1.25 days to 1.3, 87.25% to 87.3%) would contradict the status.
  */
 export function formatTarget(target: number, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
-  if (quantity.kind !== 'duration') return formatValue(target, quantity, locale);
-  const value = target / rawPerShown(quantity);
-  const decimals = decimalsNeeded(Number(value.toPrecision(MAX_TARGET_DIGITS)), 1);
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return `${intlNumberFormat(locale, digits).format(value)} ${messagesFor(locale).table.durations[quantity.scale]}`;
+  if (quantity.kind !== 'duration' && quantity.kind !== 'ratio') return formatValue(target, quantity, locale);
+  const decimals = decimalsNeeded(inShownUnit(target, quantity), defaultDecimals(quantity));
+  return formatWithDecimals(target, decimals, quantity, locale);
+}
+
+/**
+ * A figure beside its target: with more decimals than usual where it would be shown on the target, or on its other side, and
+ * so contradict the status (89.97% with a target of 90%).
+ */
+export function formatJudged(
+  value: number,
+  target: number,
+  quantity: Quantity,
+  locale: string = DEFAULT_LOCALE,
+): string {
+  const { decimals: usual, bound } = createRounder(quantity)(value);
+  const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
+  const agrees = (decimals: number) => Math.sign(Number(shown.toFixed(decimals)) - limit) === Math.sign(shown - limit);
+  if (bound !== undefined || agrees(usual)) return formatValue(value, quantity, locale);
+  for (let decimals = usual + 1; decimals <= MAX_DECIMALS; decimals += 1) {
+    if (agrees(decimals)) return formatWithDecimals(value, decimals, quantity, locale);
+  }
+  return formatValue(value, quantity, locale);
 }
 
 /** The unit in a column header of the workbook; undefined where the figures need none. */

@@ -4,7 +4,7 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import { MAX_HEADLINES } from '../../definitions/schema/targets.ts';
 import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
-import { formatTarget, formatValue } from './format-value.ts';
+import { formatJudged, formatTarget, formatValue } from './format-value.ts';
 import { changeKind, type Quantity } from './quantity.ts';
 
 /** What a figure is compared with. */
@@ -90,7 +90,7 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
   const name = scope === '' ? isolateBidi(label) : words.mail.named(isolateBidi(label), [scope]);
   const change = changeOfFigure(figure);
   const parts = [
-    formatValue(value, quantity, locale),
+    judged === undefined ? formatValue(value, quantity, locale) : formatJudged(value, judged.target, quantity, locale),
     ...(judged === undefined
       ? []
       : [words.status.judged(formatTarget(judged.target, quantity, locale), words.status.names[judged.status])]),

@@ -2,7 +2,14 @@ import { DateTime } from 'luxon';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/amount.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import { type Better, heldTarget, type SourcedTarget, targetKey, whereOf } from '../../definitions/schema/targets.ts';
+import {
+  type Better,
+  heldTarget,
+  type SourcedTarget,
+  type TargetPeriod,
+  targetKey,
+  whereOf,
+} from '../../definitions/schema/targets.ts';
 import type {
   Column,
   Dataset,
@@ -127,6 +134,17 @@ function amountsOf(
   return { target: to?.value ?? null, ...(from === undefined ? {} : { watch: from.value }) };
 }
 
+/** Whether a figure is of one whole, ended period in which the data of the metric does not begin. */
+function isWhole(
+  { ended }: Figure,
+  per: TargetPeriod,
+  { availableFrom = '' }: Column,
+  calendar: FiscalCalendar | undefined,
+): boolean {
+  if (ended === null || (ended.from < availableFrom && availableFrom <= ended.to)) return false;
+  return isWholePeriod(ended, per, calendar);
+}
+
 /** Entries of one target over time, by their key; those with `per` first, which are about a figure more exactly. */
 function seriesOf(targets: readonly SourcedTarget[]): SourcedTarget[][] {
   const series = new Map<string, SourcedTarget[]>();
@@ -160,7 +178,7 @@ function judgeTable(
       for (const figure of figuresOf(table, metric, { where, per: per !== undefined }, filters, day)) {
         const target = heldTarget(series, figure.day);
         if (target?.target === undefined) continue;
-        if (per !== undefined && (figure.ended === null || !isWholePeriod(figure.ended, per, calendar))) continue;
+        if (per !== undefined && !isWhole(figure, per, column, calendar)) continue;
         const key = JSON.stringify([figure.bucket, figure.group]);
         if (judged.has(key)) continue;
         const amounts = amountsOf(target, column);
@@ -203,7 +221,7 @@ function toRecord(entry: SourcedTarget, column: Column): TargetRecord {
  * Adds the targets that hold for the dataset's figures, and the status of each figure that has one.
  *
  * A target without `per` is about totals, and about the rows that its `where` names; one with `per` about totals and
- * buckets that are one whole, ended period of that length. A section with filters is judged only by a target whose `where`
+ * buckets that are one whole, ended period of that length, unless the data of the metric begins in it. A section with filters is judged only by a target whose `where`
  * is its filter. A target that does not fit the metric's unit judges nothing, and a note says so. Pure.
  */
 export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[], context: JudgeContext): Dataset {

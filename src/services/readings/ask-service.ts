@@ -1,30 +1,53 @@
 import { randomUUID } from 'node:crypto';
 import { done, type Outcome } from '../../base/outcome.ts';
+import { MINUTE_MS } from '../../base/time.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { PATHS } from '../../contract/organization.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { assertValueTypes } from '../../fetch/answer-checks/value-types.ts';
 import { rateLimitContext, rateLimitedCall } from '../../fetch/rate-limit/rate-limited-call.ts';
 import { readingRequest } from '../../plan/reading.ts';
+import { checkReadings } from '../../plan/reading-check.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { AskService } from './take-reading.ts';
 
 export type AskPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
 
-/** Longest wait for a token in one round, ms; the next round asks again. */
+/** Longest wait for a token in one round, ms; the next round asks again, from the same position of the queue. */
 const MAX_TOKEN_WAIT_MS = 60_000;
+/** A waiter of the budget is one process. */
+const PROCESS_ID = randomUUID();
 
-/** The catalog of the organization, the cached one or the service's, at the scheduled class of the budget. */
-export const catalogForReadings = (
-  { id: tenant, org }: OrgSettings,
+/** A catalog that lacks something of `readings` is asked for again once it is older, ms. */
+const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
+
+/**
+ * The catalog of the organization, the cached one or the service's, at the scheduled class of the budget. A cached one may
+ * lack a metric that was added since: its reading of the day would be missed.
+ */
+export async function catalogForReadings(
+  { id: tenant, org, readings }: OrgSettings,
   ports: AskPorts,
   signal: AbortSignal,
-): Promise<Outcome<Catalog>> =>
-  ports.catalogs.get(
-    { ...ports, org, tenant, priority: 'scheduled', run: randomUUID(), maxWaitMs: MAX_TOKEN_WAIT_MS },
-    signal,
-    () => {},
-  );
+): Promise<Outcome<Catalog>> {
+  const get = (maxAgeMs?: number): Promise<Outcome<Catalog>> =>
+    ports.catalogs.get(
+      {
+        ...ports,
+        org,
+        tenant,
+        priority: 'scheduled',
+        run: `reading:${PROCESS_ID}:${tenant}`,
+        maxWaitMs: MAX_TOKEN_WAIT_MS,
+        maxAgeMs,
+      },
+      signal,
+      () => {},
+    );
+  const catalog = await get();
+  if (catalog.kind !== 'done' || readings === undefined) return catalog;
+  return checkReadings(readings, catalog.value).length === 0 ? catalog : get(INCOMPLETE_CATALOG_MAX_AGE_MS);
+}
 
 /** One request per question, under the organization's budget at the scheduled class. */
 export function askService({ id: tenant, org, timezone }: OrgSettings, ports: AskPorts): AskService {
@@ -37,7 +60,7 @@ export function askService({ id: tenant, org, timezone }: OrgSettings, ports: As
       budget,
     );
     const result = await rateLimitedCall(context, {
-      id: `reading:${randomUUID()}`,
+      id: `reading:${PROCESS_ID}:${tenant}:${question.id}`,
       attempt: () =>
         record(async () => {
           const { body, correlationId } = await client.report(org, request, signal);

@@ -18,6 +18,8 @@ export interface ReadingOf {
   readonly question: ReadingQuestion;
 }
 
+const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report it to the service.';
+
 type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
 
 /**
@@ -40,6 +42,18 @@ export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of
     });
   }
   assertTime(Date.parse(meta.as_of), receivedAt, of, where);
+  const counted = [meta.row_count, meta.rows_count].find(
+    (count) => typeof count === 'number' && count !== body.rows.length,
+  );
+  // A group without a row would be read as 0.
+  if (counted !== undefined && !meta.truncated) {
+    throw new DocketError('reading.incomplete', 'The answer has another number of rows than it says.', {
+      ...where,
+      expected: `${counted} rows`,
+      got: `${body.rows.length}`,
+      next: ASKED_AGAIN,
+    });
+  }
   if (meta.truncated) {
     throw new DocketError('reading.incomplete', 'The answer lacks rows.', {
       ...where,
@@ -92,8 +106,6 @@ function assertTime(asOf: number, receivedAt: number, { timezone, window }: Read
     });
   }
 }
-
-const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report it to the service.';
 
 /** Each group once, with a count for each metric. */
 function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestion, where: Where): Reading['rows'] {

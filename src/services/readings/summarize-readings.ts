@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { formatCivilDay, parseCivilDay } from '../../definitions/schedules/civil-day.ts';
 import { localDay } from '../../definitions/schedules/reading-window.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import type { QuestionRef, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
 import type { ReadingIndex, ReadingSummary } from '../../queue/schedules/reading-index.ts';
 import { isGap, readingHistory } from './reading-history.ts';
 
@@ -20,13 +20,37 @@ export async function summarizeReadings(
   const today = localDay(now, settings.timezone);
   const recent = formatCivilDay(parseCivilDay(today) - RECENT_DAYS + 1);
   const entries = (await readingHistory(archive, settings, {}, now)).filter(({ day }) => day >= recent).toReversed();
-  const newest = Math.max(...entries.flatMap(({ asOf }) => (asOf === null ? [] : [Date.parse(asOf)])));
   return {
     org: settings.id,
     at: now,
-    newest: Number.isFinite(newest) ? newest : null,
+    newest: await newestReading(archive, settings.id),
     missed: entries.filter(isGap).map(({ day, question, why }) => ({ day, question, why: why?.message ?? null })),
   };
+}
+
+/** As of the newest readable reading, however old it is: alerts measure its age. */
+async function newestReading(archive: ReadingArchive, org: string): Promise<number | null> {
+  const stored = (await archive.list(org)).filter((state) => state.stored);
+  const days = [...new Set(stored.map(({ day }) => day))].toReversed();
+  for (const day of days) {
+    const ofDay = stored.filter((state) => state.day === day);
+    const found = (await Promise.all(ofDay.map((state) => asOfReading(archive, state)))).filter(
+      (at) => at !== undefined,
+    );
+    if (found.length > 0) return Math.max(...found);
+  }
+  return null;
+}
+
+/** Undefined for one that was damaged. */
+async function asOfReading(archive: ReadingArchive, ref: QuestionRef): Promise<number | undefined> {
+  try {
+    const reading = await archive.get(ref);
+    return reading === undefined ? undefined : Date.parse(reading.as_of);
+  } catch (thrown) {
+    if (toDocketError(thrown).code !== 'archive.corrupt') throw thrown;
+    return undefined;
+  }
 }
 
 export interface SummarizePorts {

@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.ts';
 import type { Outcome } from '../../base/outcome.ts';
 import { MINUTE_MS } from '../../base/time.ts';
 import type { AskedCall, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import { RequestNotMade } from '../../fetch/rate-limit/rate-limited-call.ts';
 import type { ReadingQuestion } from '../../plan/reading.ts';
 import { type ReadingAnswer, type ReadingOf, readingOf } from './check-answer.ts';
 
@@ -60,7 +61,7 @@ const withoutRetry = (error: DocketError): DocketError =>
   new DocketError(error.code, error.message, { retryable: false, cause: error });
 
 /** Thrown before a request: nothing was sent. */
-class NotClaimed extends Error {
+class NotClaimed extends RequestNotMade {
   readonly result: TakeResult;
   constructor(result: TakeResult) {
     super(`no request: ${result}`);

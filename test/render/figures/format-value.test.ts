@@ -4,6 +4,7 @@ import {
   formatBucket,
   formatDateRange,
   formatIsoWeek,
+  formatJudged,
   formatTarget,
   formatValue,
   formatZonedInstant,
@@ -88,8 +89,22 @@ describe('a duration', () => {
     [100, { kind: 'duration', scale: 'hours' }, '0.027778 hours'],
     [0, { kind: 'duration', scale: 'days' }, '0.0 days'],
     [0.9, { kind: 'ratio' }, '90.0%'],
+    [0.8725, { kind: 'ratio' }, '87.25%'],
   ])('as a target of %d in %j reads %s', (target, quantity, text) => {
     expect(formatTarget(target, quantity)).toBe(text);
+  });
+
+  it.each<[number, number, Quantity, string]>([
+    [0.9, 0.9, { kind: 'ratio' }, '90.0%'],
+    [0.8997, 0.9, { kind: 'ratio' }, '89.97%'],
+    [0.9003, 0.9, { kind: 'ratio' }, '90.03%'],
+    [0.87262, 0.8728, { kind: 'ratio' }, '87.26%'],
+    [0.8951, 0.9, { kind: 'ratio' }, '89.5%'],
+    [86_500, 86_400, { kind: 'duration', scale: 'hours' }, '24.03 hours'],
+    [86_760, 86_400, { kind: 'duration', scale: 'hours' }, '24.1 hours'],
+    [62, 0, { kind: 'count' }, '62'],
+  ])('%d beside the target %d in %j reads %s', (value, target, quantity, text) => {
+    expect(formatJudged(value, target, quantity)).toBe(text);
   });
 });
 

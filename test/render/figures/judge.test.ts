@@ -139,6 +139,12 @@ describe('a target per day, week, …', () => {
     expect(statuses([of({ from: '2026-10-01', to: '2026-10-31' })], per('week'))).toEqual([]);
   });
 
+  test('judges no period in which the data of the metric begins', () => {
+    const columns = [bucketColumn, { ...countColumn, availableFrom: '2026-10-28' }];
+    const beginning = { ...weekly({ from: '2026-10-26', to: '2026-11-15' }), columns };
+    expect(statuses([beginning], per('week'))).toEqual([['2026-11-02', 'on_target']]);
+  });
+
   test('each bucket is judged by the target of its own days', () => {
     const targets = [
       entry({ metric: COUNT, per: 'week', target: 1 }),

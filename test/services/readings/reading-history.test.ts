@@ -12,7 +12,11 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import type { Reading } from '../../../src/plan/reading.ts';
 import { redisReadingIndex } from '../../../src/queue/schedules/reading-index.ts';
 import { readingHistory } from '../../../src/services/readings/reading-history.ts';
-import { rebuildSummaries, updateSummary } from '../../../src/services/readings/summarize-readings.ts';
+import {
+  rebuildSummaries,
+  summarizeReadings,
+  updateSummary,
+} from '../../../src/services/readings/summarize-readings.ts';
 import { folderFor } from '../../support/delivery-case.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { runCommand } from '../../support/run-command.ts';
@@ -90,6 +94,14 @@ describe('the history of readings', () => {
     await fill();
     await storage.metadata.put('.readings/acme/2026-10-30/whole.json', '{}');
     expect((await history())[0]).toBe('2026-10-30 whole unreadable');
+  });
+
+  test('keeps the time of the newest reading after weeks without one', async () => {
+    await archive.putIfAbsent(reading('2026-08-01'));
+    await archive.putIfAbsent(reading('2026-08-02'));
+    await storage.metadata.put('.readings/acme/2026-08-02/whole.json', '{}');
+    const { newest } = await summarizeReadings(archive, settings, NOW);
+    expect(newest).toBe(Date.parse('2026-08-01T21:30:05Z'));
   });
 
   test('is summarized in Redis, and again after Redis was emptied', async () => {

@@ -127,6 +127,23 @@ describe('nothing is stored', () => {
     expect(await refused(answers(() => body(now(), row)))).toEqual(['waiting', 'reading.incomplete']);
   });
 
+  test('of an answer that lacks some of its rows', async () => {
+    const cut = (): ReportResponse => {
+      const answer = body(now());
+      return { ...answer, meta: { ...answer.meta, row_count: 2 } };
+    };
+    const by = { ...OF, question: { id: 'by-alert.type', metrics: ['alerts.open'], dimension: 'alert.type' } };
+    const grouped = (rows: readonly string[]) => () => ({
+      ...cut(),
+      rows: rows.map((type) => ({ 'alert.type': type, 'alerts.open': 1 })),
+    });
+    const ports = { archive, clock, log: silentLog, signal: new AbortController().signal };
+    expect(await takeReading(by, { ...ports, ask: answers(grouped(['sanctions'])) })).toBe('waiting');
+    expect((await archive.lastAsked({ ...REF, question: 'by-alert.type' }))?.end?.code).toBe('reading.incomplete');
+    clock.advance(2 * MINUTE);
+    expect(await takeReading(by, { ...ports, ask: answers(grouped(['sanctions', 'pep'])) })).toBe('stored');
+  });
+
   test('of an answer that arrives after the hour', async () => {
     const asOf = now();
     const late = answers(() => {
