@@ -19,7 +19,7 @@ import {
   valueColumns,
   viewColumns,
 } from '../figures/columns.ts';
-import { formatValue } from '../figures/format-value.ts';
+import { formatTarget, formatValue } from '../figures/format-value.ts';
 import { betterOf } from '../figures/judge.ts';
 import { judgementsByMetric, statusText, totalJudgement } from '../figures/status-text.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes, totalHeading } from '../table-notes.ts';
@@ -148,7 +148,7 @@ function transposedTable(table: Table, { dataset, locale }: SummaryOptions): Sec
     const target = judgement === undefined ? null : (dataset.targets?.[judgement.target]?.target ?? null);
     return {
       ...withStatus(cell, judgement, words),
-      target: target === null ? '' : words.status.target(formatValue(target, view.quantity, locale)),
+      target: target === null ? '' : words.status.target(formatTarget(target, view.quantity, locale)),
     };
   };
   const headings = shown.flatMap(({ heading }) => [

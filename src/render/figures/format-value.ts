@@ -172,16 +172,20 @@ const MAX_TARGET_DIGITS = 9;
 export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
   valueFormatter(quantity, locale)(value);
 
-/**
- * A target with its unit. A duration has all its decimals: one that is rounded (1.25 days to 1.3) would contradict the
- * status.
- */
+/** The decimals that show a duration or a ratio in full; undefined for targets that are shown as figures are. */
+export function targetDecimals(target: number, quantity: Quantity): number | undefined {
+  if (quantity.kind !== 'duration' && quantity.kind !== 'ratio') return undefined;
+  const shown = quantity.kind === 'ratio' ? target * 100 : target / rawPerShown(quantity);
+  return decimalsNeeded(Number(shown.toPrecision(MAX_TARGET_DIGITS)), 1);
+}
+
+/** A target with its unit and all its decimals: one that is rounded (1.25 days to 1.3) would contradict the status. */
 export function formatTarget(target: number, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
-  if (quantity.kind !== 'duration') return formatValue(target, quantity, locale);
-  const value = target / rawPerShown(quantity);
-  const decimals = decimalsNeeded(Number(value.toPrecision(MAX_TARGET_DIGITS)), 1);
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return `${intlNumberFormat(locale, digits).format(value)} ${messagesFor(locale).table.durations[quantity.scale]}`;
+  const decimals = targetDecimals(target, quantity);
+  if (decimals === undefined) return formatValue(target, quantity, locale);
+  const digits = { ...intlOptions(quantity), minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const text = intlNumberFormat(locale, digits).format(target / rawPerShown(quantity));
+  return quantity.kind === 'duration' ? `${text} ${messagesFor(locale).table.durations[quantity.scale]}` : text;
 }
 
 /** The unit in a column header of the workbook; undefined where the figures need none. */

@@ -88,6 +88,7 @@ describe('a duration', () => {
     [100, { kind: 'duration', scale: 'hours' }, '0.027778 hours'],
     [0, { kind: 'duration', scale: 'days' }, '0.0 days'],
     [0.9, { kind: 'ratio' }, '90.0%'],
+    [0.8725, { kind: 'ratio' }, '87.25%'],
   ])('as a target of %d in %j reads %s', (target, quantity, text) => {
     expect(formatTarget(target, quantity)).toBe(text);
   });

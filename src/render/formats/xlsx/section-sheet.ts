@@ -176,7 +176,7 @@ function sliceRows(
 export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet): Promise<void> {
   const { table, locale, words } = page;
   const { back, section: texts } = words.workbook;
-  const grid = withStatuses(buildGrid(table, page.columns, locale), page.dataset, table, page.columns, words);
+  const grid = withStatuses(buildGrid(table, page.columns, locale), page.dataset, table, page.columns, words, locale);
   const characters = totalWidth(grid.widths);
   const widths = characters < MIN_SHEET_CHARACTERS ? [...grid.widths, MIN_SHEET_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table, locale);
