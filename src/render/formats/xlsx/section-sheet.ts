@@ -132,6 +132,10 @@ async function writeGrid(
   );
 }
 
+/** Whether any metric has changes. Those of provisional ones are never shown. */
+const showsChanges = (columns: readonly ViewColumn[]): boolean =>
+  columns.some(({ role, source }) => role === 'change' && source.provisional !== true);
+
 /** What the colours of changes mean. */
 function changeLegend({ conditionalFormats, rowChanges }: Grid, { workbook, status }: Words): string[] {
   if (!conditionalFormats.some((kind) => kind !== undefined && kind !== 'bar')) return [];
@@ -186,7 +190,7 @@ export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet):
   const footnotes = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
     ...legendNotes(table, locale, grid.showsTotals, page.columns),
-    ...(grid.count > 0 ? changeLegend(grid, words) : []),
+    ...(grid.count > 0 && showsChanges(page.columns) ? changeLegend(grid, words) : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {
