@@ -6,7 +6,7 @@ import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../../t
 import { buildGrid, type Grid } from './grid.ts';
 import { type ConditionalFormat, canBeTable, type Footer } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
-import { withStatuses } from './status-columns.ts';
+import { targetNotes, withStatuses } from './status-columns.ts';
 import { type CellStyle, COLOURS, LINE_POINTS, lineCount, lineHeightPoints, STYLES, textRowPoints } from './style.ts';
 import type { SheetOptions, SheetWriter, WorkbookFile } from './workbook-writer.ts';
 
@@ -189,6 +189,7 @@ export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet):
   const introduction = table.description === undefined ? facts : [table.description, ...facts];
   const footnotes = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
+    ...targetNotes(page.dataset, table, page.columns, words, locale),
     ...legendNotes(table, locale, grid.showsTotals, page.columns),
     ...(grid.count > 0 && showsChanges(page.columns) ? changeLegend(grid, words) : []),
   ];
