@@ -25,6 +25,8 @@ export interface UnlikeTotals {
   readonly reason: NotComparedReason | null;
   /** Of the range and of the compared one, where they differ. */
   readonly days: readonly [number, number] | null;
+  /** Readings: the counts of the last days are compared. */
+  readonly ofReadings?: true;
 }
 
 /** Requested data that is missing in the response: a column by its label, or figures of metrics by their ids. */

@@ -199,9 +199,11 @@ export function formatExplain(document: ExplainDocument): string {
     0,
     ...document.sections
       .filter(({ period: { from, to } }) => from !== period.from || to !== period.to)
-      .map(
-        (section) => `         ${section.id}: ${section.period.label} (${section.period.from} to ${section.period.to})`,
-      ),
+      .map(({ id, period: own }) => {
+        const days = `${own.from} to ${own.to}`;
+        // A range of days is its own label.
+        return `         ${id}: ${own.label === days ? days : `${own.label} (${days})`}`;
+      }),
   );
   document.calls.forEach((call, index) => {
     const rows =

@@ -6,7 +6,7 @@ import { DEFAULT_LOCALE, messagesFor, type Words } from '../i18n/messages.ts';
 import type { FilterDescription } from '../i18n/note.ts';
 import { type ViewColumn, viewColumns } from './figures/columns.ts';
 import { formatDateRange, formatZonedInstant, UNDEFINED_TEXT } from './figures/format-value.ts';
-import { parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
+import { isUnlike, parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
 
 /** Facts about a table, one line each: what it covers and when it was computed, its filters, which figures are sums. */
 export const tableFacts = (
@@ -121,7 +121,9 @@ export function legendNotes(
 ): string[] {
   const { undefinedMeans, emptyMeans, italicsMean, totalsMean } = messagesFor(locale).table;
   const missing = columns.some(
-    ({ role, contents, total }) => role !== 'label' && (total === null || contents.undefined),
+    (column) =>
+      column.role !== 'label' &&
+      (column.contents.undefined || (column.total === null && !isUnlike(column, table.totals ?? {}))),
   );
   const empty = columns.some(({ role, contents }) => role === 'label' && contents.undefined);
   // Rows in a file belong to a list, which has no buckets.
@@ -130,6 +132,7 @@ export function legendNotes(
     ...(missing ? [undefinedMeans(UNDEFINED_TEXT)] : []),
     ...(empty ? [emptyMeans(UNDEFINED_TEXT)] : []),
     ...(running ? [italicsMean] : []),
-    ...(showsTotals ? [totalsMean] : []),
+    // The last day's readings are no totals.
+    ...(showsTotals && table.readings === undefined ? [totalsMean] : []),
   ];
 }

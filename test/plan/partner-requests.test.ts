@@ -236,6 +236,14 @@ describe('docket explain', () => {
       ['days', '2026-10', null],
       ['trend', 'trend', null],
     ]);
+    const named = document.sections.map((section) => {
+      const { from, to } = section.period;
+      return { ...section, period: { ...section.period, label: `${from} to ${to}` } };
+    });
+    // A range of days is its own label.
+    expect(formatExplain({ ...document, sections: named }).split('\n')[2]).toBe(
+      '         trend: 2025-10-01 to 2026-10-31',
+    );
     expect(formatExplain(document)).toMatchInlineSnapshot(`
       "acme/weekly: Weekly
       Period   2026-10 (2026-10-01 to 2026-10-31, Europe/Zurich)

@@ -1,6 +1,21 @@
 import { expect, test } from 'vitest';
-import { tableFacts } from '../../src/render/table-notes.ts';
-import { dataset, onboarding, WEEK_BEFORE } from '../support/dataset.ts';
+import type { TableNote } from '../../src/fetch/dataset.ts';
+import { messagesFor } from '../../src/i18n/messages.ts';
+import { buildSummary } from '../../src/render/email/summary.ts';
+import { UNDEFINED_TEXT } from '../../src/render/figures/format-value.ts';
+import { legendNotes, tableFacts } from '../../src/render/table-notes.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  onboarding,
+  previous,
+  row,
+  table,
+  WEEK_BEFORE,
+  workload,
+} from '../support/dataset.ts';
 
 test('the compared period is named, also where its days are unknown', () => {
   const [known] = tableFacts(dataset([]), onboarding);
@@ -9,4 +24,56 @@ test('the compared period is named, also where its days are unknown', () => {
   expect(known).toMatch(/, compared with 2\D+8 November 2026\. Computed/);
   expect(unknown).toContain(', compared with the previous period (its days are not known). Computed');
   expect(none).not.toContain('compared');
+});
+
+const UNDEFINED_MEANS = messagesFor().table.undefinedMeans(UNDEFINED_TEXT);
+const [count, duration] = [countColumn.name, durationColumn.name];
+/** One day, compared with another weekday. */
+const unlikeDay = (before: number | null) =>
+  table({
+    id: 'days',
+    granularity: 'day',
+    columns: [bucketColumn, countColumn],
+    comparisons: [WEEK_BEFORE],
+    rows: [
+      row(
+        { bucket: '2026-11-09', [count]: 4 },
+        { compare: { previous_period: { values: { [count]: before }, unlike: 'weekdays' } } },
+      ),
+    ],
+    notes: [unlikeNote],
+  });
+const unlikeNote: TableNote = {
+  code: 'unlike',
+  message: {
+    id: 'unlike_rows',
+    of: { granularity: 'day', reasons: [{ reason: 'weekdays', kinds: [], first: false, last: false, others: true }] },
+  },
+  incomplete: false,
+};
+
+test('the legend gives no second reason for a change that a note explains', () => {
+  expect(legendNotes(unlikeDay(3))).not.toContain(UNDEFINED_MEANS);
+  // Undefined before, which the note does not say.
+  expect(legendNotes(unlikeDay(null))).toContain(UNDEFINED_MEANS);
+  const cohort = table({
+    id: 'cohort',
+    columns: [{ ...durationColumn, provisional: true }],
+    comparisons: [WEEK_BEFORE],
+    rows: [row({ [duration]: 5 }, { compare: previous({ [duration]: 4 }) })],
+    totals: { values: { [duration]: 5 }, compare: previous({ [duration]: 4 }) },
+  });
+  expect(legendNotes(cohort)).not.toContain(UNDEFINED_MEANS);
+});
+
+test('the counts of the last day are not explained as totals', () => {
+  const { totalsMean } = messagesFor().table;
+  const totals = { values: workload.rows.length === 0 ? {} : { [count]: 1 } };
+  expect(legendNotes({ ...workload, totals })).toContain(totalsMean);
+  expect(legendNotes({ ...workload, totals, readings: [] })).not.toContain(totalsMean);
+});
+
+test('an e-mail, which shows no changes of rows, gives no reasons for missing ones', () => {
+  const [section] = buildSummary({ dataset: dataset([unlikeDay(3)]), locale: 'en-GB' }).sections;
+  expect(section?.notes).toEqual([]);
 });

@@ -68,7 +68,11 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
       ]),
     );
   }
-  print.printStatus(`${entries.length} readings, ${missed === 0 ? 'none' : missed} missed`);
+  const count = (wanted: ReadingEntry['state']) => entries.filter(({ state }) => state === wanted).length;
+  const due = count('due');
+  print.printStatus(
+    `${count('stored')} stored, ${missed === 0 ? 'none' : missed} missed${due === 0 ? '' : `, ${due} due`}`,
+  );
 }
 
 function chooseOrganizations(org: string | undefined, orgs: ReadonlyMap<string, OrgSettings>): readonly OrgSettings[] {

@@ -21,6 +21,8 @@ interface ComparedTable {
   readonly rows: readonly Row[];
   readonly comparers: readonly NotedComparison[];
   readonly hasTotals: boolean;
+  /** Its figures are readings of current counts. */
+  readonly ofReadings?: true;
 }
 
 /** Why changes are not shown, and which are although their ranges are unlike. None makes the table incomplete. */
@@ -83,13 +85,13 @@ function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): Tab
 }
 
 /** Of totals, and of rows without a bucket, which count as totals. */
-function unlikeTotals({ granularity, rows, comparers, hasTotals }: ComparedTable): TableNote[] {
+function unlikeTotals({ granularity, rows, comparers, hasTotals, ofReadings }: ComparedTable): TableNote[] {
   if (!hasTotals && (granularity !== undefined || rows.length === 0)) return [];
   const totals = comparers.flatMap(({ comparison: { kind }, likeness, days }): UnlikeTotals[] => {
     const { compared, unlike: reason = null } = likeness;
     const lengths = compared ? (likeness.days ?? null) : days;
     if (compared && reason === null && lengths === null) return [];
-    return [{ kind, compared, reason, days: lengths }];
+    return [{ kind, compared, reason, days: lengths, ...(ofReadings ? { ofReadings } : {}) }];
   });
   if (totals.length === 0) return [];
   return [

@@ -129,6 +129,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
         metrics: catalog.metrics.filter(({ id }) => metrics.includes(id)),
         comparers: partners,
         hasTotals: totals !== undefined,
+        ofReadings: true,
       }),
       ...(rows.length === shown.length ? [] : [limited(shown.length)]),
       ...replacementNotes(section, input.replaced ?? [], catalog),

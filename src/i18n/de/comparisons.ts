@@ -62,8 +62,12 @@ export const unlikeBuckets = (granularity: Granularity, unlike: UnlikeBuckets): 
   `für ${bucketsText(granularity, unlike)} (${WHY[unlike.reason]})`;
 
 /** @param several whether the table has several comparisons, so that the sentence names its own */
-export function unlikeTotal({ kind, compared, reason, days }: UnlikeTotals, several: boolean): string {
+export function unlikeTotal({ kind, compared, reason, days, ofReadings }: UnlikeTotals, several: boolean): string {
   const lengths = days === null ? '' : `${days[0]} Tage mit ${days[1]}`;
+  if (compared && ofReadings) {
+    const what = days === null ? 'an anderen Wochentagen' : `am Ende von ${days[0]} und von ${days[1]} Tagen`;
+    return `Die Veränderung gegenüber ${GENITIVE[kind]} vergleicht die Bestände ${what}.`;
+  }
   if (compared) {
     const what = lengths === '' ? 'Tage, die mit einem anderen Wochentag beginnen' : lengths;
     return `Die Veränderung gegenüber ${GENITIVE[kind]} vergleicht ${what}.`;

@@ -29,6 +29,7 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     column: 'Status',
     targetColumn: 'Ziel',
     target: (target) => `Ziel ${target}`,
+    targets: (targets) => `Ziele: ${targets.join('; ')}.`,
     headlines: 'In Kürze',
     judged: (target, name) => `Ziel ${target}, ${name}`,
     change: (kind, direction, size, time) =>

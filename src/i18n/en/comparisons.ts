@@ -46,9 +46,13 @@ export function unlikeBuckets(granularity: Granularity, unlike: UnlikeBuckets): 
 }
 
 /** @param several whether the table has several comparisons, so that the sentence names its own */
-export function unlikeTotal({ kind, compared, reason, days }: UnlikeTotals, several: boolean): string {
+export function unlikeTotal({ kind, compared, reason, days, ofReadings }: UnlikeTotals, several: boolean): string {
   const other = `the ${COMPARED_WITH[kind]}`;
   const lengths = days === null ? '' : `${days[0]} days with ${days[1]}`;
+  if (compared && ofReadings) {
+    const what = days === null ? 'on other weekdays' : `at the end of ${days[0]} and of ${days[1]} days`;
+    return `The change from ${other} compares the counts ${what}.`;
+  }
   if (compared) {
     const what = lengths === '' ? 'days that begin on another weekday' : lengths;
     return `The change from ${other} compares ${what}.`;

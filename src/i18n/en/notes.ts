@@ -109,10 +109,10 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     target_mismatch: ({ label, target, unit }) =>
       `${label} has no status: its target ${target} does not fit its unit (${unit}).`,
     unlike_rows: ({ granularity, reasons }) =>
-      `No change is shown ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join('; ')}.`,
+      `No change is shown ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join(', nor ')}.`,
     unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
     provisional: ({ labels }) =>
-      `No change is shown of ${labels.join(', ')}: figures of past periods still change as cases are decided.`,
+      `No change is shown for ${to.all(labels)}: figures of past periods still change as cases are decided.`,
     to_date_from: ({ label, first }) => `${label} has data from ${first}: the figure to date begins there.`,
     unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
     list_changed: ({ counts, seen }) =>

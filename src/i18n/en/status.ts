@@ -47,6 +47,8 @@ export const status = (to: LocaleFormatters) => {
     column: 'Status',
     targetColumn: 'Target',
     target: (target: string) => `target ${target}`,
+    /** Below a table with statuses. @param targets label and target each */
+    targets: (targets: readonly string[]) => `Targets: ${targets.join('; ')}.`,
     headlines: 'In short',
     /** `target 90%, breached` */
     judged: (target: string, name: string) => `target ${target}, ${name}`,

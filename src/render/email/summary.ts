@@ -222,6 +222,12 @@ function groupedTable(table: Table, { dataset, locale }: SummaryOptions): Sectio
   };
 }
 
+/** The mail shows no change of a row, so it gives no reason why some have none. */
+const withoutUnlikeRows = (table: Table): Table => ({
+  ...table,
+  notes: table.notes.filter(({ message }) => message.id !== 'unlike_rows'),
+});
+
 function summarySection(table: Table, options: SummaryOptions): SummarySection {
   const { dataset, locale } = options;
   return {
@@ -233,7 +239,7 @@ function summarySection(table: Table, options: SummaryOptions): SummarySection {
     sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
     ...(isSingleRow(table) ? transposedTable(table, options) : groupedTable(table, options)),
-    notes: tableNotes(table, locale)
+    notes: tableNotes(isSingleRow(table) ? table : withoutUnlikeRows(table), locale)
       .filter((note) => !note.incomplete)
       .map((note) => note.text),
     ...(lacksCurrentCounts(table) && table.rows.length === 0 ? { empty: messagesFor(locale).table.noCounts } : {}),

@@ -9,6 +9,7 @@ import {
   changeKind,
   createRounder,
   defaultDecimals,
+  isUnlike,
   parseCivilDate,
   type Quantity,
   type QuantityCollector,
@@ -40,7 +41,7 @@ export interface ViewColumn extends RawColumn {
   /** For the workbook, with the displayed unit, e.g. `Approval rate (%)`; unique in the table. */
   readonly header: string;
   readonly quantity: Quantity;
-  /** Whether any value in the rows is undefined, and whether any is positive. */
+  /** Whether any value in the rows is undefined without a note of its own, and whether any is positive. */
   readonly contents: { readonly undefined: boolean; readonly positive: boolean };
   /** The maximum decimals of its figures, the total included. */
   readonly decimals: number;
@@ -240,8 +241,9 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   const quantities = new Map(
     table.columns.map((source) => [source.name, quantityCollector(source, table.granularity ?? 'day')]),
   );
-  const stats = columns.map(({ source, role, read }) => ({
+  const stats = columns.map(({ source, role, comparison, read }) => ({
     read,
+    isNoted: (row: Row) => isUnlike({ source, role, comparison }, row),
     // Weeks and changes are computed from other columns and do not determine a quantity.
     addToQuantity: isRawFigure(role) || role === 'label' ? quantities.get(source.name)?.add : undefined,
     undefined: false,
@@ -255,7 +257,7 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   for (const row of iterateRows(table.rows)) {
     for (const column of stats) {
       const value = column.read(row);
-      if (value === null) column.undefined = true;
+      if (value === null) column.undefined ||= !column.isNoted(row);
       else {
         if (typeof value === 'number' && value > 0) column.positive = true;
         column.addToQuantity?.(value);

@@ -195,12 +195,18 @@ function formatWithDecimals(value: number, decimals: number, quantity: Quantity,
   return quantity.kind === 'amount' && quantity.unit !== null ? `${text} ${quantity.unit}` : text;
 }
 
+/** The decimals that show a duration or a ratio in full; undefined for targets that are shown as figures are. */
+export function targetDecimals(target: number, quantity: Quantity): number | undefined {
+  if (quantity.kind !== 'duration' && quantity.kind !== 'ratio') return undefined;
+  return decimalsNeeded(inShownUnit(target, quantity), defaultDecimals(quantity));
+}
+
 /**
  * A target with its unit, in full: one that is rounded (1.25 days to 1.3, 87.25% to 87.3%) would contradict the status.
  */
 export function formatTarget(target: number, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
-  if (quantity.kind !== 'duration' && quantity.kind !== 'ratio') return formatValue(target, quantity, locale);
-  const decimals = decimalsNeeded(inShownUnit(target, quantity), defaultDecimals(quantity));
+  const decimals = targetDecimals(target, quantity);
+  if (decimals === undefined) return formatValue(target, quantity, locale);
   return formatWithDecimals(target, decimals, quantity, locale);
 }
 

@@ -248,10 +248,16 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
   };
 }
 
-/** The number of present figures by status. */
+/** The number of present figures by status. The same figure in several sections counts once. */
 export function countStatuses(judgements: readonly Judgement[]): Readonly<Partial<Record<Status, number>>> {
   const counts: Partial<Record<Status, number>> = {};
-  for (const { status } of currentJudgements(judgements)) counts[status] = (counts[status] ?? 0) + 1;
+  const figures = new Map(
+    currentJudgements(judgements).map(({ metric, bucket, group, figure, target, status }) => [
+      JSON.stringify([metric, bucket, group, figure, target]),
+      status,
+    ]),
+  );
+  for (const status of figures.values()) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 

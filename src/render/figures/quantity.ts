@@ -269,3 +269,22 @@ export function changeIn(
   const isComparable = compared !== undefined && compared.unlike === undefined && provisional !== true;
   return changeOf(unit, values[name], isComparable ? compared.values[name] : null);
 }
+
+/** Whether a note of the table says why a column has no change in a row or the totals, or no figure to compare with. */
+export function isUnlike(
+  {
+    role,
+    source,
+    comparison,
+  }: {
+    readonly role: string;
+    readonly source: Column;
+    readonly comparison?: keyof NonNullable<Row['compare']> | undefined;
+  },
+  { compare }: Pick<Row, 'compare'>,
+): boolean {
+  if (comparison === undefined) return false;
+  const reason = compare?.[comparison]?.unlike;
+  if (role === 'change') return source.provisional === true || reason !== undefined;
+  return role === 'previous' && reason === 'no_partner';
+}

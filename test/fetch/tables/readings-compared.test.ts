@@ -174,7 +174,7 @@ describe('a comparison of readings', () => {
     expect(messages(table)).toContainEqual({
       id: 'unlike_totals',
       of: {
-        totals: [{ kind: 'previous_period', compared: true, reason: 'weekdays', days: null }],
+        totals: [{ kind: 'previous_period', compared: true, reason: 'weekdays', days: null, ofReadings: true }],
         several: false,
       },
     });

@@ -309,6 +309,13 @@ describe('the charts of a workbook', () => {
     expect(charts[0]?.match(/<c:delete val="1"\/>/g)).toHaveLength(2);
   });
 
+  it('are sparklines with the unit of their last figure', async () => {
+    const series = [durationColumn.name];
+    const parts = readParts(await pack(dataset([{ ...onboarding, chart: { kind: 'sparkline', series } }])));
+    const chart = parts.get('xl/charts/chart1.xml') ?? '';
+    expect(chart).toContain(`<a:t>${durationColumn.label} (hours)</a:t>`);
+  });
+
   it('are valid in every kind, with a second axis and without', async () => {
     const metrics = ['profiles.created', 'profiles.approval_rate'];
     const kinds = (['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const).map((kind) => ({

@@ -109,6 +109,12 @@ describe('a judged mail', () => {
     ]);
   });
 
+  it('shows a target with all its decimals, like the headlines', async () => {
+    const { text } = await mail([SCORECARD], [target({ metric: TIME, better: 'lower', target: '1.25h' })]);
+    expect(text).toContain('target 1.25 hours');
+    expect(text).not.toContain('target 1.3 hours');
+  });
+
   it('names the statuses of the totals below the picture of a chart', async () => {
     const days = ['2026-11-09', '2026-11-10'].map((bucket) => row({ bucket, [RATE]: 0.8 }));
     const charted = table({

@@ -159,7 +159,9 @@ function checkSheet(path: string, of: Table, column: Column, unit: string): void
   if (of.granularity === null && of.columns.every(({ kind }) => kind === 'metric')) {
     expect(transposed, header).toBeDefined();
     expect(raw(transposed?.[1]?.v)).toEqual(close(figuresOf('own')[0]));
-    if (of.comparisons.length > 0) expect(raw(transposed?.[2]?.v)).toEqual(close(figuresOf('before')[0]));
+    // Target and status stand between a judged figure and the one before it.
+    const at = cells.find((line) => line[0]?.v === 'Metric')?.findIndex((cell) => cell?.v === 'Previous period') ?? -1;
+    if (of.comparisons.length > 0) expect(raw(transposed?.[at]?.v)).toEqual(close(figuresOf('before')[0]));
     return;
   }
   const start = cells.findIndex((line) => line.some((cell) => cell?.v === header));

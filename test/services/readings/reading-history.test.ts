@@ -168,6 +168,9 @@ describe('docket readings', () => {
       calls: 0,
       why: null,
     });
+    const text = await command('acme', '--from', '2026-10-30', '--to', '2026-11-01');
+    const stored = readings.filter(({ state }: { readonly state: string }) => state === 'stored').length;
+    expect(text.stderr + text.stdout).toContain(`${stored} stored, 1 missed`);
     expect((await command(...range, '--require-complete')).code).toBe(1);
     expect((await command('--from', '2026-10-30', '--to', '2026-10-30', '--require-complete')).code).toBe(0);
   });

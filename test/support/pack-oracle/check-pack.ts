@@ -281,7 +281,7 @@ function checkNotes(texts: readonly string[], section: ExpectedSection, checked:
     );
     if (shown) {
       expect(texts.join('\n'), section.id).toMatch(
-        / compares (\d+ days with \d+|days that begin on another weekday)\./,
+        / compares (\d+ days with \d+|days that begin on another weekday|the counts (on other weekdays|at the end of \d+ and of \d+ days))\./,
       );
       checked.notes += 1;
     }

@@ -40,12 +40,12 @@ export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
   <Badge {...DELIVERY_STATE_LABELS[state]} />
 );
 
-/** Shape, word and tone: no status is told by its colour alone. */
+/** The style sheet draws a shape for each tone: no status is told by its colour alone. */
 const FIGURE_STATUS_LABELS: Readonly<Record<Status, StateLabel>> = {
-  on_target: { label: '● on target', tone: 'good', description: 'Figures that meet their target.' },
-  watch: { label: '◆ watch', tone: 'warn', description: 'Figures between their target and its limit.' },
-  breached: { label: '■ breached', tone: 'bad', description: 'Figures beyond the limit of their target.' },
-  undefined: { label: '○ undefined', tone: 'idle', description: 'Figures that have a target, but no value.' },
+  on_target: { label: 'on target', tone: 'good', description: 'Figures that meet their target.' },
+  watch: { label: 'watch', tone: 'warn', description: 'Figures between their target and its limit.' },
+  breached: { label: 'breached', tone: 'bad', description: 'Figures beyond the limit of their target.' },
+  undefined: { label: 'undefined', tone: 'idle', description: 'Figures that have a target, but no value.' },
 };
 
 const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_target'];

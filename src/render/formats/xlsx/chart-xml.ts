@@ -1,6 +1,8 @@
+import { messagesFor } from '../../../i18n/messages.ts';
 import { alignedScales, type Scale } from '../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../charts/chart.ts';
 import type { Series } from '../../charts/chart-data.ts';
+import { unitLabel } from '../../figures/format-value.ts';
 import type { Quantity } from '../../figures/quantity.ts';
 import { createRounder } from '../../figures/quantity.ts';
 import { toCellValue } from './grid.ts';
@@ -229,8 +231,11 @@ export function sparklineCharts(
   return assignColumns(chart).map(({ axis, placed, ids }) => {
     const positive = axis.series.flatMap(({ values }) => values).every((value) => value === null || value >= 0);
     const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
+    // Its last value is a number alone: there is no axis that names the unit.
+    const unit = unitLabel(axis.quantity, messagesFor(locale));
+    const title = unit === undefined ? name : `${name} (${unit})`;
     const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
-    return { axis, xml: chartSpace(name, 900, plot, false, SPARKLINE_LAYOUT) };
+    return { axis, xml: chartSpace(title, 900, plot, false, SPARKLINE_LAYOUT) };
   });
 }
 

@@ -6,7 +6,7 @@ import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../../t
 import { buildGrid, type Grid } from './grid.ts';
 import { type ConditionalFormat, canBeTable, type Footer } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
-import { withStatuses } from './status-columns.ts';
+import { targetNotes, withStatuses } from './status-columns.ts';
 import { type CellStyle, COLOURS, LINE_POINTS, lineCount, lineHeightPoints, STYLES, textRowPoints } from './style.ts';
 import type { SheetOptions, SheetWriter, WorkbookFile } from './workbook-writer.ts';
 
@@ -132,6 +132,10 @@ async function writeGrid(
   );
 }
 
+/** Whether any metric has changes. Those of provisional ones are never shown. */
+const showsChanges = (columns: readonly ViewColumn[]): boolean =>
+  columns.some(({ role, source }) => role === 'change' && source.provisional !== true);
+
 /** What the colours of changes mean. */
 function changeLegend({ conditionalFormats, rowChanges }: Grid, { workbook, status }: Words): string[] {
   if (!conditionalFormats.some((kind) => kind !== undefined && kind !== 'bar')) return [];
@@ -176,7 +180,7 @@ function sliceRows(
 export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet): Promise<void> {
   const { table, locale, words } = page;
   const { back, section: texts } = words.workbook;
-  const grid = withStatuses(buildGrid(table, page.columns, locale), page.dataset, table, page.columns, words);
+  const grid = withStatuses(buildGrid(table, page.columns, locale), page.dataset, table, page.columns, words, locale);
   const characters = totalWidth(grid.widths);
   const widths = characters < MIN_SHEET_CHARACTERS ? [...grid.widths, MIN_SHEET_CHARACTERS - characters] : grid.widths;
   const notes = tableNotes(table, locale);
@@ -185,8 +189,9 @@ export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet):
   const introduction = table.description === undefined ? facts : [table.description, ...facts];
   const footnotes = [
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
+    ...targetNotes(page.dataset, table, page.columns, words, locale),
     ...legendNotes(table, locale, grid.showsTotals, page.columns),
-    ...(grid.count > 0 ? changeLegend(grid, words) : []),
+    ...(grid.count > 0 && showsChanges(page.columns) ? changeLegend(grid, words) : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {

@@ -1,13 +1,16 @@
+import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Dataset, Judgement, Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../figures/columns.ts';
+import { formatTarget, targetDecimals } from '../../figures/format-value.ts';
 import { betterOf } from '../../figures/judge.ts';
+import type { Quantity } from '../../figures/quantity.ts';
 import { judgementsByMetric, type MetricJudgements, statusText } from '../../figures/status-text.ts';
 import { type Grid, toCellValue } from './grid.ts';
 import type { ConditionalFormat } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
-import { STATUS_STYLES, STYLES } from './style.ts';
+import { createDataStyles, STATUS_STYLES, STYLES } from './style.ts';
 
 const STATUS_WIDTH = 16;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
@@ -69,13 +72,25 @@ function* withRowStatuses(
   }
 }
 
+/** With all decimals of the target, as texts show it. */
+function targetCellOf(target: number, quantity: Quantity, styleOf: ReturnType<typeof createDataStyles>): Cell {
+  const decimals = targetDecimals(target, quantity);
+  const style = { quantity, secondary: false, partial: false, total: false, unitInCell: true };
+  return {
+    value: toCellValue(target, quantity),
+    style: styleOf(decimals === undefined ? style : { ...style, rounding: { decimals } }, false),
+  };
+}
+
 /** One target and status per metric, beside the figure that is judged: the total where there is one. */
 function withTransposedStatuses(
   grid: Grid,
   columns: readonly ViewColumn[],
   { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
   words: Words,
+  locale: string,
 ): Grid {
+  const styleOf = createDataStyles(words, locale);
   const metrics = columns.filter(({ role }) => role === 'value');
   const figures = grid.header.length - grid.labels;
   const figure = grid.showsTotals ? grid.labels + figures / 2 : grid.labels;
@@ -98,11 +113,7 @@ function withTransposedStatuses(
       const judged = judgements.filter(({ metric }) => metric === view?.source.name);
       const judgement = judged.find(({ bucket }) => bucket === null) ?? judged[0];
       const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
-      const style = cells[figure]?.style;
-      const targetCell =
-        target === null || view === undefined || style === undefined
-          ? EMPTY
-          : { value: toCellValue(target, view.quantity), style };
+      const targetCell = target === null || view === undefined ? EMPTY : targetCellOf(target, view.quantity, styleOf);
       return inserted(cells, targetCell, statusCell(judgement, words));
     }),
     conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
@@ -119,6 +130,7 @@ export function withStatuses(
   table: Table,
   columns: readonly ViewColumn[],
   words: Words,
+  locale: string,
 ): Grid {
   if (dataset.targets === undefined || dataset.targets.length === 0) return grid;
   const judgements = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
@@ -133,7 +145,7 @@ export function withStatuses(
     };
     return judgements.length === 0
       ? coloured
-      : withTransposedStatuses(coloured, columns, { targets: dataset.targets, judgements }, words);
+      : withTransposedStatuses(coloured, columns, { targets: dataset.targets, judgements }, words, locale);
   }
   const coloured = grid.conditionalFormats.map((kind, index) => {
     const column = columns[index];
@@ -152,4 +164,28 @@ export function withStatuses(
       : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),
     conditionalFormats: withInserted(coloured, added, () => undefined),
   };
+}
+
+/** The targets of the statuses of a table, which has no column for them; empty for a transposed one, which has. */
+export function targetNotes(
+  { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
+  table: Table,
+  columns: readonly ViewColumn[],
+  words: Words,
+  locale: string,
+): string[] {
+  if (isTransposed(table, columns)) return [];
+  const own = judgements.filter(({ section }) => section === table.id);
+  const texts = own.flatMap(({ metric, group, target }) => {
+    const view = columns.find(({ role, source }) => role === 'value' && source.name === metric);
+    const value = targets[target]?.target;
+    if (view === undefined || value == null) return [];
+    const groups = table.columns.find(({ name }) => name === group?.dimension)?.values ?? [];
+    const label = groups.find((each) => each.value === group?.value)?.label ?? group?.value;
+    const about = label === undefined ? [] : [isolateBidi(label)];
+    const name = isolateBidi(view.source.label);
+    const named = about.length === 0 ? name : words.mail.named(name, about);
+    return [words.status.headline(named, [formatTarget(value, view.quantity, locale)], undefined)];
+  });
+  return texts.length === 0 ? [] : [words.status.targets([...new Set(texts)])];
 }

@@ -3,7 +3,16 @@ import { expect, it } from 'vitest';
 import type { SourcedTarget } from '../../../../src/definitions/schema/targets.ts';
 import type { Dataset } from '../../../../src/fetch/dataset.ts';
 import { judgeDataset } from '../../../../src/render/figures/judge.ts';
-import { countColumn, dataset, onboarding, ratioColumn, row, table, typeColumn } from '../../../support/dataset.ts';
+import {
+  countColumn,
+  dataset,
+  durationColumn,
+  onboarding,
+  ratioColumn,
+  row,
+  table,
+  typeColumn,
+} from '../../../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook } from '../../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
@@ -40,6 +49,7 @@ it('statuses stand beside the figures of judged metrics, in rows and totals', as
   const counts = column(cells, 'Profiles created: status');
   // Six ended days; the seventh is still running.
   expect(counts.slice(0, 7)).toEqual([...Array(5).fill('● on target'), '■ breached', undefined]);
+  expect(cells.map(([first]) => first?.v)).toContain('Targets: Profiles created: 1,204; Approval rate: 90.0%.');
   expect(column(cells, 'Approval rate: status')).toContain('◆ watch');
   expect(column(cells, 'Approval rate: status').filter((text) => text !== undefined)).toHaveLength(1);
   // The change of the count is green for more; the medians have no target.
@@ -61,6 +71,24 @@ it('a section of one row has them in a column of their own', async () => {
   });
   const { book } = await rendered(dataset([kpis]), [target({ target: '90%' })], 'de-DE');
   expect(column(cellsOf(book, 'KPIs'), 'Status').slice(0, 2)).toEqual([undefined, '■ verfehlt']);
+});
+
+it('shows a target with all its decimals, whatever its figure has', async () => {
+  const times = { ...durationColumn, shownIn: 'days' } as const;
+  const kpis = table({
+    id: 'kpis',
+    title: 'KPIs',
+    columns: [times, ratioColumn],
+    rows: [row({ [times.name]: 110_000, [ratioColumn.name]: 0.875 })],
+  });
+  const { book } = await rendered(dataset([kpis]), [
+    target({ metric: times.name, better: 'lower', target: '30h' }),
+    target({ target: '87.25%' }),
+  ]);
+  const cells = cellsOf(book, 'KPIs');
+  const header = cells.findIndex((line) => line.some((cell) => cell?.v === 'Target'));
+  const at = cells[header]?.findIndex((cell) => cell?.v === 'Target') ?? -1;
+  expect(cells.slice(header + 1, header + 3).map((line) => line[at]?.w)).toEqual(['1.25', '87.25%']);
 });
 
 it('rows that a target names have theirs', async () => {
