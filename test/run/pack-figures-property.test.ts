@@ -6,12 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { secretSource } from '../../src/base/secrets/secret.ts';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Output } from '../../src/definitions/schema/kinds.ts';
+import { readingsSchema } from '../../src/definitions/schema/readings.ts';
 import { targetListSchema } from '../../src/definitions/schema/targets.ts';
 import type { PublishedRun } from '../../src/deliver/archive/archive.ts';
 import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
+import type { FindReadings, Reading } from '../../src/plan/reading.ts';
 import { headlineFigures } from '../../src/render/figures/headline-figures.ts';
 import { buildHeadlines } from '../../src/render/figures/headlines.ts';
 import { FORMATS } from '../../src/render/formats/registry.ts';
@@ -34,15 +36,16 @@ import { expectedSection, type Frame } from '../support/pack-oracle/expected.ts'
 import { headlinesOf, judge } from '../support/pack-oracle/judged.ts';
 import {
   askedSections,
-  givenTargets,
+  CURRENT,
   inputOf,
+  LAST_READ,
   LONG,
-  metricIds,
   packDraft,
   pick,
   SHORT,
-  writtenTargets,
 } from '../support/pack-oracle/random-packs.ts';
+import { givenTargets, metricIds, writtenTargets } from '../support/pack-oracle/random-targets.ts';
+import { expectedReadings, randomReadings, type StoredReadings } from '../support/pack-oracle/readings.ts';
 import { artifactNamed } from '../support/render-folder.ts';
 import { definitionOf, settingsOf } from '../support/reports.ts';
 
@@ -72,6 +75,26 @@ function rememberedAnswers(): Frame['ask'] {
   };
 }
 
+/** Stored readings as the archive finds them. */
+const findIn =
+  (stored: StoredReadings, timezone: string): FindReadings =>
+  async (org, dimension, days) =>
+    new Map(
+      days.flatMap((day): [string, Reading][] => {
+        const found = stored.of(dimension, day);
+        if (found === undefined) return [];
+        const { at, id, metrics, groups } = found;
+        const question = {
+          question: dimension === null ? 'whole' : `by-${dimension}`,
+          metrics: [...metrics],
+          dimension,
+        };
+        const rows = [...groups].map(([group, values]) => ({ group, values: { ...values } }));
+        const answer = { as_of: at, received_at: at, registry_version: 7, correlation_id: id, rows };
+        return [[day, { version: 1, org, day, timezone, ...question, ...answer }]];
+      }),
+    );
+
 /** Runs reports as a worker does, and keeps what was rendered last. */
 async function packRunner() {
   const clock = manualClock(AT);
@@ -99,13 +122,14 @@ async function packRunner() {
     async publish(
       definition: ReturnType<typeof definitionOf>,
       settings: ReturnType<typeof settingsOf>,
+      readings: FindReadings,
     ): Promise<{ readonly published: PublishedRun; readonly dataset: Dataset }> {
       runs += 1;
       const slot = `trigger:${runs}`;
       const trigger = { trigger: 'cli', priority: 'on_demand', slot, at: AT, deliver: false, now: AT } as const;
       const order = createRunOrder({ definition, settings, ...trigger });
       const context = { definition, settings, signal: fetching.signal, observe: () => {}, lastAttempt: true };
-      doneOf(await run(order, context, ports));
+      doneOf(await run(order, context, { ...ports, readings }));
       const published = await archive.find(order);
       if (published === undefined || dataset === undefined) throw new Error('nothing was published');
       return { published, dataset };
@@ -120,6 +144,11 @@ const labelsOf =
     value ??
     '–';
 
+const valuesOf =
+  (catalog: Catalog) =>
+  (dimension: string): string[] =>
+    catalog.dimensions.find(({ id }) => id === dimension)?.values.map(({ value }) => value) ?? [];
+
 /** Units of one thing that a pack shows: two are a fault. Tables whose columns name no unit each have one of their own. */
 const severalUnits = (dataset: Dataset, units: UnitsShown): string[] =>
   dataset.tables.some(({ columns }) => columns.some((column) => 'shownIn' in column))
@@ -130,7 +159,16 @@ test(
   'every number, change, status and headline of a pack is what the raw answers say',
   async () => {
     const byStatus = { on_target: 0, watch: 0, breached: 0, undefined: 0 };
-    const checked: Checked = { cells: 0, changes: 0, dashes: 0, statuses: 0, notes: 0, headlines: 0, byStatus };
+    const checked: Checked = {
+      cells: 0,
+      changes: 0,
+      dashes: 0,
+      statuses: 0,
+      notes: 0,
+      headlines: 0,
+      readings: 0,
+      byStatus,
+    };
     const several = new Set<string>();
     let packs = 0;
     const { catalog, publish } = await packRunner();
@@ -142,7 +180,14 @@ test(
         fc.pre(asked.length > 0);
         const range = pick(one.long ? LONG : SHORT, one.period);
         const frame: Frame = { timezone: one.timezone, asOf: AT, fiscal: one.fiscal, ask };
-        const sections = await Promise.all(asked.map((section) => expectedSection(section, frame)));
+        const readings = randomReadings(CURRENT, one.timezone, LAST_READ, valuesOf(catalog));
+        const sections = await Promise.all(
+          asked.map((section) =>
+            section.read && section.range !== undefined
+              ? expectedReadings({ ...section, range: section.range }, frame, readings)
+              : expectedSection(section, frame),
+          ),
+        );
         const targets = givenTargets(one, sections, catalog);
         const ids = metricIds(asked);
         const wanted = one.headline === undefined ? undefined : [...new Set(one.headline.map((at) => pick(ids, at)))];
@@ -158,13 +203,16 @@ test(
         const settings = settingsOf({
           timezone: one.timezone,
           targets: written(false),
+          ...(one.read.length === 0
+            ? {}
+            : { readings: readingsSchema.parse({ metrics: CURRENT, by: ['profile.risk'] }) }),
           ...(one.fiscal === undefined ? {} : { fiscal_year_start: one.fiscal }),
         });
         const definition = definitionOf(
           asked.map((section) => inputOf(section, range)),
           { outputs, period: range, targets: written(true), ...(wanted === undefined ? {} : { headline: wanted }) },
         );
-        const { published, dataset } = await publish(definition, settings);
+        const { published, dataset } = await publish(definition, settings, findIn(readings, one.timezone));
         const { artifacts: files, mail } = published;
 
         const units: UnitsShown = new Map();
@@ -195,6 +243,7 @@ test(
     expect(checked.statuses).toBeGreaterThan(least(800));
     expect(checked.notes).toBeGreaterThan(least(300));
     expect(checked.headlines).toBeGreaterThan(least(300));
+    expect(checked.readings).toBeGreaterThan(least(3_000));
     for (const count of Object.values(byStatus)) expect(count).toBeGreaterThan(least(10));
   },
   within(60),

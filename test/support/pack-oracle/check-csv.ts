@@ -12,8 +12,21 @@ import {
   TO_DATE,
   type UnitsShown,
 } from './checked.ts';
-import type { ExpectedRow, ExpectedSection, Figure } from './expected.ts';
+import type { ExpectedRow, ExpectedSection, Figure, ReadFigure } from './expected.ts';
 import { shows } from './shown.ts';
+
+/** `2026-11-15T21:30:05Z`, or `15 November 2026, 22:30 (Europe/Zurich)`. */
+function expectReadAt(text: string, reading: ReadFigure | undefined, formatted: boolean, where: string): void {
+  if (!formatted) expect(text, where).toBe(reading?.at ?? '');
+  else if (reading?.at == null) expect(text, where).toBe('–');
+  else {
+    const [, day = '', time] = /^(\d+ \p{L}+ \d{4}), (\d\d:\d\d) \(.+\)$/u.exec(text) ?? [];
+    expect([day === '' ? text : new Date(`${day} UTC`).toISOString().slice(0, 10), time], where).toEqual([
+      reading.day,
+      '22:30',
+    ]);
+  }
+}
 
 /** The values of a CSV file: raw ones are exact, formatted ones as a person reads them. */
 export function checkCsv(
@@ -44,6 +57,7 @@ export function checkCsv(
   );
   const tail = [
     ...(range === undefined ? [] : ['Still running', ...kinds.map((kind) => `Not comparable, ${OF[kind]}`)]),
+    ...(section.read ? ['Read at', ...kinds.map((kind) => `Read at, ${OF[kind]}`)] : []),
     ...statuses.map(({ label }) => `${label}: status`),
   ];
   const head = (granularity === undefined ? 0 : 1) + dimensions.length;
@@ -88,6 +102,12 @@ export function checkCsv(
         );
         at += 1;
       }
+    }
+    const read = row === undefined ? section.totalRead : row.read;
+    for (const kind of section.read ? [null, ...kinds] : []) {
+      const reading = read?.find((one) => one.kind === kind);
+      expectReadAt(record[at] ?? '', reading, formatted, `${id} csv ${row?.bucket ?? ''} ${kind}`);
+      at += 1;
     }
     for (const { id: metric } of statuses) {
       // A row without bucket and group is of the same days as the totals.

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Checked, PackToCheck } from './checked.ts';
+import type { ExpectedSection, ReadFigure } from './expected.ts';
 import type { GivenTarget } from './judged.ts';
 
 // The fields of `manifest.json` that judge figures, as docs/archive.md names them. Nothing of src/ is used here.
@@ -37,6 +38,20 @@ const manifestSchema = z.object({
       }),
     )
     .default([]),
+  readings: z
+    .array(
+      z.strictObject({
+        section: z.string(),
+        of: z.enum(['rows', 'totals']),
+        bucket: z.string().nullable(),
+        comparison: z.string().nullable(),
+        day: z.string(),
+        question: z.string(),
+        as_of: z.string().nullable(),
+        correlation_id: z.string().nullable(),
+      }),
+    )
+    .default([]),
   headlines: z.array(z.string()).default([]),
 });
 
@@ -51,8 +66,28 @@ const recordOf = ({ metric, where, per, better, target, watch, from, report }: G
   source: report ? 'report' : 'organization',
 });
 
+const readingsOf = ({ id: section, rows, totalRead = [] }: ExpectedSection) => {
+  const recordOf = (of: 'rows' | 'totals', bucket: string | null, { kind, question, day, at, id }: ReadFigure) => ({
+    section,
+    of,
+    bucket,
+    comparison: kind,
+    day,
+    question,
+    as_of: at,
+    correlation_id: id,
+  });
+  // The groups of one bucket share a reading.
+  const byBucket = new Map(rows.map(({ bucket, read = [] }) => [bucket, read]));
+  return [
+    ...[...byBucket].flatMap(([bucket, read]) => read.map((one) => recordOf('rows', bucket, one))),
+    ...totalRead.map((one) => recordOf('totals', null, one)),
+  ];
+};
+const inOrder = (list: readonly unknown[]): string[] => list.map((one) => JSON.stringify(one)).sort();
+
 /**
- * Every judgement with its figure, status and target, and the days of each section. Returns the headlines.
+ * Every judgement with its figure, status and target, every reading, and the days of each section. Returns the headlines.
  * @param text of `manifest.json`
  */
 export function checkManifest(text: string, { sections, judged, targets }: PackToCheck, checked: Checked): string[] {
@@ -72,6 +107,8 @@ export function checkManifest(text: string, { sections, judged, targets }: PackT
     }))
     .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   expect(found).toEqual(expected);
+  expect(inOrder(manifest.readings)).toEqual(inOrder(sections.flatMap(readingsOf)));
+  checked.readings += manifest.readings.length;
   for (const { status } of judged) checked.byStatus[status] += 1;
   for (const { id, range } of sections) {
     if (range === undefined) continue;

@@ -34,5 +34,14 @@ export function checkNotes(texts: readonly string[], section: ExpectedSection, c
     checked.notes += 1;
   }
   if (range === undefined) expect(texts.join('\n')).toMatch(/Current counts, as of /);
+  if (section.read) {
+    const said = texts.join('\n');
+    const gaps = [...rows.flatMap(({ read = [] }) => read), ...(section.totalRead ?? [])].filter(
+      ({ at }) => at === null,
+    );
+    for (const { day } of gaps) expect(said, section.id).toMatch(new RegExp(`(No reading on|Not read yet:).*${day}`));
+    checked.notes += gaps.length > 0 ? 1 : 0;
+    return;
+  }
   if (!over && rows.length > 0) expect(texts.join('\n')).toMatch(/still running|has not ended|figures will grow/);
 }

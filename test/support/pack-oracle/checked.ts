@@ -65,6 +65,8 @@ export interface Checked {
   statuses: number;
   notes: number;
   headlines: number;
+  /** Readings and gaps of the manifest. */
+  readings: number;
   /** Of the manifest's judgements. */
   readonly byStatus: Record<Verdict, number>;
 }

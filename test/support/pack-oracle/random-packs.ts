@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { type Catalog, isCurrentCount } from '../../../src/contract/catalog.ts';
 import type { SectionInput } from '../reports.ts';
 import type { Days } from './days.ts';
-import type { AskedSection, ExpectedSection } from './expected.ts';
-import type { GivenTarget } from './judged.ts';
+import type { AskedSection } from './expected.ts';
 
-// Reports at random: sections that the catalog allows, and targets near the figures that they judge.
+// Reports at random: sections that the catalog allows. For their targets see random-targets.ts.
 
 export const FISCAL = { month: 4, day: 6, named_by: 'end' as const };
 
@@ -59,7 +58,7 @@ const METRICS = [
   'alerts.time_to_close_p50',
   'rfis.response_rate',
 ];
-const CURRENT = ['alerts.open', 'profiles.pending_review', 'rfis.open'];
+export const CURRENT = ['alerts.open', 'profiles.pending_review', 'rfis.open'];
 
 const sectionDraft = fc.record({
   current: fc.constantFrom(false, false, false, false, true),
@@ -93,6 +92,21 @@ const sectionDraft = fc.record({
   toDate: fc.constantFrom(undefined, undefined, 'year' as const, 'fiscal_year' as const, 'quarter' as const),
   /** A period of its own. */
   period: fc.option(fc.nat(100), { nil: undefined, freq: 3 }),
+});
+/** A section of readings. */
+const readDraft = fc.record({
+  picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 2 }),
+  byRisk: fc.boolean(),
+  granularity: fc.constantFrom(undefined, undefined, 'day' as const, 'week' as const, 'month' as const),
+  period: fc.nat(100),
+  backwards: fc.boolean(),
+  totals: fc.boolean(),
+  compare: fc.constantFrom<('previous_period' | 'previous_year')[]>(
+    [],
+    ['previous_period'],
+    ['previous_year'],
+    ['previous_period', 'previous_year'],
+  ),
 });
 const targetDraft = fc.record({
   metric: fc.nat(100),
@@ -130,6 +144,7 @@ export const packDraft = fc.record({
     ['previous_period', 'previous_year'],
   ),
   sections: fc.array(sectionDraft, { minLength: 1, maxLength: 3 }),
+  read: fc.array(readDraft, { maxLength: 2 }),
   targets: fc.array(targetDraft, { minLength: 3, maxLength: 9 }),
   headline: fc.option(fc.array(fc.nat(100), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
   formatted: fc.boolean(),
@@ -144,7 +159,9 @@ export const pick = <T>(from: readonly T[], at: number): T => {
 
 /** The sections of a draft that the catalog allows. */
 export function askedSections(one: PackDraft, catalog: Catalog): AskedSection[] {
-  return one.sections.flatMap((section, index): AskedSection[] => {
+  const own = one.sections.flatMap((section, index): AskedSection[] => {
+    // Readings would answer it.
+    if (section.current && one.read.length > 0 && section.filter === undefined) return [];
     const range = pick(one.long ? LONG : SHORT, one.period);
     const own = section.period === undefined || section.current ? range : pick([...SHORT, ...LONG], section.period);
     const isLong = LONG.some(({ from, to }) => from === own.from && to === own.to);
@@ -201,6 +218,39 @@ export function askedSections(one: PackDraft, catalog: Catalog): AskedSection[] 
       },
     ];
   });
+  return [...own, ...one.read.flatMap((section, index) => readSection(section, index, catalog))];
+}
+
+const RISK = 'profile.risk';
+/** Readings up to here are over. */
+export const LAST_READ = '2027-01-14';
+
+function readSection(section: PackDraft['read'][number], index: number, catalog: Catalog): AskedSection[] {
+  const range = pick([...SHORT, ...LONG], section.period);
+  const isLong = LONG.some(({ from, to }) => from === range.from && to === range.to);
+  const granularity = isLong ? 'month' : range.to > LAST_READ ? (section.granularity ?? 'day') : section.granularity;
+  const dimensions = section.byRisk && !isLong ? [RISK] : [];
+  const fitting = catalog.metrics.filter(
+    ({ id, dimensions: accepted }) => CURRENT.includes(id) && dimensions.every((each) => accepted.includes(each)),
+  );
+  if (fitting.length === 0) return [];
+  const metrics = [...new Set(section.picks.map((at) => pick(fitting, at)))];
+  return [
+    {
+      id: `r${index}`,
+      metrics: metrics.map(({ id, label, unit }) => ({ id, label, unit, additive: false, first: '' })),
+      dimensions,
+      granularity,
+      filters: [],
+      order: section.backwards && granularity !== undefined ? [{ by: 'bucket', dir: 'desc' }] : [],
+      limit: undefined,
+      totals: section.totals,
+      range,
+      kinds: section.compare,
+      toDate: undefined,
+      read: true,
+    },
+  ];
 }
 
 /** As a definition has it. */
@@ -228,40 +278,3 @@ export const inputOf = (section: AskedSection, period: Days): SectionInput => ({
     : { period: { from: section.range.from, to: section.range.to } }),
   totals: section.totals,
 });
-
-/** The targets of a draft, in the raw unit: some exactly on a figure that they judge. */
-export function givenTargets(one: PackDraft, sections: readonly ExpectedSection[], catalog: Catalog): GivenTarget[] {
-  const ids = metricIds(sections);
-  const given = new Map<string, GivenTarget>();
-  for (const { metric: at, share, watch, per, where, from, better, report } of one.targets) {
-    const metric = pick(ids, at);
-    const known = catalog.metrics.find(({ id }) => id === metric);
-    if (known === undefined || (where !== undefined && !known.dimensions.includes(where.dimension))) continue;
-    if (per !== undefined && (isCurrentCount(known) || known.unit !== 'count')) continue;
-    const figures = sections.flatMap(({ total, rows }) => [total?.[metric]?.now, rows[0]?.figures[metric]?.now]);
-    const size = (figures.find((value) => typeof value === 'number') ?? 1) * share;
-    const target = known.unit === 'ratio' ? Math.min(1, size) : size;
-    const limit =
-      watch === undefined
-        ? undefined
-        : target + (better === 'higher' ? -1 : 1) * (known.unit === 'ratio' ? watch / 10 : 1 + target * watch);
-    const fits = limit === undefined || known.unit !== 'ratio' || (limit >= 0 && limit <= 1);
-    const key = JSON.stringify([metric, where, per, from, report]);
-    given.set(key, { metric, better, target, watch: fits ? limit : undefined, per, where, from, report });
-  }
-  return [...given.values()];
-}
-
-/** As `targets` of a file has them. */
-export const writtenTargets = (targets: readonly GivenTarget[]): unknown[] =>
-  targets.map(({ report: _, where, watch, per, from, ...rest }) => ({
-    ...rest,
-    ...(watch === undefined ? {} : { watch }),
-    ...(per === undefined ? {} : { per }),
-    ...(from === undefined ? {} : { from }),
-    ...(where === undefined ? {} : { where: { [where.dimension]: where.value } }),
-  }));
-
-export const metricIds = (sections: readonly AskedSection[]): string[] => [
-  ...new Set(sections.flatMap(({ metrics }) => metrics.map(({ id }) => id))),
-];
