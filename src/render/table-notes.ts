@@ -32,12 +32,11 @@ export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, lo
   return [words.read(covers, table.granularity === null ? at : undefined)];
 }
 
-/** Whether its values are readings of current counts. */
-export const isOfReadings = ({ notes }: Pick<Table, 'notes'>): boolean =>
-  notes.some(({ message }) => message.id === 'read_at' || message.id === 'readings_missing');
+/** Whether its values are readings of current counts, taken, missed or still to come. */
+export const isOfReadings = ({ readings }: Pick<Table, 'readings'>): boolean => readings !== undefined;
 
 /** The heading of totals. Those of readings over time are the counts of the last day, which add nothing up. */
-export const totalHeading = (table: Pick<Table, 'notes' | 'granularity'>, { table: words }: Words): string =>
+export const totalHeading = (table: Pick<Table, 'readings' | 'granularity'>, { table: words }: Words): string =>
   table.granularity !== null && isOfReadings(table) ? words.lastDay : words.total;
 
 /** The table's filters in one sentence; empty without filters. */

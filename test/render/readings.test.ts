@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import type { Table, TableReading } from '../../src/fetch/dataset.ts';
+import { messagesFor } from '../../src/i18n/messages.ts';
 import { renderEmail } from '../../src/render/email/render-email.ts';
-import { tableFacts, tableNotes } from '../../src/render/table-notes.ts';
+import { tableFacts, tableNotes, totalHeading } from '../../src/render/table-notes.ts';
 import { bucketColumn, countColumn, dataset, MADE_AT, previous, row, table, WEEK_BEFORE } from '../support/dataset.ts';
 import { readWorkbook } from '../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
@@ -34,6 +35,21 @@ const end: Table = table({
     reading('2026-11-15', { of }),
     reading('2026-11-08', { of, comparison: 'previous_period', ...missed }),
   ]),
+});
+/** None is taken yet. */
+const coming: Table = table({
+  id: 'coming',
+  granularity: 'week',
+  running: true,
+  columns: [bucketColumn, countColumn],
+  rows: [row({ bucket: '2026-11-16', [METRIC]: null }, { partial: true })],
+  totals: { values: { [METRIC]: null } },
+  asOf: null,
+  readings: [
+    reading('2026-11-22', { bucket: '2026-11-16', ...missed }),
+    reading('2026-11-22', { of: 'totals', ...missed }),
+  ],
+  notes: [{ code: 'partial', message: { id: 'readings_to_come', of: { days: ['2026-11-22'] } }, incomplete: false }],
 });
 const trend: Table = table({
   id: 'trend',
@@ -87,6 +103,13 @@ test('formatted files have it in the zone and language of the report', async () 
   expect(rows[0]?.Stand).toMatch(/15\. November 2026.*22:30/);
   expect(rows[0]?.['Stand, Vorperiode']).toBe('–');
   expect(fields.find(({ name }) => name === 'Stand')).toMatchObject({ type: 'string' });
+});
+
+test('the row below readings is their last day, also before the first is taken', async () => {
+  expect(totalHeading(coming, messagesFor('en-GB'))).toBe(messagesFor('en-GB').table.lastDay);
+  expect(totalHeading(trend, messagesFor('en-GB'))).toBe(messagesFor('en-GB').table.lastDay);
+  const { readings: _, ...counted } = trend;
+  expect(totalHeading(counted, messagesFor('en-GB'))).toBe(messagesFor('en-GB').table.total);
 });
 
 test('files without readings have no such column', async () => {

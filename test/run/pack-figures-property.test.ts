@@ -1,360 +1,220 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
-import type { Period } from '../../src/definitions/periods/period.ts';
+import { secretSource } from '../../src/base/secrets/secret.ts';
+import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Output } from '../../src/definitions/schema/kinds.ts';
-import { reportTargets, targetListSchema } from '../../src/definitions/schema/targets.ts';
-import { fetchDataset } from '../../src/fetch/fetch-dataset.ts';
+import { readingsSchema } from '../../src/definitions/schema/readings.ts';
+import { targetListSchema } from '../../src/definitions/schema/targets.ts';
+import type { PublishedRun } from '../../src/deliver/archive/archive.ts';
+import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import type { Dataset } from '../../src/fetch/dataset.ts';
 import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
-import { compilePlan } from '../../src/plan/compile.ts';
-import { renderEmail } from '../../src/render/email/render-email.ts';
+import type { FindReadings, Reading } from '../../src/plan/reading.ts';
 import { headlineFigures } from '../../src/render/figures/headline-figures.ts';
 import { buildHeadlines } from '../../src/render/figures/headlines.ts';
-import { judgeDataset } from '../../src/render/figures/judge.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
+import { createRenderer } from '../../src/render/renderer.ts';
+import { run } from '../../src/run/run.ts';
+import type { RunPorts } from '../../src/run/run-context.ts';
+import { createRunOrder } from '../../src/run/run-order.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { MADE_AT } from '../support/dataset.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetch-harness.ts';
 import { ALL_CASES, cases, least, within } from '../support/fuzz.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { manualClock } from '../support/manual-clock.ts';
+import { checkCsv } from '../support/pack-oracle/check-csv.ts';
+import { checkEmail } from '../support/pack-oracle/check-email.ts';
+import { checkHeadlines } from '../support/pack-oracle/check-headlines.ts';
+import { checkManifest } from '../support/pack-oracle/check-manifest.ts';
+import { checkWorkbook } from '../support/pack-oracle/check-workbook.ts';
+import type { Checked, UnitsShown } from '../support/pack-oracle/checked.ts';
+import { expectedSection, type Frame } from '../support/pack-oracle/expected.ts';
+import { headlinesOf, judge } from '../support/pack-oracle/judged.ts';
 import {
-  type Checked,
-  checkCsv,
-  checkEmail,
-  checkHeadlines,
-  checkWorkbook,
-  type UnitsShown,
-} from '../support/pack-oracle/check-pack.ts';
-import type { Days } from '../support/pack-oracle/days.ts';
-import { type AskedSection, expectedSection, type Frame } from '../support/pack-oracle/expected.ts';
-import { type GivenTarget, headlinesOf, judge } from '../support/pack-oracle/judged.ts';
-import { artifactNamed, useRenderFolder } from '../support/render-folder.ts';
-import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+  askedSections,
+  CURRENT,
+  inputOf,
+  LAST_READ,
+  LONG,
+  packDraft,
+  pick,
+  SHORT,
+} from '../support/pack-oracle/random-packs.ts';
+import { givenTargets, metricIds, writtenTargets } from '../support/pack-oracle/random-targets.ts';
+import { expectedReadings, randomReadings, type StoredReadings } from '../support/pack-oracle/readings.ts';
+import { artifactNamed } from '../support/render-folder.ts';
+import { definitionOf, settingsOf } from '../support/reports.ts';
 
 /** A Friday, two weeks after a week 53. */
 const AT = Date.parse('2027-01-15T10:00:00Z');
-const FISCAL = { month: 4, day: 6, named_by: 'end' as const };
-const { render } = useRenderFolder();
 
 let sandbox: Sandbox;
+let folder: string;
 const direct = inProcessSandbox({ now: AT });
 beforeAll(async () => {
   sandbox = await openSandbox({ now: AT });
+  folder = await mkdtemp(join(tmpdir(), 'docket-packs-'));
 });
-afterAll(() => sandbox.close());
-
-const days = (from: string, to: string): Days => ({ from, to });
-const SHORT = [
-  days('2026-10-01', '2026-10-31'),
-  days('2026-09-01', '2026-09-30'),
-  days('2027-01-04', '2027-01-10'),
-  // The weeks of both changes of the clocks, and of the week 53.
-  days('2026-03-23', '2026-03-29'),
-  days('2026-10-19', '2026-10-25'),
-  days('2026-12-28', '2027-01-03'),
-  days('2026-12-14', '2027-01-03'),
-  days('2024-02-01', '2024-02-29'),
-  days('2025-02-01', '2025-02-28'),
-  days('2026-10-28', '2026-11-03'),
-  days('2026-10-29', '2026-11-01'),
-  days('2026-11-10', '2026-11-10'),
-  // They have not ended.
-  days('2027-01-01', '2027-01-15'),
-  days('2027-01-11', '2027-01-17'),
-  // Before there is data, or as it begins.
-  days('2023-08-01', '2023-08-31'),
-  days('2023-09-20', '2023-10-10'),
-  days('2024-01-01', '2024-01-31'),
-  // A fiscal month.
-  days('2026-10-06', '2026-11-05'),
-];
-const LONG = [
-  days('2026-07-01', '2026-09-30'),
-  days('2025-12-01', '2026-12-31'),
-  days('2026-01-01', '2026-12-31'),
-  days('2023-07-01', '2023-12-31'),
-  days('2024-01-15', '2024-04-20'),
-  // 52 ISO weeks, and a fiscal year.
-  days('2025-12-29', '2026-12-27'),
-  days('2025-04-06', '2026-04-05'),
-];
-
-/** Metrics of every kind, few enough that sections often share one. */
-const METRICS = [
-  'profiles.created',
-  'profiles.decided',
-  'profiles.approval_rate',
-  'profiles.time_to_decision_p50',
-  'profiles.time_to_decision_p90',
-  'cohort.completion_rate',
-  'screening.hits',
-  'screening.profiles_hit',
-  'alerts.created',
-  'alerts.time_to_close_p50',
-  'rfis.response_rate',
-];
-const CURRENT = ['alerts.open', 'profiles.pending_review', 'rfis.open'];
-
-const sectionDraft = fc.record({
-  current: fc.constantFrom(false, false, false, false, true),
-  picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 3 }),
-  dimensions: fc.constantFrom<string[][]>([], [], ['profile.type'], ['profile.risk'], ['profile.type', 'profile.risk']),
-  granularity: fc.constantFrom(
-    undefined,
-    undefined,
-    'day' as const,
-    'week' as const,
-    'month' as const,
-    'month' as const,
-  ),
-  filter: fc.constantFrom<(readonly [string, 'eq' | 'in' | 'not_in', readonly string[]] | undefined)[]>(
-    undefined,
-    undefined,
-    undefined,
-    ['profile.risk', 'in', ['high', 'severe']],
-    ['profile.risk', 'eq', ['high']],
-    ['profile.type', 'not_in', ['entity']],
-  ),
-  order: fc.constantFrom(undefined, undefined, 'bucket' as const, 'metric' as const),
-  dir: fc.constantFrom('asc' as const, 'desc' as const),
-  limit: fc.constantFrom(undefined, undefined, undefined, 3),
-  totals: fc.boolean(),
-  compare: fc.constantFrom<(('previous_period' | 'previous_year')[] | undefined)[]>(
-    undefined,
-    undefined,
-    ['previous_period'],
-    ['previous_year'],
-    ['previous_year', 'previous_period'],
-  ),
-  toDate: fc.constantFrom(undefined, undefined, 'year' as const, 'fiscal_year' as const, 'quarter' as const),
-  /** A period of its own. */
-  period: fc.option(fc.nat(100), { nil: undefined, freq: 3 }),
+afterAll(async () => {
+  await sandbox.close();
+  await rm(folder, { recursive: true, force: true });
 });
-const targetDraft = fc.record({
-  metric: fc.nat(100),
-  better: fc.constantFrom('higher' as const, 'lower' as const),
-  /** Of the figure that is judged; 1 is exactly on the boundary. */
-  share: fc.constantFrom(0, 0.5, 0.9, 1, 1, 1.1, 2),
-  watch: fc.constantFrom(undefined, 0.05, 0.5, 0.0001),
-  per: fc.constantFrom(
-    ...[undefined, undefined, undefined, undefined, undefined],
-    ...(['day', 'week', 'month', 'quarter', 'year'] as const),
-  ),
-  where: fc.constantFrom(undefined, undefined, undefined, { dimension: 'profile.risk', value: 'high' }),
-  from: fc.constantFrom(undefined, undefined, undefined, '2023-01-01', '2026-01-01', '2026-10-15', '2027-06-01'),
-  report: fc.boolean(),
-});
-const draft = fc.record({
-  period: fc.nat(100),
-  long: fc.constantFrom(false, false, true),
-  timezone: fc.constantFrom('Europe/Zurich', 'UTC', 'America/New_York'),
-  fiscal: fc.constantFrom(undefined, undefined, FISCAL),
-  compare: fc.constantFrom<('previous_period' | 'previous_year')[][]>(
-    [],
-    ['previous_period'],
-    ['previous_year'],
-    ['previous_period', 'previous_year'],
-  ),
-  sections: fc.array(sectionDraft, { minLength: 1, maxLength: 3 }),
-  targets: fc.array(targetDraft, { minLength: 1, maxLength: 6 }),
-  headline: fc.option(fc.array(fc.nat(100), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
-  formatted: fc.boolean(),
-});
-type Draft = typeof draft extends fc.Arbitrary<infer Value> ? Value : never;
 
-const pick = <T>(from: readonly T[], at: number): T => {
-  const found = from[at % from.length];
-  if (found === undefined) throw new Error('nothing to pick');
-  return found;
-};
-
-/** The sections of a draft that the catalog allows. */
-function askedSections(one: Draft, catalog: Catalog): AskedSection[] {
-  return one.sections.flatMap((section, index): AskedSection[] => {
-    const range = pick(one.long ? LONG : SHORT, one.period);
-    const own = section.period === undefined || section.current ? range : pick([...SHORT, ...LONG], section.period);
-    const isLong = LONG.some(({ from, to }) => from === own.from && to === own.to);
-    const granularity = section.current ? undefined : isLong ? 'month' : section.granularity;
-    const dimensions = isLong ? section.dimensions.slice(0, own.from === '2025-12-01' ? 0 : 1) : section.dimensions;
-    const filters =
-      section.filter === undefined
-        ? []
-        : [{ dimension: section.filter[0], op: section.filter[1], values: section.filter[2] }];
-    const needed = [...dimensions, ...filters.map(({ dimension }) => dimension)];
-    const fitting = catalog.metrics.filter(
-      (metric) =>
-        (section.current ? CURRENT : METRICS).includes(metric.id) &&
-        isCurrentCount(metric) === section.current &&
-        needed.every((id) => metric.dimensions.includes(id)) &&
-        (granularity === undefined || metric.granularities.includes(granularity)),
-    );
-    if (fitting.length === 0) return [];
-    const metrics = [...new Set(section.picks.map((at) => pick(fitting, at)))];
-    const isWhole = own.from === '2025-12-01';
-    const by =
-      isWhole || section.current
-        ? undefined
-        : section.order === 'metric'
-          ? metrics[0]?.id
-          : section.order === 'bucket' && granularity !== undefined
-            ? 'bucket'
-            : undefined;
-    const kinds = section.current ? [] : (section.compare ?? one.compare);
-    return [
-      {
-        id: `s${index}`,
-        metrics: metrics.map(({ id, label, unit, additive_over_time: additive, data_available: data }) => ({
-          id,
-          label,
-          unit,
-          additive,
-          first: data?.from ?? '',
-        })),
-        dimensions,
-        granularity,
-        filters,
-        order: by === undefined ? [] : [{ by, dir: section.dir }],
-        limit: isWhole ? undefined : section.limit,
-        totals: section.totals,
-        range: section.current ? undefined : own,
-        kinds,
-        toDate:
-          section.current ||
-          (granularity !== undefined && !section.totals) ||
-          (section.toDate === 'fiscal_year' && one.fiscal === undefined)
-            ? undefined
-            : section.toDate,
-      },
-    ];
-  });
+/** The service's answers, each asked for once. */
+function rememberedAnswers(): Frame['ask'] {
+  const answers = new Map<string, ReturnType<typeof direct.answered>>();
+  return async (body) => {
+    const key = JSON.stringify(body);
+    const found = answers.get(key) ?? direct.answered(body);
+    answers.set(key, found);
+    return (await found).rows;
+  };
 }
 
-const inputOf = (section: AskedSection, period: Days): SectionInput => ({
-  id: section.id,
-  title: section.id.toUpperCase(),
-  metrics: section.metrics.map(({ id }) => id),
-  ...(section.dimensions.length === 0 ? {} : { dimensions: [...section.dimensions] }),
-  ...(section.granularity === undefined ? {} : { granularity: section.granularity }),
-  ...(section.filters.length === 0
-    ? {}
-    : {
-        filters: section.filters.map((filter) => ({
-          ...filter,
-          op: filter.op === 'eq' ? 'eq' : filter.op === 'in' ? 'in' : 'not_in',
-          values: [...filter.values],
-        })),
+/** Stored readings as the archive finds them. */
+const findIn =
+  (stored: StoredReadings, timezone: string): FindReadings =>
+  async (org, dimension, days) =>
+    new Map(
+      days.flatMap((day): [string, Reading][] => {
+        const found = stored.of(dimension, day);
+        if (found === undefined) return [];
+        const { at, id, metrics, groups } = found;
+        const question = {
+          question: dimension === null ? 'whole' : `by-${dimension}`,
+          metrics: [...metrics],
+          dimension,
+        };
+        const rows = [...groups].map(([group, values]) => ({ group, values: { ...values } }));
+        const answer = { as_of: at, received_at: at, registry_version: 7, correlation_id: id, rows };
+        return [[day, { version: 1, org, day, timezone, ...question, ...answer }]];
       }),
-  ...(section.order.length === 0 ? {} : { order: section.order.map((entry) => ({ ...entry })) }),
-  ...(section.limit === undefined ? {} : { limit: section.limit }),
-  ...(section.kinds.length === 0 ? {} : { compare: [...section.kinds] }),
-  ...(section.toDate === undefined ? {} : { to_date: section.toDate }),
-  ...(section.range === undefined || (section.range.from === period.from && section.range.to === period.to)
-    ? {}
-    : { period: { from: section.range.from, to: section.range.to } }),
-  totals: section.totals,
-});
+    );
+
+/** Runs reports as a worker does, and keeps what was rendered last. */
+async function packRunner() {
+  const clock = manualClock(AT);
+  const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
+  const fetching = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { budget, clock });
+  const archive = directoryArchive(folder, clock);
+  const render = createRenderer(FORMATS);
+  let dataset: Dataset | undefined;
+  const ports: RunPorts = {
+    ...fetching,
+    secrets: secretSource({}),
+    render: (request, signal) => {
+      dataset = request.dataset;
+      return render(request, signal);
+    },
+    archive,
+    ledger: memoryLedger(),
+    mail: undefined,
+    templates: undefined,
+    workingDirectory: folder,
+  };
+  let runs = 0;
+  return {
+    catalog: await fetching.client.catalog('current', fetching.signal),
+    async publish(
+      definition: ReturnType<typeof definitionOf>,
+      settings: ReturnType<typeof settingsOf>,
+      readings: FindReadings,
+    ): Promise<{ readonly published: PublishedRun; readonly dataset: Dataset }> {
+      runs += 1;
+      const slot = `trigger:${runs}`;
+      const trigger = { trigger: 'cli', priority: 'on_demand', slot, at: AT, deliver: false, now: AT } as const;
+      const order = createRunOrder({ definition, settings, ...trigger });
+      const context = { definition, settings, signal: fetching.signal, observe: () => {}, lastAttempt: true };
+      doneOf(await run(order, context, { ...ports, readings }));
+      const published = await archive.find(order);
+      if (published === undefined || dataset === undefined) throw new Error('nothing was published');
+      return { published, dataset };
+    },
+  };
+}
+
+const labelsOf =
+  (catalog: Catalog) =>
+  (dimension: string, value: string | null): string =>
+    catalog.dimensions.find(({ id }) => id === dimension)?.values.find((each) => each.value === value)?.label ??
+    value ??
+    '–';
+
+const valuesOf =
+  (catalog: Catalog) =>
+  (dimension: string): string[] =>
+    catalog.dimensions.find(({ id }) => id === dimension)?.values.map(({ value }) => value) ?? [];
+
+/** Units of one thing that a pack shows: two are a fault. Tables whose columns name no unit each have one of their own. */
+const severalUnits = (dataset: Dataset, units: UnitsShown): string[] =>
+  dataset.tables.some(({ columns }) => columns.some((column) => 'shownIn' in column))
+    ? [...units].flatMap(([thing, shown]) => (shown.size > 1 ? [thing] : []))
+    : [];
 
 test(
   'every number, change, status and headline of a pack is what the raw answers say',
   async () => {
-    const checked: Checked = { cells: 0, changes: 0, dashes: 0, statuses: 0, notes: 0 };
-    let headlines = 0;
+    const byStatus = { on_target: 0, watch: 0, breached: 0, undefined: 0 };
+    const checked: Checked = {
+      cells: 0,
+      changes: 0,
+      dashes: 0,
+      statuses: 0,
+      notes: 0,
+      headlines: 0,
+      readings: 0,
+      byStatus,
+    };
     const several = new Set<string>();
     let packs = 0;
-    const clock = manualClock(AT);
-    const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
-    const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { budget, clock });
-    const catalog = await context.client.catalog('current', context.signal);
-    const answers = new Map<string, ReturnType<typeof direct.answered>>();
-    const ask: Frame['ask'] = async (body) => {
-      const key = JSON.stringify(body);
-      const found = answers.get(key) ?? direct.answered(body);
-      answers.set(key, found);
-      return (await found).rows;
-    };
-    const labelOf = (dimension: string, value: string | null): string =>
-      catalog.dimensions.find(({ id }) => id === dimension)?.values.find((each) => each.value === value)?.label ??
-      value ??
-      '–';
+    const { catalog, publish } = await packRunner();
+    const ask = rememberedAnswers();
 
     await fc.assert(
-      fc.asyncProperty(draft, async (one) => {
+      fc.asyncProperty(packDraft, async (one) => {
         const asked = askedSections(one, catalog);
         fc.pre(asked.length > 0);
         const range = pick(one.long ? LONG : SHORT, one.period);
-        const period: Period = { ...range, timezone: one.timezone, label: 'x' };
         const frame: Frame = { timezone: one.timezone, asOf: AT, fiscal: one.fiscal, ask };
-        const sections = await Promise.all(asked.map((section) => expectedSection(section, frame)));
-
-        const ids = [...new Set(asked.flatMap(({ metrics }) => metrics.map(({ id }) => id)))];
-        const given = new Map<string, GivenTarget>();
-        for (const { metric: at, share, watch, per, where, from, better, report } of one.targets) {
-          const metric = pick(ids, at);
-          const known = catalog.metrics.find(({ id }) => id === metric);
-          if (known === undefined || (where !== undefined && !known.dimensions.includes(where.dimension))) continue;
-          if (per !== undefined && (isCurrentCount(known) || known.unit !== 'count')) continue;
-          const figures = sections.flatMap(({ total, rows }) => [total?.[metric]?.now, rows[0]?.figures[metric]?.now]);
-          const size = (figures.find((value) => typeof value === 'number') ?? 1) * share;
-          const target = known.unit === 'ratio' ? Math.min(1, size) : size;
-          const limit =
-            watch === undefined
-              ? undefined
-              : target + (better === 'higher' ? -1 : 1) * (known.unit === 'ratio' ? watch / 10 : 1 + target * watch);
-          const fits = limit === undefined || known.unit !== 'ratio' || (limit >= 0 && limit <= 1);
-          given.set(JSON.stringify([metric, where, per, from, report]), {
-            metric,
-            better,
-            target,
-            watch: fits ? limit : undefined,
-            per,
-            where,
-            from,
-            report,
-          });
-        }
-        const targets = [...given.values()];
-        const written = (report: boolean) =>
-          targetListSchema.parse(
-            targets
-              .filter((target) => target.report === report)
-              .map(({ report: _, where, watch, per, from, ...rest }) => ({
-                ...rest,
-                ...(watch === undefined ? {} : { watch }),
-                ...(per === undefined ? {} : { per }),
-                ...(from === undefined ? {} : { from }),
-                ...(where === undefined ? {} : { where: { [where.dimension]: where.value } }),
-              })),
-          );
+        const readings = randomReadings(CURRENT, one.timezone, LAST_READ, valuesOf(catalog));
+        const sections = await Promise.all(
+          asked.map((section) =>
+            section.read && section.range !== undefined
+              ? expectedReadings({ ...section, range: section.range }, frame, readings)
+              : expectedSection(section, frame),
+          ),
+        );
+        const targets = givenTargets(one, sections, catalog);
+        const ids = metricIds(asked);
         const wanted = one.headline === undefined ? undefined : [...new Set(one.headline.map((at) => pick(ids, at)))];
+        const judged = judge(sections, targets, frame);
+        const pack = { sections, judged, targets, labelOf: labelsOf(catalog) };
 
+        const written = (report: boolean) =>
+          targetListSchema.parse(writtenTargets(targets.filter((target) => target.report === report)));
         const outputs: Output[] = [
           { format: 'xlsx' },
           { format: 'csv', ...(one.formatted ? { csv: { values: 'formatted' as const } } : {}) },
         ];
-        const fiscal = one.fiscal === undefined ? {} : { fiscal_year_start: one.fiscal };
-        const settings = settingsOf({ timezone: one.timezone, targets: written(false), ...fiscal });
+        const settings = settingsOf({
+          timezone: one.timezone,
+          targets: written(false),
+          ...(one.read.length === 0
+            ? {}
+            : { readings: readingsSchema.parse({ metrics: CURRENT, by: ['profile.risk'] }) }),
+          ...(one.fiscal === undefined ? {} : { fiscal_year_start: one.fiscal }),
+        });
         const definition = definitionOf(
           asked.map((section) => inputOf(section, range)),
-          { targets: written(true), ...(wanted === undefined ? {} : { headline: wanted }) },
+          { outputs, period: range, targets: written(true), ...(wanted === undefined ? {} : { headline: wanted }) },
         );
-        const sectionPeriods = Object.fromEntries(
-          asked.flatMap(({ id, range: own }) =>
-            own === undefined ? [] : [[id, { ...own, timezone: one.timezone, label: id }]],
-          ),
-        );
-        const plan = compilePlan({ definition, settings, period, sectionPeriods, catalog });
-        const fetched = doneOf(
-          await fetchDataset({ ...context, plan, catalog, organization: 'Acme', calendar: settings }),
-        );
-        const dataset = judgeDataset(fetched, reportTargets(settings.targets, definition.targets), {
-          sections: definition.sections,
-          calendar: settings,
-        });
-        const sentences = buildHeadlines(headlineFigures(dataset, 'en', settings), wanted, 'en');
-        const judged = judge(sections, targets, frame);
-        const pack = { sections, judged, labelOf };
+        const { published, dataset } = await publish(definition, settings, findIn(readings, one.timezone));
+        const { artifacts: files, mail } = published;
 
-        const files = await render({ ...dataset, headlines: sentences }, outputs);
         const units: UnitsShown = new Map();
         checkWorkbook(artifactNamed(files, '.xlsx').path, pack, checked, units);
         for (const section of sections) {
@@ -363,22 +223,15 @@ test(
             section.total === undefined ? undefined : artifactNamed(files, ` ${section.id}.totals.csv`).path;
           checkCsv({ rows, totals }, section, pack, one.formatted, checked, units);
         }
+        const manifest = await readFile(join(published.folder, 'manifest.json'), 'utf8');
+        const sentences = checkManifest(manifest, pack, checked);
         checkHeadlines(sentences, headlinesOf(sections, judged, wanted));
+        checkEmail(mail.text, pack, sentences, checked, units);
         expect(buildHeadlines(headlineFigures(dataset, 'de', settings), wanted, 'de')).toHaveLength(sentences.length);
-        const { text } = await renderEmail({ ...dataset, headlines: sentences }, files, { run: 'r', madeAt: MADE_AT });
-        checkEmail(text, pack, checked, units);
-        // Two units for one metric. Tables whose columns name no unit each have one of their own.
-        const hasUnits = dataset.tables.some(({ columns }) => columns.some((column) => 'shownIn' in column));
-        if (hasUnits) for (const [thing, shown] of units) if (shown.size > 1) several.add(thing);
-        // A status is only of a target that held on the last day of its figure.
-        for (const { section, bucket, target } of dataset.judgements ?? []) {
-          const last = bucket ?? asked.find(({ id }) => id === section)?.range?.to ?? '2027-01-15';
-          const from = dataset.targets?.[target]?.from ?? '';
-          // A bucket's last day is at most a month after its first.
-          expect(bucket === null ? from <= last : from.slice(0, 7) <= last.slice(0, 7) || from <= last).toBe(true);
-        }
-        headlines += sentences.length;
+        for (const thing of severalUnits(dataset, units)) several.add(thing);
+        checked.headlines += sentences.length;
         packs += 1;
+        await rm(published.folder, { recursive: true, force: true });
       }),
       { ...cases(500), endOnFailure: !ALL_CASES },
     );
@@ -387,9 +240,11 @@ test(
     expect(checked.cells).toBeGreaterThan(least(20_000));
     expect(checked.changes).toBeGreaterThan(least(2_000));
     expect(checked.dashes).toBeGreaterThan(least(2_000));
-    expect(checked.statuses).toBeGreaterThan(least(300));
+    expect(checked.statuses).toBeGreaterThan(least(800));
     expect(checked.notes).toBeGreaterThan(least(300));
-    expect(headlines).toBeGreaterThan(least(300));
+    expect(checked.headlines).toBeGreaterThan(least(300));
+    expect(checked.readings).toBeGreaterThan(least(3_000));
+    for (const count of Object.values(byStatus)) expect(count).toBeGreaterThan(least(10));
   },
   within(60),
 );

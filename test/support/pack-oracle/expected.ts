@@ -42,6 +42,8 @@ export interface AskedSection {
   readonly range: Days | undefined;
   readonly kinds: readonly Compared[];
   readonly toDate: 'year' | 'fiscal_year' | 'quarter' | undefined;
+  /** Its values are readings of current counts. */
+  readonly read?: true;
 }
 export interface Other {
   readonly value: number | null;
@@ -57,16 +59,27 @@ export interface Figure {
   readonly provisional: boolean;
   readonly unit: string | null;
 }
+/** Which reading a figure is (null), or one that it is compared with; without an instant for a gap. */
+export interface ReadFigure {
+  readonly kind: Compared | null;
+  readonly question: string;
+  readonly day: string;
+  readonly at: string | null;
+  readonly id: string | null;
+}
 export interface ExpectedRow {
   readonly bucket: string | null;
   readonly days: Days | undefined;
   readonly groups: readonly (string | null)[];
   readonly over: boolean;
   readonly figures: Readonly<Record<string, Figure>>;
+  /** Its readings, where the section's values are some. */
+  readonly read?: readonly ReadFigure[];
 }
 export interface ExpectedSection extends AskedSection {
   readonly rows: readonly ExpectedRow[];
   readonly total: Readonly<Record<string, Figure>> | undefined;
+  readonly totalRead?: readonly ReadFigure[] | undefined;
   /** The service's whole range is over. */
   readonly over: boolean;
 }
@@ -83,7 +96,7 @@ export interface Frame {
 
 const MOST_DAYS = 366;
 /** Totals of fewer days have to be like. */
-const DAYS_OF_UNLIKE = 7;
+export const DAYS_OF_UNLIKE = 7;
 
 const keyOf = (groups: readonly unknown[]): string => JSON.stringify(groups);
 

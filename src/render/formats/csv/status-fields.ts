@@ -36,7 +36,8 @@ export function statusColumns(
   };
   const dimension = table.columns.find(({ kind }) => kind === 'dimension')?.name;
   const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
-  const single = table.totals === undefined && dimension === undefined && table.granularity === null;
+  // A row without bucket and group has the figure of the totals.
+  const single = dimension === undefined && table.granularity === null;
   return table.columns.flatMap(({ kind, name, label }): CsvColumn[] => {
     const own = judgements.filter((each) => each.section === table.id && each.metric === name);
     if (kind !== 'metric' || own.length === 0) return [];
@@ -46,7 +47,7 @@ export function statusColumns(
     );
     const ofRow = ({ values }: Row): Judgement | undefined =>
       byRow.get(keyOf(values.bucket, dimension === undefined ? null : values[dimension])) ??
-      (single ? total : undefined);
+      (single && total?.figure === (values[name] ?? null) ? total : undefined);
     const same = table.columns.filter((column) => column.label.toLowerCase() === label.toLowerCase()).length > 1;
     const header = words.header(same ? `${label} [${name}]` : label);
     return [

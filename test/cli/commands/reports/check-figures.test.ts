@@ -69,139 +69,168 @@ function marked(text: string, from: string, to: string) {
   return { text: changed.replace('«', ''), line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 }
 
-const check = async (files: Readonly<Record<string, string>>) => {
+type Files = Readonly<Record<string, string>>;
+
+/** Checks organizations, each with a folder of its own, in one call: each call starts a thread. */
+const check = async (organizations: Readonly<Record<string, Files>>) => {
   const folder = await jobsFolder(
-    Object.fromEntries(Object.entries({ ...FILES, ...files }).map(([name, text]) => [`acme/${name}`, text])),
+    Object.fromEntries(
+      Object.entries(organizations).flatMap(([org, files]) =>
+        Object.entries({ ...FILES, ...files }).map(([name, text]) => [`${org}/${name}`, text]),
+      ),
+    ),
   );
   const env = { DOCKET_JOBS: folder, COMPLIANCE_API_URL: sandbox.url, ACME_KEY: keyOf(sandbox, 'acme') };
   const json = await runCommand(['check', '--json'], { env });
   const { faults, warnings, not_checked } = JSON.parse(json.stdout);
   expect(not_checked).toEqual([]);
   expect(warnings).toEqual([]);
-  return { folder, env, code: json.code, faults };
+  const faultsOf = (org: string): Record<string, unknown>[] =>
+    faults.filter(({ file }: { file: string }) => file.startsWith(join(folder, org, '/')));
+  return { folder, env, code: json.code, faults, faultsOf };
 };
 
 test('check finds nothing in targets and readings that the catalog allows', async () => {
-  expect(await check({})).toMatchObject({ code: 0, faults: [] });
+  // A time that summer time skips is a time.
+  const skipped = { 'org.yaml': ORG.replace('22:30', '02:30') };
+  expect(await check({ acme: {}, skipped })).toMatchObject({ code: 0, faults: [] });
 });
 
+const FAULTS: readonly (readonly [string, keyof typeof FILES, string, string, RegExp])[] = [
+  [
+    'a target of no catalog',
+    'targets.yaml',
+    '- metric: profiles.created',
+    '- metric: «profiles.creatde',
+    /profiles\.created/,
+  ],
+  ['a target of no catalog in a report', 'card.yaml', '- metric: profiles.decided', '- metric: «banana', /catalog/],
+  ['a target that is no number', 'targets.yaml', 'target: 90%', 'target: «banana', /number/],
+  ['a target that is no number in a report', 'card.yaml', 'target: 50', 'target: «banana', /number/],
+  [
+    'two targets for one day',
+    'targets.yaml',
+    '- metric: profiles.created\n    per: week',
+    '- metric: profiles.approval_rate\n    from: «2026-07-01',
+    /targets\[0\] is one already/,
+  ],
+  [
+    'two targets without a day',
+    'card.yaml',
+    'target: 50\n',
+    'target: 50\n  - metric: «profiles.decided\n    better: higher\n    target: 60\n',
+    /targets\[0\] is one already/,
+  ],
+  ['"watch" on the better side', 'targets.yaml', 'watch: 85%', 'watch: «95%', /less than the target/],
+  ['"watch" at the target', 'targets.yaml', 'watch: 85%', 'watch: «90%', /less than the target/],
+  ['"watch" on the better side where lower is', 'targets.yaml', 'watch: 36h', 'watch: «12h', /more than the target/],
+  ['hours of a ratio', 'targets.yaml', 'target: 90%\n    watch: 85%', 'target: «24h', /ratio/],
+  ['a ratio over one', 'targets.yaml', 'target: 90%\n    watch: 85%', 'target: «90', /ratio/],
+  ['percent of a duration', 'targets.yaml', 'target: 24h\n    watch: 36h', 'target: «24%', /duration/],
+  ['percent of a count', 'targets.yaml', 'target: 100', 'target: «100%', /without a unit/],
+  ['days of a count in a report', 'card.yaml', 'target: 50', 'target: «2d', /without a unit/],
+  ['a value that the dimension does not take', 'targets.yaml', 'profile.risk: high', 'profile.risk: «hihg', /takes/],
+  [
+    'a dimension that the metric does not take',
+    'targets.yaml',
+    'where: { profile.risk',
+    'where: «{ hit.kind',
+    /accepts/,
+  ],
+  ['a reading after 23:00', 'org.yaml', 'at: "22:30"', 'at: «"23:01"', /at most "23:00"/],
+  ['a reading at no time', 'org.yaml', 'at: "22:30"', 'at: «"24:00"', /local time/],
+  [
+    'a reading of what has a history',
+    'org.yaml',
+    'metrics: [alerts.open]',
+    'metrics: [alerts.open, «profiles.created]',
+    /history|current count/,
+  ],
+  [
+    'a reading of no catalog',
+    'org.yaml',
+    'metrics: [alerts.open]',
+    'metrics: [alerts.open, «alerts.opne]',
+    /current count/,
+  ],
+  ['a reading by a dimension that it does not take', 'org.yaml', 'by: [profile.risk]', 'by: [«hit.kind]', /accepts/],
+  [
+    'a history of counts that nobody reads',
+    'card.yaml',
+    'metrics: [alerts.open]',
+    'metrics: [rfis.overdue]\n    compare: «previous_year',
+    /current counts/,
+  ],
+  [
+    'a year before the data',
+    'card.yaml',
+    'period: previous_month\ncompare: [previous_period]\n',
+    'period: { from: 2024-01-01, to: 2024-01-31 }\ncompare: [previous_period, «previous_year]\n',
+    /year before/,
+  ],
+  [
+    'a fiscal year that nobody defined',
+    'card.yaml',
+    'compare: [previous_period]\n',
+    'compare: [previous_period]\nto_date: «fiscal_year\n',
+    /fiscal_year_start/,
+  ],
+  [
+    'a condition in a unit that does not fit',
+    'card.yaml',
+    '  - { format: xlsx }\n',
+    '  - { format: xlsx }\ndeliveries:\n  - directory: { path: out }\n    send_if: «profiles.approval_rate < 90\n',
+    /ratio/,
+  ],
+  [
+    'a headline of no section',
+    'card.yaml',
+    'compare: [previous_period]\n',
+    'compare: [previous_period]\nheadline: [«profiles.banana]\n',
+    /a metric of the report/,
+  ],
+];
+
 describe('check names the place of', () => {
-  test.each<[string, keyof typeof FILES, string, string, RegExp]>([
-    [
-      'a target of no catalog',
-      'targets.yaml',
-      '- metric: profiles.created',
-      '- metric: «profiles.creatde',
-      /profiles\.created/,
-    ],
-    ['a target of no catalog in a report', 'card.yaml', '- metric: profiles.decided', '- metric: «banana', /catalog/],
-    ['a target that is no number', 'targets.yaml', 'target: 90%', 'target: «banana', /number/],
-    ['a target that is no number in a report', 'card.yaml', 'target: 50', 'target: «banana', /number/],
-    [
-      'two targets for one day',
-      'targets.yaml',
-      '- metric: profiles.created\n    per: week',
-      '- metric: profiles.approval_rate\n    from: «2026-07-01',
-      /targets\[0\] is one already/,
-    ],
-    [
-      'two targets without a day',
-      'card.yaml',
-      'target: 50\n',
-      'target: 50\n  - metric: «profiles.decided\n    better: higher\n    target: 60\n',
-      /targets\[0\] is one already/,
-    ],
-    ['"watch" on the better side', 'targets.yaml', 'watch: 85%', 'watch: «95%', /less than the target/],
-    ['"watch" at the target', 'targets.yaml', 'watch: 85%', 'watch: «90%', /less than the target/],
-    ['"watch" on the better side where lower is', 'targets.yaml', 'watch: 36h', 'watch: «12h', /more than the target/],
-    ['hours of a ratio', 'targets.yaml', 'target: 90%\n    watch: 85%', 'target: «24h', /ratio/],
-    ['a ratio over one', 'targets.yaml', 'target: 90%\n    watch: 85%', 'target: «90', /ratio/],
-    ['percent of a duration', 'targets.yaml', 'target: 24h\n    watch: 36h', 'target: «24%', /duration/],
-    ['percent of a count', 'targets.yaml', 'target: 100', 'target: «100%', /without a unit/],
-    ['days of a count in a report', 'card.yaml', 'target: 50', 'target: «2d', /without a unit/],
-    ['a value that the dimension does not take', 'targets.yaml', 'profile.risk: high', 'profile.risk: «hihg', /takes/],
-    [
-      'a dimension that the metric does not take',
-      'targets.yaml',
-      'where: { profile.risk',
-      'where: «{ hit.kind',
-      /accepts/,
-    ],
-    ['a reading after 23:00', 'org.yaml', 'at: "22:30"', 'at: «"23:01"', /at most "23:00"/],
-    ['a reading at no time', 'org.yaml', 'at: "22:30"', 'at: «"24:00"', /local time/],
-    [
-      'a reading of what has a history',
-      'org.yaml',
-      'metrics: [alerts.open]',
-      'metrics: [alerts.open, «profiles.created]',
-      /history|current count/,
-    ],
-    [
-      'a reading of no catalog',
-      'org.yaml',
-      'metrics: [alerts.open]',
-      'metrics: [alerts.open, «alerts.opne]',
-      /current count/,
-    ],
-    ['a reading by a dimension that it does not take', 'org.yaml', 'by: [profile.risk]', 'by: [«hit.kind]', /accepts/],
-    [
-      'a history of counts that nobody reads',
-      'card.yaml',
-      'metrics: [alerts.open]',
-      'metrics: [rfis.overdue]\n    compare: «previous_year',
-      /current counts/,
-    ],
-    [
-      'a year before the data',
-      'card.yaml',
-      'compare: [previous_period]\n',
-      'compare: [previous_period, «previous_year]\nperiod: { from: 2024-01-01, to: 2024-01-31 }\n',
-      /year before/,
-    ],
-    [
-      'a fiscal year that nobody defined',
-      'card.yaml',
-      'compare: [previous_period]\n',
-      'compare: [previous_period]\nto_date: «fiscal_year\n',
-      /fiscal_year_start/,
-    ],
-    [
-      'a condition in a unit that does not fit',
-      'card.yaml',
-      '  - { format: xlsx }\n',
-      '  - { format: xlsx }\ndeliveries:\n  - directory: { path: out }\n    send_if: «profiles.approval_rate < 90\n',
-      /ratio/,
-    ],
-    [
-      'a headline of no section',
-      'card.yaml',
-      'compare: [previous_period]\n',
-      'compare: [previous_period]\nheadline: [«profiles.banana]\n',
-      /a metric of the report/,
-    ],
-  ])('%s', async (what, file, from, to, expected) => {
-    const { text, line, column } = marked(FILES[file], from, to);
-    const own = what === 'a year before the data' ? text.replace('period: previous_month\n', '') : text;
-    const shift = own === text ? 0 : -1;
-    const { folder, code, faults } = await check({ [file]: own });
-    expect(faults).toMatchObject([{ file: join(folder, 'acme', file), line: line + shift, column }]);
-    const [{ message = '', expected: rule, got, next }] = faults;
+  const changes = new Map(
+    FAULTS.map(([what, file, from, to], index) => [
+      what,
+      { org: `org-${index}`, file, ...marked(FILES[file], from, to) },
+    ]),
+  );
+  let checked: ReturnType<typeof check> | undefined;
+  const checkAll = () => {
+    checked ??= check(Object.fromEntries([...changes.values()].map(({ org, file, text }) => [org, { [file]: text }])));
+    return checked;
+  };
+
+  test.each(FAULTS)('%s', async (what, _, __, ___, expected) => {
+    const change = changes.get(what);
+    if (change === undefined) throw new Error(what);
+    const { org, file, line, column } = change;
+    const { folder, faultsOf } = await checkAll();
+    const faults = faultsOf(org);
+    expect(faults).toMatchObject([{ file: join(folder, org, file), line, column }]);
+    const [{ message = '', expected: rule, got, next } = {}] = faults;
     expect(`${message} ${rule} ${got} ${next}`).toMatch(expected);
+  });
+
+  test('each of them, and no more', async () => {
+    const { code, faults } = await checkAll();
     expect(code).toBe(1);
+    expect(faults).toHaveLength(FAULTS.length);
   });
 });
 
 test('the text of check is one line with the place', async () => {
   const { text, line, column } = marked(TARGETS, 'target: 90%', 'target: «banana');
-  const { env } = await check({ 'targets.yaml': text });
+  const { env } = await check({ acme: { 'targets.yaml': text } });
   const { code, stdout } = await runCommand(['check'], { env });
   expect(code).toBe(1);
   expect(stdout).toMatch(new RegExp(`^[^\\n]*acme/targets\\.yaml:${line}:${column}: [^\\n]+\\n$`));
 });
 
-test('a time that summer time skips is a time: that day is read right after the gap', async () => {
-  const text = ORG.replace('22:30', '02:30');
-  expect(await check({ 'org.yaml': text })).toMatchObject({ code: 0, faults: [] });
+test('a reading at a time that summer time skips is taken right after the gap', () => {
   const window = readingWindow('2027-03-28', '02:30', 'Europe/Zurich');
   expect(new Date(window?.at ?? 0).toISOString()).toBe('2027-03-28T01:00:00.000Z');
 });

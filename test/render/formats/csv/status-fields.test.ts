@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import type { SourcedTarget } from '../../../../src/definitions/schema/targets.ts';
 import { judgeDataset } from '../../../../src/render/figures/judge.ts';
-import { countColumn, dataset, onboarding, ratioColumn } from '../../../support/dataset.ts';
+import { countColumn, dataset, onboarding, ratioColumn, row, table } from '../../../support/dataset.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -53,6 +53,25 @@ it('raw files have the status of each judged figure, and their schema the target
   });
   expect(field('Profiles created (count)').targets).toEqual([{ per: 'day', better: 'higher', target: 1204 }]);
   expect(field('Approval rate: status')).toMatchObject({ type: 'string' });
+});
+
+it('a row without bucket and group has the status of the totals where it has their figure', async () => {
+  const values = { [ratioColumn.name]: 0.85 };
+  const columns = [ratioColumn];
+  const judged = judgeDataset(
+    dataset([
+      table({ id: 'card', columns, rows: [row(values)], totals: { values } }),
+      table({ id: 'later', columns, rows: [row({ [ratioColumn.name]: 0.84 })], totals: { values } }),
+    ]),
+    TARGETS,
+    { sections: [] },
+  );
+  const artifacts = await render(judged, [{ format: 'csv' }]);
+  const statusIn = (ending: string): string | undefined =>
+    parse(readFileSync(artifactNamed(artifacts, ending).path), { bom: true })[1]?.at(-1);
+  expect(statusIn(' card.csv')).toBe('watch');
+  expect(statusIn(' card.totals.csv')).toBe('watch');
+  expect(statusIn(' later.csv')).toBe('');
 });
 
 it('formatted files name it in the language of the report', async () => {

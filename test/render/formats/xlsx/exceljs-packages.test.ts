@@ -1,3 +1,4 @@
+import { EventEmitter, on } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -37,14 +38,27 @@ async function readAtOnce(bytes: Buffer): Promise<unknown[]> {
   return rows;
 }
 
+/** The end of a zip without a comment. */
+const ZIP_END_BYTES = 22;
+
+/**
+ * exceljs loses the parts that it has not taken when the zip ends: it stops there, although it may still be busy with the
+ * temporary file of a sheet. So the end comes when it has the last part, the workbook's.
+ */
 async function readStreaming(bytes: Buffer): Promise<unknown[]> {
   const options = { worksheets: 'emit', sharedStrings: 'cache', styles: 'cache', hyperlinks: 'ignore' } as const;
+  async function* held() {
+    yield bytes.subarray(0, -ZIP_END_BYTES);
+    await workbookPart;
+    yield bytes.subarray(-ZIP_END_BYTES);
+  }
+  const reader = new exceljs.stream.xlsx.WorkbookReader(Readable.from(held()), { ...options, entries: 'emit' });
+  if (!(reader instanceof EventEmitter)) throw new Error('the reader has no events');
+  const workbookPart = (async () => {
+    for await (const [{ type }] of on(reader, 'entry')) if (type === 'workbook') return;
+  })();
   const rows: unknown[] = [];
-  for await (const sheet of new exceljs.stream.xlsx.WorkbookReader(Readable.from([bytes]), {
-    ...options,
-    entries: 'emit',
-  }))
-    for await (const { values } of sheet) rows.push([values].flat());
+  for await (const sheet of reader) for await (const { values } of sheet) rows.push([values].flat());
   return rows;
 }
 

@@ -1,0 +1,198 @@
+import { expect } from 'vitest';
+import {
+  type Checked,
+  escaped,
+  figureOf,
+  judgementOf,
+  namesKind,
+  noteUnitIn,
+  OF,
+  type PackToCheck,
+  SHAPES,
+  type UnitsShown,
+} from './checked.ts';
+import type { Compared } from './days.ts';
+import { changeIn, type ExpectedSection, type Figure } from './expected.ts';
+import type { Judged } from './judged.ts';
+import { shows } from './shown.ts';
+
+/** `▲ up 12.4% from 5,685`, `was 60`, `= unchanged at 5`, `no figure for the previous period`. */
+function expectChange(text: string, figure: Figure, kind: Compared, where: string): void {
+  const before = figure.others[kind]?.value ?? null;
+  const why = `${where}: "${text}" for ${figure.now} against ${before}`;
+  if (before === null) {
+    expect(text, why).toBe(`no figure for the ${OF[kind]}`);
+    return;
+  }
+  const comparable = figure.others[kind]?.comparable === true && !figure.provisional && figure.now !== null;
+  if (!comparable) {
+    expect(text.startsWith('was ') && shows(text.slice(4), before, figure.unit), why).toBe(true);
+    return;
+  }
+  const change = changeIn(figure, kind);
+  if (change === 0) {
+    expect(text.startsWith('= unchanged at ') && shows(text.slice(15), before, figure.unit), why).toBe(true);
+    return;
+  }
+  const [, direction, , size, from = ''] = /^(▲ up|▼ down)( (.+))? from (.+)$/.exec(text) ?? [];
+  expect(direction, why).toBe((figure.now ?? 0) > before ? '▲ up' : '▼ down');
+  expect(shows(from, before, figure.unit), why).toBe(true);
+  if (change === null) expect(size, why).toBeUndefined();
+  else expect(shows(size ?? '', Math.abs(figure.unit === 'ratio' ? change / 100 : change), 'ratio'), why).toBe(true);
+}
+
+/** A figure with its status where it is judged: `83.0% (■ breached, target 90.0%)`. Returns the figure's text. */
+function expectJudged(
+  text: string,
+  one: Judged | undefined,
+  unit: string | null,
+  showsTarget: boolean,
+  checked: Checked,
+  where: string,
+): string {
+  if (one === undefined) return text;
+  const target = showsTarget ? ', target (?<target>.+)' : '';
+  const match = new RegExp(String.raw`^(?<value>.+) \(${escaped(SHAPES[one.status])}${target}\)$`).exec(text);
+  expect(match, `${where}: "${text}" for ${one.status}`).not.toBeNull();
+  if (showsTarget) expect(shows(match?.groups?.target ?? '', one.target.target, unit), where).toBe(true);
+  checked.statuses += 1;
+  return match?.groups?.value ?? '';
+}
+
+/** The headline figures and the tables of an e-mail, as its plain text shows them. */
+export function checkEmail(
+  text: string,
+  { sections, judged }: PackToCheck,
+  headlines: readonly string[],
+  checked: Checked,
+  units: UnitsShown,
+): void {
+  const lines = text.split('\n');
+  expect(lines.filter((line) => line.startsWith('* ')).map((line) => line.slice(2))).toEqual(headlines);
+  for (const section of sections) {
+    const { id, granularity, dimensions, metrics, rows, kinds, toDate, order, total } = section;
+    const start = lines.indexOf(id.toUpperCase());
+    expect(start, `${id} in ${text}`).toBeGreaterThan(0);
+    if (rows.length === 0) continue;
+    const head = lines.findIndex((line, at) => at > start && line.includes(' | '));
+    const cells = (offset: number): string[] => (lines[head + offset] ?? '').trim().split(' | ');
+    if (rows.length === 1 && granularity === undefined && dimensions.length === 0) {
+      const [row] = rows;
+      if (row === undefined) continue;
+      for (const [index, { id: metric, label, unit }] of metrics.slice(0, 10).entries()) {
+        const figure = figureOf(row.figures, metric);
+        const [name, cell = '', ...more] = cells(1 + index);
+        const value = expectJudged(
+          cell,
+          judgementOf(judged, section, metric, undefined),
+          unit,
+          true,
+          checked,
+          `${id} mail ${metric}`,
+        );
+        noteUnitIn(value, units, metric, unit);
+        expect(name?.replace(/ \(still running\)$/, '')).toBe(label);
+        expect(shows(value, figure.now, unit), `${id} mail ${metric} "${value}" for ${figure.now}`).toBe(true);
+        kinds.forEach((kind, nth) => {
+          expectChange(more[nth] ?? '', figure, kind, `${id} mail ${metric}`);
+        });
+        if (toDate !== undefined)
+          expect(
+            shows(more[kinds.length] ?? '', figure.toDate, unit),
+            `${id} mail to date ${metric} ${more.join(' | ')}`,
+          ).toBe(true);
+        checked.cells += 1 + kinds.length;
+      }
+      continue;
+    }
+    const labels = (granularity === undefined ? 0 : 1) + dimensions.length;
+    const shown = metrics.slice(0, 5 - labels);
+    // A single column has no separator.
+    if (labels + shown.length < 2) continue;
+    const [first] = order;
+    const ranked = first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');
+    const some = granularity === undefined || ranked ? rows.slice(0, 10) : rows.slice(-10);
+    for (const [index, row] of [...some, ...(total === undefined ? [] : [undefined])].entries()) {
+      const record = cells(1 + index);
+      for (const [nth, { id: metric, unit }] of shown.entries()) {
+        const figure = figureOf(row?.figures ?? total ?? {}, metric);
+        const cell = expectJudged(
+          record[labels + nth] ?? '',
+          judgementOf(judged, section, metric, row),
+          unit,
+          false,
+          checked,
+          `${id} mail ${row?.bucket ?? 'total'} ${metric}`,
+        );
+        noteUnitIn(cell, units, metric, unit);
+        expect(
+          shows(cell, figure.now, unit),
+          `${id} mail ${row?.bucket ?? 'total'} ${metric} "${cell}" for ${figure.now}`,
+        ).toBe(true);
+        checked.cells += 1;
+      }
+    }
+  }
+  checkTiles(lines, sections, judged, checked);
+}
+
+/** A tile is of one section's totals; one of several with its name. */
+function checkTiles(
+  lines: readonly string[],
+  sections: readonly ExpectedSection[],
+  judged: readonly Judged[],
+  checked: Checked,
+): void {
+  const start = lines.indexOf('HEADLINE');
+  const end = lines.indexOf('', start + 1);
+  const tiles = start < 0 ? [] : lines.slice(start + 1, end).map((line) => line.trim());
+  const all = sections.flatMap((section) => {
+    const single = section.dimensions.length === 0 && section.granularity === undefined;
+    const figures = section.total ?? (single ? section.rows[0]?.figures : undefined);
+    return figures === undefined
+      ? []
+      : section.metrics.map(({ id, label, unit }) => ({ section, figure: figureOf(figures, id), id, label, unit }));
+  });
+  expect(tiles.length > 0).toBe(all.length > 0);
+  for (const tile of tiles.filter((line) => !/^\d+ more /.test(line))) {
+    const faults = all
+      .filter(({ label }) => tile.startsWith(`${label}:`) || tile.startsWith(`${label} (`))
+      .map(({ section, figure, id, label, unit }) => {
+        try {
+          expectTile(tile.slice(label.length), section, figure, judgementOf(judged, section, id, undefined), unit);
+          return undefined;
+        } catch (thrown) {
+          return thrown;
+        }
+      });
+    if (!faults.includes(undefined)) throw new Error(`no section has "${tile}"`, { cause: faults });
+    checked.cells += 1;
+  }
+}
+
+function expectTile(
+  rest: string,
+  section: ExpectedSection,
+  figure: Figure,
+  one: Judged | undefined,
+  unit: string | null,
+): void {
+  const change = section.kinds.length === 0 ? '' : String.raw` \((?<change>.+)\)`;
+  const status = one === undefined ? '' : `, target (?<target>.+): (?<status>[●◆■○] .+?)`;
+  const match = new RegExp(`^(?: \\(.*?\\))?: (?<value>[^:]+?)${status}${change}$`).exec(rest);
+  expect(match, rest).not.toBeNull();
+  const { value = '', target = '', status: shape, change: changes = '' } = match?.groups ?? {};
+  expect(shows(value, figure.now, unit), `${value} for ${figure.now}`).toBe(true);
+  if (one !== undefined) {
+    expect(shape).toBe(SHAPES[one.status]);
+    expect(shows(target, one.target.target, unit)).toBe(true);
+  }
+  if (section.kinds.length === 0) return;
+  const texts = changes.split('; ');
+  section.kinds.forEach((kind, nth) => {
+    const text = texts[nth] ?? '';
+    const own = namesKind(section) ? ` (${OF[kind]})` : '';
+    expect(text.endsWith(own)).toBe(true);
+    expectChange(text.slice(0, text.length - own.length), figure, kind, 'tile');
+  });
+}

@@ -1,0 +1,229 @@
+import type { CellObject } from '@e965/xlsx';
+import { expect } from 'vitest';
+import { cellsOf, readWorkbook } from '../read-files.ts';
+import { checkNotes } from './check-notes.ts';
+import {
+  type Checked,
+  escaped,
+  figureOf,
+  judgementOf,
+  namesKind,
+  noteUnit,
+  OF,
+  type PackToCheck,
+  SHAPES,
+  TO_DATE,
+  type UnitsShown,
+} from './checked.ts';
+import type { Compared } from './days.ts';
+import { changeIn, type ExpectedSection, type Figure } from './expected.ts';
+import type { Judged } from './judged.ts';
+import { factorOf } from './shown.ts';
+
+const UNIT = String.raw`(?: \((?<unit>[^()]+)\))?`;
+const BUCKETS = { day: 'Day', week: 'Week starting', month: 'Month' } as const;
+
+type Reader = (figure: Figure) => number | null;
+interface Column {
+  readonly header: RegExp;
+  /** Of a number in a cell; `change` has a unit of its own. */
+  readonly role: 'value' | 'other' | 'change' | 'to_date';
+  readonly metric: string;
+  readonly kind?: Compared;
+  readonly read: Reader;
+}
+
+/** The columns of a metric, with the headers of the workbook. */
+function columnsOf(section: ExpectedSection, metric: string, label: string): Column[] {
+  const name = escaped(label);
+  const { kinds, toDate } = section;
+  return [
+    { header: new RegExp(`^${name}${UNIT}$`), role: 'value', metric, read: ({ now }) => now },
+    ...kinds.flatMap((kind): Column[] => [
+      {
+        header: new RegExp(`^${name}${UNIT}, ${OF[kind]}$`),
+        role: 'other',
+        metric,
+        kind,
+        read: ({ others }) => others[kind]?.value ?? null,
+      },
+      {
+        header: new RegExp(`^${name}, change${namesKind(section) ? ` \\(${OF[kind]}\\)` : ''}${UNIT}$`),
+        role: 'change',
+        metric,
+        kind,
+        read: (figure) => changeIn(figure, kind),
+      },
+    ]),
+    ...(toDate === undefined
+      ? []
+      : [
+          {
+            header: new RegExp(`^${name}${UNIT}, ${TO_DATE[toDate]}$`),
+            role: 'to_date' as const,
+            metric,
+            read: (figure: Figure) => figure.toDate,
+          },
+        ]),
+  ];
+}
+
+const serialDay = (serial: unknown): string =>
+  typeof serial === 'number' ? new Date((serial - 25_569) * 86_400_000).toISOString().slice(0, 10) : String(serial);
+
+function expectCell(cell: CellObject | undefined, expected: number | null, factor: number, where: string): void {
+  if (expected === null) expect(cell?.v, where).toBe('–');
+  else {
+    expect(cell?.t, `${where}: ${cell?.v} for ${expected}`).toBe('n');
+    const value = Number(cell?.v) * factor;
+    const near = Math.abs(value - expected) <= 1e-9 * Math.max(1, Math.abs(expected));
+    expect(near, `${where}: ${value} for ${expected}`).toBe(true);
+  }
+}
+
+/** Compares every cell of a section's sheet with what it has to be. */
+export function checkWorkbook(path: string, pack: PackToCheck, checked: Checked, units: UnitsShown): void {
+  const book = readWorkbook(path);
+  for (const section of pack.sections) {
+    const lines = cellsOf(book, section.id.toUpperCase());
+    const texts = lines.map((line) => String(line[0]?.v ?? ''));
+    if (section.rows.length === 0) continue;
+    const bucketed = section.granularity !== undefined;
+    const transposed = section.rows.length === 1 && section.dimensions.length === 0 && (!section.totals || !bucketed);
+    if (transposed) checkTransposed(lines, section, pack.judged, checked, units);
+    else checkTable(lines, section, pack, checked, units);
+    checkNotes(texts, section, checked);
+  }
+}
+
+function checkTable(
+  lines: readonly (readonly (CellObject | undefined)[])[],
+  section: ExpectedSection,
+  { judged, labelOf }: PackToCheck,
+  checked: Checked,
+  units: UnitsShown,
+): void {
+  const { granularity, dimensions, metrics, rows, total, id } = section;
+  const start = lines.findIndex(
+    (line) =>
+      line.some((cell) => metrics.some(({ label }) => String(cell?.v ?? '').startsWith(label))) &&
+      line.filter((cell) => cell?.v !== undefined).length > 1,
+  );
+  expect(start, id).toBeGreaterThan(0);
+  const headers = (lines[start] ?? []).map((cell) => String(cell?.v ?? '')).filter((text) => text !== '');
+  let at = 0;
+  const week = granularity === 'week' ? 1 : 0;
+  if (granularity !== undefined) {
+    expect(headers.slice(0, 1 + week)).toEqual([...(week === 1 ? ['ISO week'] : []), BUCKETS[granularity]]);
+    at += 1 + week;
+  }
+  const labelsFrom = at;
+  at += dimensions.length;
+  const expectStatus = (cell: CellObject | undefined, one: Judged | undefined, where: string): void => {
+    expect(cell?.v ?? '', where).toBe(one === undefined ? '' : SHAPES[one.status]);
+    if (one !== undefined) checked.statuses += 1;
+  };
+  const totalAt = start + 1 + rows.length + 1;
+  for (const row of rows) {
+    const line = lines[start + 1 + rows.indexOf(row)] ?? [];
+    if (row.bucket !== null) expect(serialDay(line[week]?.v)).toBe(row.bucket);
+    expect(line.slice(labelsFrom, at).map((cell) => cell?.v)).toEqual(
+      row.groups.map((value, index) => labelOf(dimensions[index] ?? '', value)),
+    );
+  }
+  if (total !== undefined)
+    expect(String(lines[totalAt]?.[0]?.v)).toMatch(section.read && granularity !== undefined ? /^Last day/ : /^Total/);
+  for (const { id: metric, label } of metrics) {
+    for (const column of columnsOf(section, metric, label)) {
+      const header = headers[at] ?? '';
+      const match = column.header.exec(header);
+      expect(match, `${id}: "${header}" for ${column.header}`).not.toBeNull();
+      const unit = match?.groups?.unit;
+      const factor = column.role === 'change' ? 1 : factorOf(unit);
+      if (column.role !== 'change') noteUnit(units, metric, factor);
+      const values = [
+        ...rows.map(
+          (row, index) =>
+            [lines[start + 1 + index]?.[at], row.figures, row.bucket ?? JSON.stringify(row.groups)] as const,
+        ),
+        ...(total === undefined ? [] : [[lines[totalAt]?.[at], total, 'total'] as const]),
+      ];
+      for (const [cell, figures, which] of values) {
+        const expected = column.read(figureOf(figures, metric));
+        expectCell(cell, expected, factor, `${id} ${which} "${header}"`);
+        checked.cells += 1;
+        if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
+        if (expected === null) checked.dashes += 1;
+      }
+      at += 1;
+      // Beside the figure that is judged.
+      if (column.role !== 'value' || !judged.some((one) => one.section === id && one.metric === metric)) continue;
+      expect(headers[at]).toBe(`${label}: status`);
+      for (const [index, row] of rows.entries())
+        expectStatus(
+          lines[start + 1 + index]?.[at],
+          judgementOf(judged, section, metric, row),
+          `${id} ${metric} row ${index}`,
+        );
+      if (total !== undefined)
+        expectStatus(lines[totalAt]?.[at], judgementOf(judged, section, metric, undefined), `${id} ${metric} total`);
+      at += 1;
+    }
+  }
+  expect(at, headers.join(' | ')).toBe(headers.length);
+}
+
+function checkTransposed(
+  lines: readonly (readonly (CellObject | undefined)[])[],
+  section: ExpectedSection,
+  judged: readonly Judged[],
+  checked: Checked,
+  units: UnitsShown,
+): void {
+  const { metrics, rows, total, id } = section;
+  const [row] = rows;
+  if (row === undefined) throw new Error('no row');
+  const start = lines.findIndex((line) => line[0]?.v === 'Metric');
+  expect(start, id).toBeGreaterThan(0);
+  const headers = (lines[start] ?? []).map((cell) => String(cell?.v ?? '')).filter((text) => text !== '');
+  const hasStatus = headers.includes('Status');
+  expect(hasStatus, id).toBe(judged.some((one) => one.section === id));
+  for (const [index, { id: metric, label }] of metrics.entries()) {
+    const line = lines[start + 1 + index] ?? [];
+    const columns = columnsOf(section, metric, label);
+    const match = columns[0]?.header.exec(String(line[0]?.v));
+    expect(match, `${id} "${line[0]?.v}"`).not.toBeNull();
+    const unit = match?.groups?.unit;
+    noteUnit(units, metric, factorOf(unit));
+    const shown = headers.length - 1 - (hasStatus ? 2 : 0);
+    // Totals stand beside only where they differ.
+    const sets = [row.figures, ...(shown > columns.length && total !== undefined ? [total] : [])];
+    expect(shown, headers.join(' | ')).toBe(sets.length * columns.length);
+    const one = judgementOf(judged, section, metric, undefined) ?? judgementOf(judged, section, metric, row);
+    let at = 1;
+    for (const [nth, figures] of sets.entries()) {
+      for (const column of columns) {
+        const expected = column.read(figureOf(figures, metric));
+        expectCell(
+          line[at],
+          expected,
+          column.role === 'change' ? 1 : factorOf(unit),
+          `${id} ${metric} "${headers[at]}"`,
+        );
+        checked.cells += 1;
+        if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
+        if (expected === null) checked.dashes += 1;
+        at += 1;
+        // Target and status stand beside the figure that is judged: the last one, which is the total where there is one.
+        if (!hasStatus || column.role !== 'value' || nth !== sets.length - 1) continue;
+        expect(headers.slice(at, at + 2)).toEqual(['Target', 'Status']);
+        if (one === undefined) expect(line[at]?.v ?? '', `${id} ${metric} target`).toBe('');
+        else expectCell(line[at], one.target.target, factorOf(unit), `${id} ${metric} target`);
+        expect(line[at + 1]?.v ?? '', `${id} ${metric}`).toBe(one === undefined ? '' : SHAPES[one.status]);
+        if (one !== undefined) checked.statuses += 1;
+        at += 2;
+      }
+    }
+    expect(at, headers.join(' | ')).toBe(headers.length);
+  }
+}
