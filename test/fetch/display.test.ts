@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { fetchDataset } from '../../src/fetch/fetch-dataset.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
-import { rawColumns } from '../../src/render/figures/columns.ts';
+import { viewColumns } from '../../src/render/figures/columns.ts';
 import { describeFilters } from '../../src/render/table-notes.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, openSandbox } from '../support/fetch-harness.ts';
@@ -62,7 +62,7 @@ test('labels rename metrics, dimensions, their values and filters, whatever the 
   expect(table?.columns[0]?.values?.find(({ value }) => value === 'high')?.label).toBe('Severe-ish');
   expect(describeFilters(table!)[0]).toMatch(/^Kind is /);
 
-  const columns = rawColumns(roster!);
+  const columns = viewColumns(roster!);
   const shown = (name: string) => {
     const column = columns.find(({ source }) => source.name === name);
     return { header: column?.plainHeader, values: new Set(rowsOf(roster).map((row) => column?.read(row))) };

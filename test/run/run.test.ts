@@ -242,7 +242,7 @@ describe('a run, from definition to receipts', () => {
       const old = 'screening.matches';
       report = {
         ...report,
-        settings: { ...report.settings, targets: [{ metric: old, better: 'lower', target: -1 }] },
+        settings: { ...report.settings, targets: [{ metric: old, better: 'lower', target: 0 }] },
       };
       const change = {
         follow_replacements: true,
@@ -253,7 +253,7 @@ describe('a run, from definition to receipts', () => {
       const { outcome } = await go(change, { ports: await inline.portsOf(report.settings) });
       expect(outcome).toMatchObject({ kind: 'done', value: { statuses: { breached: 1 } } });
       const { manifest } = (await archive.find(order(report.definition)))!;
-      expect(manifest.targets).toMatchObject([{ metric: 'screening.hits', target: -1 }]);
+      expect(manifest.targets).toMatchObject([{ metric: 'screening.hits', target: 0 }]);
       expect(manifest.headlines).toEqual([expect.stringMatching(/^Screening hits: .*breached/)]);
     } finally {
       await inline.scope.close();

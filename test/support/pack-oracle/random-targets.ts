@@ -21,7 +21,7 @@ export function givenTargets(one: PackDraft, sections: readonly ExpectedSection[
       watch === undefined
         ? undefined
         : target + (better === 'higher' ? -1 : 1) * (known.unit === 'ratio' ? watch / 10 : 1 + target * watch);
-    const fits = limit === undefined || known.unit !== 'ratio' || (limit >= 0 && limit <= 1);
+    const fits = limit === undefined || (limit >= 0 && (known.unit !== 'ratio' || limit <= 1));
     const key = JSON.stringify([metric, where, per, from, report]);
     given.set(key, { metric, better, target, watch: fits ? limit : undefined, per, where, from, report });
   }
