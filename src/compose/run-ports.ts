@@ -174,7 +174,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const pool = scope.add(renderPool());
   const orgs = stores.orgs ?? (() => new Map());
   const reportScope = stores.reportScope ?? createReportScope(context, orgs);
-  const readings = findReadings(readingArchive(openArchive(context, scope).storage));
+  const readings = readingArchive(openArchive(context, scope).storage);
   const limits = keyLimits({ orgs, secrets, log: context.log });
   const reads = stores.budget('reads', RATE_LIMITS.reads);
   const metrics = new Map<string, Budget>();
@@ -219,7 +219,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       responseCache: stores.sharedAnswers,
       render: pool.render,
       archive: stores.archive,
-      readings,
+      readings: findReadings(readings, settings.org),
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,

@@ -9,7 +9,7 @@ import { buildSandbox } from '../sandbox/sandbox.ts';
 import { readingOf } from '../services/readings/check-answer.ts';
 
 export interface SampleReadingsInput {
-  readonly settings: Pick<OrgSettings, 'id' | 'timezone' | 'readings'>;
+  readonly settings: Pick<OrgSettings, 'id' | 'org' | 'timezone' | 'readings'>;
   /** Label of a key of the sandbox that is for one organization. */
   readonly key: string;
   /** The present; later readings are not due. */
@@ -23,7 +23,7 @@ export interface SampleReadingsInput {
  * @returns by day and question, for days in any order; without `readings` in the settings there are none
  */
 export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
-  const { id: org, timezone, readings } = settings;
+  const { id: org, org: serviceOrg, timezone, readings } = settings;
   const history = { end: now };
   let opened: ReturnType<typeof openSandbox> | undefined;
   const ask = async <T>(path: string, schema: { parse(body: unknown): T }, body?: unknown): Promise<T> => {
@@ -51,7 +51,10 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
       for (const question of readingQuestions(readings, catalog)) {
         const body = await ask(PATHS.report('current'), reportResponseSchema, readingRequest(question, timezone));
         taken.push(
-          readingOf({ body, correlationId: null, receivedAt: window.at }, { org, timezone, window, question }),
+          readingOf(
+            { body, correlationId: null, receivedAt: window.at },
+            { org, serviceOrg, timezone, window, question },
+          ),
         );
       }
     }

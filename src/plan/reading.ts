@@ -47,6 +47,8 @@ const instantSchema = z.string().refine((text) => !Number.isNaN(Date.parse(text)
 export const readingSchema = z.object({
   version: z.literal(1),
   org: z.string(),
+  /** The service's organization, as `org` of org.yaml had it: another one's counts are not used. */
+  service_org: z.string(),
   day: dateSchema,
   timezone: z.string(),
   question: z.string(),

@@ -91,7 +91,7 @@ const findIn =
         };
         const rows = [...groups].map(([group, values]) => ({ group, values: { ...values } }));
         const answer = { as_of: at, received_at: at, registry_version: 7, correlation_id: id, rows };
-        return [[day, { version: 1, org, day, timezone, ...question, ...answer }]];
+        return [[day, { version: 1, org, service_org: 'current', day, timezone, ...question, ...answer }]];
       }),
     );
 

@@ -205,7 +205,15 @@ describe('a run, from definition to receipts', () => {
           .map((day) => [
             day,
             {
-              ...{ version: 1, org, day, timezone: 'Europe/Zurich', question: 'whole', metrics: ['alerts.open'] },
+              ...{
+                version: 1,
+                org,
+                service_org: 'current',
+                day,
+                timezone: 'Europe/Zurich',
+                question: 'whole',
+                metrics: ['alerts.open'],
+              },
               ...{ dimension, as_of: `${day}T21:30:05Z`, received_at: `${day}T21:30:06Z`, registry_version: 7 },
               ...{ correlation_id: 'c1', rows: [{ group: null, values: { 'alerts.open': 4 } }] },
             } as const,

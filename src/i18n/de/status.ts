@@ -25,6 +25,7 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
   };
   return {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
+    tones: { better: 'besser', worse: 'schlechter' },
     header: (label) => `${label}: Status`,
     column: 'Status',
     targetColumn: 'Ziel',
@@ -35,7 +36,8 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
     change: (kind, direction, size, time) =>
       direction === 'same' ? `wie ${before(time)}` : `${size} ${COMPARATIVES[kind][direction]} als ${before(time)}`,
     headline: (label, parts, change) => `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
-    coloursMean: 'Grün ist besser, Rot ist schlechter, bei Kennzahlen, deren Ziel sagt, was besser ist.',
+    betterMeans: (higher, lower) =>
+      `Grün ist besser, Rot ist schlechter.${higher.length === 0 ? '' : ` Höher ist besser: ${higher.join(', ')}.`}${lower.length === 0 ? '' : ` Tiefer ist besser: ${lower.join(', ')}.`}`,
     schema: {
       status:
         'Ob der Wert sein Ziel erreicht: im Ziel, beobachten, verfehlt, nicht definiert (kein Wert); leer ohne Ziel',

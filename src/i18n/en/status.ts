@@ -42,6 +42,8 @@ export const status = (to: LocaleFormatters) => {
       breached: 'breached',
       undefined: 'undefined',
     } as Readonly<Record<StatusName, string>>,
+    /** Of a change, where a target says which direction is better. */
+    tones: { better: 'better', worse: 'worse' },
     /** Header of the column beside a metric's figures. */
     header: (label: string) => `${label}: status`,
     column: 'Status',
@@ -60,7 +62,9 @@ export const status = (to: LocaleFormatters) => {
     /** @param parts the figure, then its target and status if it has one */
     headline: (label: string, parts: readonly string[], change: string | undefined) =>
       `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
-    coloursMean: 'Green is better and red is worse, for metrics whose targets say which is better.',
+    /** What the colours of changes mean. Labels of metrics; either list may be empty. */
+    betterMeans: (higher: readonly string[], lower: readonly string[]) =>
+      `Green is better and red is worse.${higher.length === 0 ? '' : ` Higher is better: ${higher.join(', ')}.`}${lower.length === 0 ? '' : ` Lower is better: ${lower.join(', ')}.`}`,
     /** Sentences of a Table Schema without their full stop. */
     schema: {
       status:

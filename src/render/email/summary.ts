@@ -10,7 +10,7 @@ import {
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
-import { changeTone, type Figures, formatChange, type Tone } from '../figures/change-text.ts';
+import { type Figures, judgedChange, type Tone } from '../figures/change-text.ts';
 import {
   isSingleRow,
   namedComparison,
@@ -163,12 +163,10 @@ function transposedTable(table: Table, { dataset, locale }: SummaryOptions): Sec
         text(view.source.label),
         ...shown.flatMap(({ figures }) => [
           valueCell(view, figures),
-          ...comparisons.map(({ kind }) =>
-            text(
-              formatChange(view, figures, kind, locale),
-              changeTone(view, figures, kind, betterOf(dataset, view.source.name)),
-            ),
-          ),
+          ...comparisons.map(({ kind }) => {
+            const change = judgedChange(view, figures, kind, betterOf(dataset, view.source.name), locale);
+            return text(change.text, change.tone);
+          }),
           ...(toDate === undefined ? [] : [summaryCell(view, figures.toDate?.[view.source.name] ?? null, locale)]),
         ]),
       ],
@@ -300,11 +298,6 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
   });
 }
 
-/** Whether a change is shown as better or worse. */
-const isColoured = (tiles: readonly Tile[], sections: readonly SummarySection[]): boolean =>
-  tiles.some(({ changes }) => changes.some(({ tone }) => tone !== '')) ||
-  sections.some(({ rows }) => rows.some(({ cells }) => cells.some(({ tone }) => tone !== '')));
-
 export function buildSummary(options: SummaryOptions): EmailSummary {
   const { dataset, locale } = options;
   const tiles = buildTiles(dataset, locale);
@@ -318,9 +311,6 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
       ...section,
       covers: section.covers.filter((cover) => cover !== basis),
     })),
-    reading: [
-      ...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale))),
-      ...(isColoured(tiles, sections) ? [messagesFor(locale).status.coloursMean] : []),
-    ],
+    reading: [...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale)))],
   };
 }

@@ -32,7 +32,7 @@ function changePhrase(
 }
 
 /** The change of a metric's figure, in words; where it must not be compared, the other figure alone. */
-export function formatChange(
+function formatChange(
   { source, quantity }: ViewColumn,
   { values, compare }: Figures,
   kind: ComparisonKind,
@@ -46,7 +46,7 @@ export function formatChange(
 /** Whether a change is for the better; empty where it is neither, or nothing says which direction is better. */
 export type Tone = 'better' | 'worse' | '';
 
-export function changeTone(
+function changeTone(
   { source }: ViewColumn,
   { values, compare }: Figures,
   kind: ComparisonKind,
@@ -61,6 +61,20 @@ export interface ChangeText {
   readonly tone: Tone;
 }
 
+/** A change in words, with a word for its colour. */
+export function judgedChange(
+  view: ViewColumn,
+  figures: Figures,
+  kind: ComparisonKind,
+  better: Better | undefined,
+  locale: string,
+): ChangeText {
+  const { tones } = messagesFor(locale).status;
+  const change = formatChange(view, figures, kind, locale);
+  const tone = changeTone(view, figures, kind, better);
+  return { text: tone === '' ? change : `${change}, ${tones[tone]}`, tone };
+}
+
 /** The changes of all comparisons of a table, in words. */
 export function changeTexts(
   view: ViewColumn,
@@ -71,8 +85,7 @@ export function changeTexts(
 ): ChangeText[] {
   const words = messagesFor(locale).mail;
   return comparisons.map(({ kind }) => {
-    const change = formatChange(view, figures, kind, locale);
-    const text = namedComparison(kind, comparisons) === undefined ? change : words.changeFrom(change, kind);
-    return { text, tone: changeTone(view, figures, kind, better) };
+    const { text, tone } = judgedChange(view, figures, kind, better, locale);
+    return { text: namedComparison(kind, comparisons) === undefined ? text : words.changeFrom(text, kind), tone };
   });
 }

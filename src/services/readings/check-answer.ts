@@ -1,5 +1,6 @@
 import { DateTime } from 'luxon';
 import { DocketError, type ErrorDetail } from '../../base/error.ts';
+import type { OrgRef } from '../../contract/organization.ts';
 import type { ReportResponse } from '../../contract/report.ts';
 import { localDay, type ReadingWindow } from '../../definitions/schedules/reading-window.ts';
 import type { Reading, ReadingQuestion } from '../../plan/reading.ts';
@@ -13,6 +14,8 @@ export interface ReadingAnswer {
 
 export interface ReadingOf {
   readonly org: string;
+  /** As in org.yaml. */
+  readonly serviceOrg: OrgRef;
   readonly timezone: string;
   readonly window: ReadingWindow;
   readonly question: ReadingQuestion;
@@ -27,7 +30,7 @@ type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
  * `reading.wrong_day`, `reading.too_old`, `reading.late`, `reading.incomplete`.
  */
 export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of: ReadingOf): Reading {
-  const { org, timezone, window, question } = of;
+  const { org, serviceOrg, timezone, window, question } = of;
   const { meta } = body;
   const where: Where = {
     where: `the reading ${question.id} of ${org} on ${window.day}`,
@@ -65,6 +68,7 @@ export function readingOf({ body, correlationId, receivedAt }: ReadingAnswer, of
   return Object.freeze({
     version: 1,
     org,
+    service_org: String(serviceOrg),
     day: window.day,
     timezone,
     question: question.id,

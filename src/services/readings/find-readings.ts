@@ -1,14 +1,18 @@
 import { mapWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
+import type { OrgRef } from '../../contract/organization.ts';
 import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
 import { type FindReadings, questionId } from '../../plan/reading.ts';
 
 /** Readings that are opened at the same time. */
 const CONCURRENCY = 8;
 
-/** The stored readings of an archive. One that was damaged is a gap: `docket archive verify` names it. */
+/**
+ * The stored readings of an archive. A damaged one is a gap: `docket archive verify` names it. So is one of another
+ * organization of the service: a folder of definitions may have been for another one before.
+ */
 export const findReadings =
-  (archive: Pick<ReadingArchive, 'list' | 'get'>): FindReadings =>
+  (archive: Pick<ReadingArchive, 'list' | 'get'>, serviceOrg: OrgRef): FindReadings =>
   async (org, dimension, days) => {
     const question = questionId(dimension);
     const wanted = new Set(days);
@@ -21,5 +25,6 @@ export const findReadings =
         return undefined;
       }),
     );
-    return new Map(readings.flatMap((reading) => (reading === undefined ? [] : [[reading.day, reading] as const])));
+    const own = readings.filter((reading) => reading?.service_org === String(serviceOrg));
+    return new Map(own.flatMap((reading) => (reading === undefined ? [] : [[reading.day, reading] as const])));
   };

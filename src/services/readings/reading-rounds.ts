@@ -79,7 +79,7 @@ async function takeReadings(
   window: ReadingWindow,
   { archive, askPortsOf, clock, log, signal }: ReadingRoundPorts,
 ): Promise<boolean> {
-  const { id: org, timezone, readings } = settings;
+  const { id: org, org: serviceOrg, timezone, readings } = settings;
   if (readings === undefined) return true;
   const asked = await askPortsOf(settings);
   const catalog = await catalogForReadings(settings, asked, signal);
@@ -88,7 +88,7 @@ async function takeReadings(
   const questions = readingQuestions(readings, catalog.value);
   const ask = askService(settings, asked);
   for (const question of questions) {
-    await takeReading({ org, timezone, window, question }, { archive, ask, clock, log, signal });
+    await takeReading({ org, serviceOrg, timezone, window, question }, { archive, ask, clock, log, signal });
   }
   // Another process may have stored what this one waited for.
   const states = await archive.list(org, window.day);

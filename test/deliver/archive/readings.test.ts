@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { OrgRef } from '../../../src/contract/organization.ts';
 import {
   deleteExpiredReadings,
   type QuestionRef,
@@ -7,6 +8,7 @@ import {
 } from '../../../src/deliver/archive/readings/reading-archive.ts';
 import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
 import type { Reading } from '../../../src/plan/reading.ts';
+import { findReadings } from '../../../src/services/readings/find-readings.ts';
 import { ARCHIVES } from '../../support/archives.ts';
 
 const REF: QuestionRef = { org: 'acme', day: '2026-10-31', question: 'by-profile.risk' };
@@ -14,6 +16,7 @@ const NOW = Date.parse('2026-11-20T10:00:00Z');
 
 const reading = (count: number, more: Partial<Reading> = {}): Reading => ({
   version: 1,
+  service_org: 'current',
   ...REF,
   timezone: 'Europe/Zurich',
   metrics: ['alerts.open'],
@@ -53,6 +56,18 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
     const winner = stored.indexOf(true) + 1;
     expect(await others.get(REF)).toEqual(reading(winner));
     expect(await readings.get({ ...REF, day: '2026-11-01' })).toBeUndefined();
+  });
+
+  test('are found by day and question, but not those of another organization of the service', async () => {
+    const { readings } = await opened();
+    await readings.putIfAbsent(reading(1));
+    await readings.putIfAbsent(reading(2, { day: '2026-11-01', service_org: '7' }));
+    const days = async (serviceOrg: OrgRef) => [
+      ...(await findReadings(readings, serviceOrg)('acme', 'profile.risk', ['2026-10-31', '2026-11-01'])).keys(),
+    ];
+    expect(await days('current')).toEqual(['2026-10-31']);
+    expect(await days(7)).toEqual(['2026-11-01']);
+    expect(await days(8)).toEqual([]);
   });
 
   test('a call is claimed by one process, and ends', async () => {

@@ -37,6 +37,7 @@ const storedBut =
             dimension,
             as_of: more.asOf?.(day) ?? `${day}T20:30:05Z`,
             received_at: `${day}T20:30:06Z`,
+            service_org: 'current',
             registry_version: 7,
             correlation_id: `c-${day}`,
             rows: [{ group: dimension === null ? null : 'individual', values: { [METRIC]: countOn(day) } }],

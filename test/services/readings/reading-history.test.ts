@@ -38,6 +38,7 @@ const reading = (day: string, dimension: string | null = null): Reading => ({
   dimension,
   as_of: `${day}T21:30:05Z`,
   received_at: `${day}T21:30:06Z`,
+  service_org: 'current',
   registry_version: 7,
   correlation_id: null,
   rows: [{ group: dimension === null ? null : 'high', values: { 'alerts.open': 3 } }],

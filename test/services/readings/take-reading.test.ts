@@ -13,7 +13,7 @@ import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 const [DAY, ZONE, MINUTE] = ['2026-10-31', 'Europe/Zurich', 60_000];
 const WINDOW = readingWindow(DAY, '22:30', ZONE)!;
 const QUESTION = { id: 'whole', metrics: ['alerts.open', 'rfis.open'], dimension: null };
-const OF = { org: 'acme', timezone: ZONE, window: WINDOW, question: QUESTION };
+const OF = { org: 'acme', serviceOrg: 'current', timezone: ZONE, window: WINDOW, question: QUESTION } as const;
 const REF = { org: 'acme', day: DAY, question: 'whole' };
 
 let archive: ReadingArchive;
@@ -56,6 +56,7 @@ describe('a reading is taken', () => {
     expect(await archive.get(REF)).toEqual({
       version: 1,
       org: 'acme',
+      service_org: 'current',
       day: DAY,
       timezone: ZONE,
       question: 'whole',

@@ -1,7 +1,9 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
+import type { Better } from '../../../definitions/schema/targets.ts';
 import { type Dataset, lacksCurrentCounts, type Table } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
+import { betterOf } from '../../figures/judge.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../../table-notes.ts';
 import { buildGrid, type Grid } from './grid.ts';
 import { type ConditionalFormat, canBeTable, type Footer } from './sheet-parts.ts';
@@ -137,12 +139,18 @@ const showsChanges = (columns: readonly ViewColumn[]): boolean =>
   columns.some(({ role, source }) => role === 'change' && source.provisional !== true);
 
 /** What the colours of changes mean. */
-function changeLegend({ conditionalFormats, rowChanges }: Grid, { workbook, status }: Words): string[] {
+function changeLegend({ conditionalFormats, rowChanges }: Grid, { dataset, columns, words }: SectionSheet): string[] {
   if (!conditionalFormats.some((kind) => kind !== undefined && kind !== 'bar')) return [];
+  const labelsWhere = (better: Better): string[] =>
+    columns.flatMap(({ role, source }) =>
+      role === 'value' && betterOf(dataset, source.name) === better ? [isolateBidi(source.label)] : [],
+    );
   const kinds = rowChanges ?? conditionalFormats;
   return [
-    ...(kinds.includes('change') ? [workbook.section.arrowsMean] : []),
-    ...(kinds.includes('change_higher') || kinds.includes('change_lower') ? [status.coloursMean] : []),
+    ...(kinds.includes('change') ? [words.workbook.section.arrowsMean] : []),
+    ...(kinds.includes('change_higher') || kinds.includes('change_lower')
+      ? [words.status.betterMeans(labelsWhere('higher'), labelsWhere('lower'))]
+      : []),
   ];
 }
 
@@ -191,7 +199,7 @@ export async function writeSectionSheet(book: WorkbookFile, page: SectionSheet):
     ...notes.filter((note) => !note.incomplete).map((note) => note.text),
     ...targetNotes(page.dataset, table, page.columns, words, locale),
     ...legendNotes(table, locale, grid.showsTotals, page.columns),
-    ...(grid.count > 0 && showsChanges(page.columns) ? changeLegend(grid, words) : []),
+    ...(grid.count > 0 && showsChanges(page.columns) ? changeLegend(grid, page) : []),
   ];
   const rows = grid.rows[Symbol.iterator]();
   try {
