@@ -34,7 +34,7 @@ function expectChange(text: string, figure: Figure, kind: Compared, where: strin
     expect(text.startsWith('= unchanged at ') && shows(text.slice(15), before, figure.unit), why).toBe(true);
     return;
   }
-  const [, direction, , size, from = ''] = /^(▲ up|▼ down)( (.+))? from (.+)$/.exec(text) ?? [];
+  const [, direction, , size, from = ''] = /^(▲ up|▼ down)( (.+))? from (.+?)(?:, (?:better|worse))?$/.exec(text) ?? [];
   expect(direction, why).toBe((figure.now ?? 0) > before ? '▲ up' : '▼ down');
   expect(shows(from, before, figure.unit), why).toBe(true);
   if (change === null) expect(size, why).toBeUndefined();
