@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Each of these folders has to reach the thresholds by itself. */
@@ -9,6 +10,9 @@ const FUZZ = 'test/**/*{fuzz,property}*.test.ts';
 const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
+
+/** Test files at once in the tiers whose tests wait for other programs. */
+const FILES_THAT_WAIT = Math.ceil(availableParallelism() * 1.5);
 
 /** Lets Docket's worker threads run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
@@ -55,7 +59,8 @@ export default defineConfig({
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: '100%',
+          // They wait a third of the time, for processes and clocks.
+          maxWorkers: FILES_THAT_WAIT,
           sequence: { groupOrder: 1 },
         },
       },
@@ -69,7 +74,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           // Each starts whole programs, and waits for them half of the time.
-          maxWorkers: '100%',
+          maxWorkers: FILES_THAT_WAIT,
           maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },
