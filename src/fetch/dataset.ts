@@ -194,6 +194,29 @@ export interface TableComparison {
   readonly rows?: DateRange | null;
 }
 
+/** How a table is laid out, where it is not a plain table. */
+export type TableLayout =
+  | { readonly kind: 'table' | 'trend' | 'text' }
+  /** `groups`: metrics under subheadings; a metric in none of them comes first. */
+  | { readonly kind: 'scorecard'; readonly groups: readonly MetricGroup[] }
+  /** `top`: rows shown at most. */
+  | { readonly kind: 'exceptions'; readonly top: number };
+
+/** Metrics under a subheading. */
+export interface MetricGroup {
+  readonly title: string;
+  readonly metrics: readonly string[];
+}
+
+/** The figures of the buckets up to the end of the table's period, for small charts. */
+export interface TableTrend {
+  readonly granularity: Granularity;
+  /** In order of time; the last holds the last day of the period. */
+  readonly buckets: readonly { readonly label: string; readonly partial: boolean }[];
+  /** By metric, one value per bucket; null is undefined and leaves a gap. */
+  readonly values: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
 /** A section's typed table, the only input of renderers: values cannot differ between e-mail, workbook and CSV. */
 export interface Table {
   readonly id: string;
@@ -223,6 +246,12 @@ export interface Table {
     readonly toDate?: MetricValues;
   };
   readonly chart?: ChartSpec;
+  /** Absent: a plain table. A `text` has neither columns nor rows. */
+  readonly layout?: TableLayout;
+  /** Of scorecards that ask for it. */
+  readonly trend?: TableTrend;
+  /** The section stays out of print and PDF. */
+  readonly print?: false;
   /** The range had not ended at `asOf`: totals and rows without a bucket will grow. False for lists and current counts. */
   readonly running: boolean;
   /** The definition gives the order of the groups; otherwise it is the catalog's. */
@@ -267,6 +296,8 @@ export interface Dataset {
   readonly targets?: readonly TargetRecord[];
   /** In the order of the sections, their metrics and rows. */
   readonly judgements?: readonly Judgement[];
+  /** The metrics that the definition wants headlines of, in order. Absent: the most important ones. */
+  readonly headlineMetrics?: readonly string[];
   /** Sentences about the most important figures, in the report's language. Absent: not written. */
   readonly headlines?: readonly string[];
 }
