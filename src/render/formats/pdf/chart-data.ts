@@ -3,6 +3,7 @@ import { chartAltText } from '../../charts/alt-text.ts';
 import { alignedScales, type Scale } from '../../charts/axis-scale.ts';
 import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../charts/chart.ts';
 import type { Series } from '../../charts/chart-data.ts';
+import { sparklineScale } from '../../charts/sparkline.ts';
 import { formatValue } from '../../figures/format-value.ts';
 import { rawPerShown } from '../../figures/quantity.ts';
 import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
@@ -55,12 +56,12 @@ export const shorten = (text: string, length = MAX_NAME_LENGTH): string => {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 };
 
-/** From 0 to 1 between the lowest and the highest figure: a small line shows a course, not a size. */
+/** From 0 to 1 on the scale of a sparkline: it shows a course, not a size. */
 export function stretched(values: readonly (number | null)[]): readonly (number | null)[] {
-  const known = values.filter((value) => value !== null);
-  const low = Math.min(...known);
-  const size = Math.max(...known) - low;
-  return values.map((value) => (value === null ? null : size === 0 ? 0.5 : (value - low) / size));
+  const scale = sparklineScale(values);
+  return values.map((value) =>
+    value === null || scale === undefined ? null : (value - scale.min) / (scale.max - scale.min || 1),
+  );
 }
 
 const shownValues = ({ values, quantity }: Series): readonly (number | null)[] => {

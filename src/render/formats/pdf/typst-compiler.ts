@@ -42,8 +42,11 @@ export type TypstLimit = 'deadline' | 'memory';
 
 /** A compilation that exceeded a limit. */
 export class TypstLimitError extends Error {
-  constructor(readonly limit: TypstLimit) {
+  readonly limit: TypstLimit;
+
+  constructor(limit: TypstLimit) {
     super(`The compilation exceeded its ${limit} limit.`);
+    this.limit = limit;
   }
 }
 
