@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Target } from '../../src/definitions/schema/targets.ts';
-import { checkTargets } from '../../src/plan/check-targets.ts';
-import { CATALOG } from '../support/reports.ts';
+import { checkPlan } from '../../src/plan/check-plan.ts';
+import { checkConditions, checkTargets } from '../../src/plan/check-targets.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const of = (target: Partial<Target>): readonly Target[] => [
   { metric: 'profiles.created', better: 'higher', ...target },
@@ -29,4 +30,35 @@ test.each<[Partial<Target>, readonly (string | number)[]]>([
   [{ target: 1, where: { 'profile.risk': 'hgh' } }, ['targets', 0, 'where', 'profile.risk']],
 ])('%j is refused at %j', (target, path) => {
   expect(checkTargets(of(target), CATALOG)).toMatchObject([{ path }]);
+});
+
+const CATALOG_WITH_DURATION = {
+  ...CATALOG,
+  metrics: CATALOG.metrics.map((metric) => (metric.id === 'screening.hits' ? { ...metric, unit: 'seconds' } : metric)),
+};
+const sentIf = (send_if: string) => [{ directory: { path: 'out' }, send_if }];
+
+test.each([
+  'changed',
+  'profiles.created > 10',
+  'profiles.approval_rate < 90%',
+  'kpis:profiles.approval_rate < 0.9',
+  'screening.hits > 24h',
+  'screening.hits > 3600',
+  // The section that has no such metric is named elsewhere.
+  'banana > 10%',
+])('the condition %j fits the catalog', (send_if) => {
+  expect(checkConditions({ deliveries: sentIf(send_if) }, CATALOG_WITH_DURATION)).toEqual([]);
+});
+
+test.each([
+  'profiles.created > 10%',
+  'profiles.created > 24h',
+  'profiles.approval_rate < 90',
+  'profiles.approval_rate < 24h',
+  'screening.hits > 24%',
+])('the condition %j is in a unit that the metric does not have', (send_if) => {
+  const definition = definitionOf([{ id: 'kpis', metrics: ['profiles.created'] }], { deliveries: sentIf(send_if) });
+  const found = checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG_WITH_DURATION });
+  expect(found).toMatchObject([{ path: ['deliveries', 0, 'send_if'], got: `"${send_if}"` }]);
 });
