@@ -1,7 +1,7 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { runPeriodsOf } from '../../definitions/periods/period.ts';
-import { checkPlan } from '../../plan/check-plan.ts';
+import { checkPlan } from '../../plan/checks/check-plan.ts';
 import { type CheckResult, type Finding, fail, ok } from './finding.ts';
 
 export interface DefinitionCounts {

@@ -10,8 +10,8 @@ import {
   unlikeRow,
   yearBefore,
 } from '../../plan/like-for-like.ts';
-import { requestRange } from '../../plan/partition.ts';
-import { yearBeforeInComparison } from '../../plan/partner-requests.ts';
+import { requestRange } from '../../plan/requests/partition.ts';
+import { yearBeforeInComparison } from '../../plan/requests/partner-requests.ts';
 import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../dataset.ts';
 import { withoutValuesBeforeData } from './data-start.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';

@@ -1,8 +1,8 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import { requestRange } from '../../plan/partition.ts';
 import type { Plan, Replacement } from '../../plan/plan.ts';
+import { requestRange } from '../../plan/requests/partition.ts';
 import type { Table } from '../dataset.ts';
 import { columnsOf, filtersOf } from './table-columns.ts';
 import { replacementNotes } from './table-notes.ts';

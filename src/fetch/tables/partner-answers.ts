@@ -1,7 +1,7 @@
 import { type Catalog, zeroOf } from '../../contract/catalog.ts';
 import type { ReportResponse, ReportRow } from '../../contract/report.ts';
-import { requestRange } from '../../plan/partition.ts';
 import type { Join, PartnerPlan } from '../../plan/plan.ts';
+import { requestRange } from '../../plan/requests/partition.ts';
 import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { withoutExcluded } from '../answer-checks/row-checks.ts';
 import { numberOf } from '../answer-checks/value-types.ts';

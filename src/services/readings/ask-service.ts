@@ -6,8 +6,8 @@ import { PATHS } from '../../contract/organization.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { assertValueTypes } from '../../fetch/answer-checks/value-types.ts';
 import { rateLimitContext, rateLimitedCall } from '../../fetch/rate-limit/rate-limited-call.ts';
+import { checkReadings } from '../../plan/checks/reading-check.ts';
 import { readingRequest } from '../../plan/reading.ts';
-import { checkReadings } from '../../plan/reading-check.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { AskService } from './take-reading.ts';
 

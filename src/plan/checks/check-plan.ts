@@ -1,16 +1,16 @@
-import type { Catalog } from '../contract/catalog.ts';
-import type { ReportRequest } from '../contract/report.ts';
-import type { Section } from '../definitions/schema/report-definition.ts';
-import { dayCount } from './buckets.ts';
-import { splitMetrics } from './build-calls.ts';
-import { type CallLimits, callLimits } from './call.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { ReportRequest } from '../../contract/report.ts';
+import type { Section } from '../../definitions/schema/report-definition.ts';
+import { dayCount } from '../buckets.ts';
+import { splitMetrics } from '../requests/build-calls.ts';
+import { type CallLimits, callLimits } from '../requests/call.ts';
+import { MAX_CALLS_PER_TABLE } from '../requests/partition.ts';
+import { type SectionRequest, type SectionRequestsInput, sectionRequests } from '../requests/section-requests.ts';
+import { type SplitRefusal, splitRequest } from '../requests/split-request.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
 import { checkDisplay } from './check-display.ts';
 import { checkConditions } from './check-targets.ts';
 import { comparisonDiagnostics } from './comparison-check.ts';
-import { MAX_CALLS_PER_TABLE } from './partition.ts';
-import { type SectionRequest, type SectionRequestsInput, sectionRequests } from './section-requests.ts';
-import { type SplitRefusal, splitRequest } from './split-request.ts';
 
 export type CheckPlanInput = SectionRequestsInput;
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Target } from '../../src/definitions/schema/targets.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
-import { checkConditions, checkTargets } from '../../src/plan/check-targets.ts';
-import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
+import type { Target } from '../../../src/definitions/schema/targets.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { checkConditions, checkTargets } from '../../../src/plan/checks/check-targets.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
 const of = (target: Partial<Target>): readonly Target[] => [
   { metric: 'profiles.created', better: 'higher', ...target },

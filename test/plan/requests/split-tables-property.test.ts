@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
-import type { Period } from '../../src/definitions/periods/period.ts';
-import type { Table, TableNote } from '../../src/fetch/dataset.ts';
-import type { FetchContext } from '../../src/fetch/fetch-context.ts';
-import { fetchDataset } from '../../src/fetch/fetch-dataset.ts';
-import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
-import type { CallLimits } from '../../src/plan/call.ts';
-import { compilePlan } from '../../src/plan/compile.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetch-harness.ts';
-import { cases, least } from '../support/fuzz.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
-import { rowsOf } from '../support/rows.ts';
+import { type Catalog, isCurrentCount } from '../../../src/contract/catalog.ts';
+import type { Period } from '../../../src/definitions/periods/period.ts';
+import type { Table, TableNote } from '../../../src/fetch/dataset.ts';
+import type { FetchContext } from '../../../src/fetch/fetch-context.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import type { CallLimits } from '../../../src/plan/requests/call.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
+import { cases, least } from '../../support/fuzz.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { rowsOf } from '../../support/rows.ts';
 
 /** Whose figures, how many of its profiles have no group, and how many groups were made since its catalog was read. */
 const WORLDS = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkAgainstCatalog } from '../../src/plan/catalog-check.ts';
-import { CATALOG, definitionOf, type SectionInput } from '../support/reports.ts';
+import { checkAgainstCatalog } from '../../../src/plan/checks/catalog-check.ts';
+import { CATALOG, definitionOf, type SectionInput } from '../../support/reports.ts';
 
 const faults = (section: Partial<SectionInput>, first: SectionInput[] = []) =>
   checkAgainstCatalog(definitionOf([...first, { id: 'a', ...section }]), CATALOG);

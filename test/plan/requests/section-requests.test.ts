@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Catalog } from '../../src/contract/catalog.ts';
-import type { ReadingSettings } from '../../src/definitions/schema/readings.ts';
-import { currentCountsSections, sectionRequests } from '../../src/plan/section-requests.ts';
-import { CATALOG, definitionOf, type SectionInput, WEEK } from '../support/reports.ts';
+import type { Catalog } from '../../../src/contract/catalog.ts';
+import type { ReadingSettings } from '../../../src/definitions/schema/readings.ts';
+import { currentCountsSections, sectionRequests } from '../../../src/plan/requests/section-requests.ts';
+import { CATALOG, definitionOf, type SectionInput, WEEK } from '../../support/reports.ts';
 
 const MONTH = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
 const READINGS = { at: '22:30', metrics: ['alerts.open'], by: [] };

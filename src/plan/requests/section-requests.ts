@@ -1,15 +1,15 @@
-import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
-import type { ReportRequest } from '../contract/report.ts';
-import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
-import type { Period } from '../definitions/periods/period.ts';
-import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import type { ReadingSettings } from '../definitions/schema/readings.ts';
-import type { Definition, Section } from '../definitions/schema/report-definition.ts';
+import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
+import type { ReportRequest } from '../../contract/report.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
+import type { ReadingSettings } from '../../definitions/schema/readings.ts';
+import type { Definition, Section } from '../../definitions/schema/report-definition.ts';
+import type { Replacement } from '../plan.ts';
+import { readingGap } from '../reading.ts';
+import { followReplacements } from '../replacements.ts';
 import { buildRequest, type CallLimits, callLimits } from './call.ts';
 import { type PartnerRequest, partnerRequests } from './partner-requests.ts';
-import type { Replacement } from './plan.ts';
-import { readingGap } from './reading.ts';
-import { followReplacements } from './replacements.ts';
 
 export interface SectionRequestsInput {
   readonly definition: Definition;

@@ -1,10 +1,10 @@
-import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
-import type { DiagnosticText } from '../definitions/diagnostics/diagnostic.ts';
-import { didYouMean } from '../definitions/diagnostics/suggest.ts';
-import type { ReadingSettings } from '../definitions/schema/readings.ts';
-import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
-import type { ValuePath } from '../definitions/yaml/source-file.ts';
-import { readingAdvice, readingGap } from './reading.ts';
+import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../../contract/catalog.ts';
+import type { DiagnosticText } from '../../definitions/diagnostics/diagnostic.ts';
+import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
+import type { ReadingSettings } from '../../definitions/schema/readings.ts';
+import type { Definition, MetricsSection, Section } from '../../definitions/schema/report-definition.ts';
+import type { ValuePath } from '../../definitions/yaml/source-file.ts';
+import { readingAdvice, readingGap } from '../reading.ts';
 
 /** A request error that the service would return, found before a token is spent. */
 export interface PlanDiagnostic extends Omit<DiagnosticText, 'message'> {

@@ -1,10 +1,10 @@
-import type { Catalog } from '../contract/catalog.ts';
-import type { OrgRef } from '../contract/organization.ts';
-import type { ReportRequest } from '../contract/report.ts';
-import { bucketsOf, previousPeriod } from './buckets.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { OrgRef } from '../../contract/organization.ts';
+import type { ReportRequest } from '../../contract/report.ts';
+import { bucketsOf, previousPeriod } from '../buckets.ts';
+import type { Join, JoinPart, ReportCall } from '../plan.ts';
 import { type CallLimits, canonicalJson, reportCall } from './call.ts';
 import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
-import type { Join, JoinPart, ReportCall } from './plan.ts';
 import { type RequestSplit, splitRequest } from './split-request.ts';
 
 /** The calls of a request, and how their responses are joined if there are several. */

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ReportRequest, ReportResponse } from '../../src/contract/report.ts';
-import type { ComparisonKind, ToDate } from '../../src/definitions/schema/comparison.ts';
-import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
-import { compilePlan } from '../../src/plan/compile.ts';
-import { sectionRequests } from '../../src/plan/section-requests.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetch-harness.ts';
-import { cases, least } from '../support/fuzz.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { sectionsOf } from '../support/random-sections.ts';
-import { definitionOf, settingsOf } from '../support/reports.ts';
+import type { ReportRequest, ReportResponse } from '../../../src/contract/report.ts';
+import type { ComparisonKind, ToDate } from '../../../src/definitions/schema/comparison.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { sectionRequests } from '../../../src/plan/requests/section-requests.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
+import { cases, least } from '../../support/fuzz.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { sectionsOf } from '../../support/random-sections.ts';
+import { definitionOf, settingsOf } from '../../support/reports.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Catalog } from '../../src/contract/catalog.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
-import { compilePlan, type PlanInput } from '../../src/plan/compile.ts';
-import { explain, formatExplain } from '../../src/plan/explain.ts';
-import { allCallsOf, type Plan } from '../../src/plan/plan.ts';
-import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+import type { Catalog } from '../../../src/contract/catalog.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { compilePlan, type PlanInput } from '../../../src/plan/compile.ts';
+import { explain, formatExplain } from '../../../src/plan/explain.ts';
+import { allCallsOf, type Plan } from '../../../src/plan/plan.ts';
+import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 
 const OCTOBER = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
 const TREND = { from: '2025-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: 'trend' };

@@ -1,6 +1,6 @@
-import type { Catalog } from '../contract/catalog.ts';
-import { didYouMean } from '../definitions/diagnostics/suggest.ts';
-import type { Definition } from '../definitions/schema/report-definition.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
 
 type Displayed = Pick<Definition, 'sections' | 'units' | 'labels'>;

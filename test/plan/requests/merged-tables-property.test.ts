@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Period } from '../../src/definitions/periods/period.ts';
-import type { ComparisonKind } from '../../src/definitions/schema/comparison.ts';
-import type { Table } from '../../src/fetch/dataset.ts';
-import type { FetchContext } from '../../src/fetch/fetch-context.ts';
-import { fetchDataset } from '../../src/fetch/fetch-dataset.ts';
-import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
-import { compilePlan } from '../../src/plan/compile.ts';
-import { callsOf } from '../../src/plan/plan.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../support/fetch-harness.ts';
-import { cases, least } from '../support/fuzz.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { sectionsOf } from '../support/random-sections.ts';
-import { definitionOf, type SectionInput, settingsOf } from '../support/reports.ts';
+import type { Period } from '../../../src/definitions/periods/period.ts';
+import type { ComparisonKind } from '../../../src/definitions/schema/comparison.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import type { FetchContext } from '../../../src/fetch/fetch-context.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { callsOf } from '../../../src/plan/plan.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
+import { cases, least } from '../../support/fuzz.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { sectionsOf } from '../../support/random-sections.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

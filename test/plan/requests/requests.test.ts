@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { DocketError } from '../../src/base/error.ts';
-import type { Filter } from '../../src/contract/report.ts';
-import type { ChartSpec, Section } from '../../src/definitions/schema/report-definition.ts';
+import { DocketError } from '../../../src/base/error.ts';
+import type { Filter } from '../../../src/contract/report.ts';
+import type { ChartSpec, Section } from '../../../src/definitions/schema/report-definition.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { followedMetrics, followedTargets, followReplacements } from '../../../src/plan/replacements.ts';
 import {
   buildRequest,
   callLimits,
@@ -9,11 +11,9 @@ import {
   listCall,
   normalizeFilters,
   reportCall,
-} from '../../src/plan/call.ts';
-import { compilePlan } from '../../src/plan/compile.ts';
-import { mergeRequests } from '../../src/plan/merge-requests.ts';
-import { followedMetrics, followedTargets, followReplacements } from '../../src/plan/replacements.ts';
-import { CATALOG, definitionOf, sectionOf, settingsOf, WEEK } from '../support/reports.ts';
+} from '../../../src/plan/requests/call.ts';
+import { mergeRequests } from '../../../src/plan/requests/merge-requests.ts';
+import { CATALOG, definitionOf, sectionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
 const DEFINITION = definitionOf([{ id: 'any', list: 'profiles' }]);
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { Catalog } from '../../src/contract/catalog.ts';
-import type { Period } from '../../src/definitions/periods/period.ts';
-import type { CallLimits } from '../../src/plan/call.ts';
-import type { PlanDiagnostic } from '../../src/plan/catalog-check.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
-import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, WEEK } from '../support/reports.ts';
+import type { Catalog } from '../../../src/contract/catalog.ts';
+import type { Period } from '../../../src/definitions/periods/period.ts';
+import type { PlanDiagnostic } from '../../../src/plan/checks/catalog-check.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import type { CallLimits } from '../../../src/plan/requests/call.ts';
+import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, WEEK } from '../../support/reports.ts';
 
 const MANY = Array.from({ length: 14 }, (_, index) => `branch-${index}`);
 /** Beside the small catalog: a dimension of 14 values, and metrics that are odd in one way each. */

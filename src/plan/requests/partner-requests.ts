@@ -1,12 +1,12 @@
-import type { Catalog } from '../contract/catalog.ts';
-import type { ReportRequest } from '../contract/report.ts';
-import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
-import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { bucketsOf, type DateRange, previousPeriod } from './buckets.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { ReportRequest } from '../../contract/report.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
+import { bucketsOf, type DateRange, previousPeriod } from '../buckets.ts';
+import { partnerOf, toDateRange, yearBeforeRange } from '../like-for-like.ts';
+import type { PartnerPlan } from '../plan.ts';
 import type { CallLimits } from './call.ts';
-import { partnerOf, toDateRange, yearBeforeRange } from './like-for-like.ts';
 import { requestRange } from './partition.ts';
-import type { PartnerPlan } from './plan.ts';
 import { splitRequest } from './split-request.ts';
 
 /** A request for figures of other days that belong to a section, regardless of limits. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Catalog } from '../contract/catalog.ts';
-import { LIMITS } from '../contract/limits.ts';
-import type { OrgRef } from '../contract/organization.ts';
-import type { Filter, ReportRequest } from '../contract/report.ts';
-import type { Period } from '../definitions/periods/period.ts';
-import type { ComparisonKind } from '../definitions/schema/comparison.ts';
-import type { MetricsSection, Section } from '../definitions/schema/report-definition.ts';
-import type { ListCall, ReportCall } from './plan.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import { LIMITS } from '../../contract/limits.ts';
+import type { OrgRef } from '../../contract/organization.ts';
+import type { Filter, ReportRequest } from '../../contract/report.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import type { MetricsSection, Section } from '../../definitions/schema/report-definition.ts';
+import type { ListCall, ReportCall } from '../plan.ts';
 
 /** JSON with sorted keys and without undefined values: equal requests have equal texts. */
 export function canonicalJson(value: unknown): string {

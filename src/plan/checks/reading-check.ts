@@ -1,6 +1,6 @@
-import { type Catalog, isCurrentCount } from '../contract/catalog.ts';
-import { didYouMean } from '../definitions/diagnostics/suggest.ts';
-import type { ReadingSettings } from '../definitions/schema/readings.ts';
+import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
+import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
+import type { ReadingSettings } from '../../definitions/schema/readings.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
 
 /** What the catalog does not allow in `readings` of org.yaml; paths are those of org.yaml. Pure. */

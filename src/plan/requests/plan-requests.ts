@@ -1,10 +1,10 @@
-import type { Catalog } from '../contract/catalog.ts';
-import type { OrgRef } from '../contract/organization.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { OrgRef } from '../../contract/organization.ts';
+import type { Call, Join } from '../plan.ts';
 import { buildCalls, type RequestCalls } from './build-calls.ts';
 import type { CallLimits } from './call.ts';
 import type { KeyedRequest } from './merge-requests.ts';
 import { isAnsweredBySection, type PartnerRequest } from './partner-requests.ts';
-import type { Call, Join } from './plan.ts';
 import type { SectionRequest } from './section-requests.ts';
 import { shareTotals } from './share-totals.ts';
 

@@ -1,5 +1,5 @@
-import type { Catalog } from '../contract/catalog.ts';
-import type { ReportRequest } from '../contract/report.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { ReportRequest } from '../../contract/report.ts';
 import { type CallLimits, canonicalJson } from './call.ts';
 import type { KeyedRequest } from './merge-requests.ts';
 import { splitRequest } from './split-request.ts';

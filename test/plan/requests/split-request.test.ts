@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Catalog } from '../../src/contract/catalog.ts';
-import type { ReportRequest } from '../../src/contract/report.ts';
-import { splitMetrics } from '../../src/plan/build-calls.ts';
-import { type CallLimits, callLimits } from '../../src/plan/call.ts';
-import { compilePlan } from '../../src/plan/compile.ts';
-import { MAX_CALLS_PER_TABLE, maxRowsOf } from '../../src/plan/partition.ts';
-import { callsOf } from '../../src/plan/plan.ts';
-import { type RequestSplit, splitRequest } from '../../src/plan/split-request.ts';
-import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
+import type { Catalog } from '../../../src/contract/catalog.ts';
+import type { ReportRequest } from '../../../src/contract/report.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { callsOf } from '../../../src/plan/plan.ts';
+import { splitMetrics } from '../../../src/plan/requests/build-calls.ts';
+import { type CallLimits, callLimits } from '../../../src/plan/requests/call.ts';
+import { MAX_CALLS_PER_TABLE, maxRowsOf } from '../../../src/plan/requests/partition.ts';
+import { type RequestSplit, splitRequest } from '../../../src/plan/requests/split-request.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
 const SPACE = { timezone: 'Europe/Zurich' };
 const time = (from: string, to: string, more: Partial<NonNullable<ReportRequest['time']>> = {}) => ({

@@ -1,5 +1,5 @@
-import { LIMITS } from '../contract/limits.ts';
-import type { ReportRequest } from '../contract/report.ts';
+import { LIMITS } from '../../contract/limits.ts';
+import type { ReportRequest } from '../../contract/report.ts';
 import { canonicalJson } from './call.ts';
 
 /** The request of a section, or of a part of one. */

@@ -1,8 +1,8 @@
-import type { Catalog } from '../contract/catalog.ts';
-import type { Filter, ReportRequest } from '../contract/report.ts';
-import { bucketsOf, type DateRange, previousPeriod, type RangeSlice, sliceBuckets, sliceRollup } from './buckets.ts';
+import type { Catalog } from '../../contract/catalog.ts';
+import type { Filter, ReportRequest } from '../../contract/report.ts';
+import { bucketsOf, type DateRange, previousPeriod, type RangeSlice, sliceBuckets, sliceRollup } from '../buckets.ts';
+import { maxGroupsOf, splitGroups } from '../filters.ts';
 import type { CallLimits } from './call.ts';
-import { maxGroupsOf, splitGroups } from './filters.ts';
 
 /** More calls for one table would occupy the key for minutes. */
 export const MAX_CALLS_PER_TABLE = 100;

@@ -1,9 +1,9 @@
-import { isCurrentCount } from '../contract/catalog.ts';
-import type { ValuePath } from '../definitions/yaml/source-file.ts';
+import { isCurrentCount } from '../../contract/catalog.ts';
+import type { ValuePath } from '../../definitions/yaml/source-file.ts';
+import { readingAdvice, readingGap } from '../reading.ts';
+import { yearBeforeInComparison } from '../requests/partner-requests.ts';
+import type { SectionRequest, SectionRequestsInput } from '../requests/section-requests.ts';
 import { type PlanDiagnostic, quoted } from './catalog-check.ts';
-import { yearBeforeInComparison } from './partner-requests.ts';
-import { readingAdvice, readingGap } from './reading.ts';
-import type { SectionRequest, SectionRequestsInput } from './section-requests.ts';
 
 export type ComparisonCheckInput = Pick<SectionRequestsInput, 'definition' | 'catalog' | 'settings'>;
 

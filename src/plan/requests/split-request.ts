@@ -1,10 +1,10 @@
-import { type Catalog, isAdditive } from '../contract/catalog.ts';
-import type { Filter, ReportRequest } from '../contract/report.ts';
-import { bucketsOf, dayCount, type RangeSlice } from './buckets.ts';
+import { type Catalog, isAdditive } from '../../contract/catalog.ts';
+import type { Filter, ReportRequest } from '../../contract/report.ts';
+import { bucketsOf, dayCount, type RangeSlice } from '../buckets.ts';
+import { splitFilters } from '../filters.ts';
+import type { UndefinedTotals } from '../plan.ts';
 import type { CallLimits } from './call.ts';
-import { splitFilters } from './filters.ts';
 import { maxRowsOf, type Partition, type PartitionRefusal, partitionRequest, requestRange } from './partition.ts';
-import type { UndefinedTotals } from './plan.ts';
 
 /** One of several calls of a table. */
 export interface SubRequest extends Pick<RangeSlice, 'first' | 'buckets'> {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Definition } from '../../src/definitions/schema/report-definition.ts';
-import { checkDisplay } from '../../src/plan/check-display.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
-import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
+import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { checkDisplay } from '../../../src/plan/checks/check-display.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
 const SECTION = { id: 'a', metrics: ['profiles.created', 'profiles.approval_rate'] };
 const LIST = { id: 'roster', list: 'profiles' } as const;
