@@ -1,7 +1,7 @@
-import type { Catalog, Metric } from '../../contract/catalog.ts';
-import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
-import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
-import { type Bucket, bucketsOf, type DateRange, dayCount, previousPeriod } from '../../plan/buckets.ts';
+import type { Catalog, Metric } from '../../../contract/catalog.ts';
+import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../../contract/report.ts';
+import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
+import { type Bucket, bucketsOf, type DateRange, dayCount, previousPeriod } from '../../../plan/buckets.ts';
 import {
   type ComparisonContext,
   compareTotals,
@@ -9,11 +9,11 @@ import {
   type TotalsComparison,
   unlikeRow,
   yearBefore,
-} from '../../plan/like-for-like.ts';
-import { requestRange } from '../../plan/requests/partition.ts';
-import { yearBeforeInComparison } from '../../plan/requests/partner-requests.ts';
-import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../dataset.ts';
-import { withoutValuesBeforeData } from './data-start.ts';
+} from '../../../plan/like-for-like.ts';
+import { requestRange } from '../../../plan/requests/partition.ts';
+import { yearBeforeInComparison } from '../../../plan/requests/partner-requests.ts';
+import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../../dataset.ts';
+import { withoutValuesBeforeData } from '../data-start.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 export interface CompareInput {

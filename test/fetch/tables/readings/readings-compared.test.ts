@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
-import type { Period } from '../../../src/definitions/periods/period.ts';
-import { daysBetween } from '../../../src/definitions/schedules/reading-window.ts';
-import type { ComparisonKind } from '../../../src/definitions/schema/comparison.ts';
-import type { Section } from '../../../src/definitions/schema/report-definition.ts';
-import type { Row, Table, TableReading } from '../../../src/fetch/dataset.ts';
-import { readingsTable } from '../../../src/fetch/tables/readings-table.ts';
-import type { FindReadings } from '../../../src/plan/reading.ts';
-import { changeIn } from '../../../src/render/figures/quantity.ts';
-import { CATALOG, definitionOf, type SectionInput, WEEK } from '../../support/reports.ts';
-import { rowsOf } from '../../support/rows.ts';
+import type { Period } from '../../../../src/definitions/periods/period.ts';
+import { daysBetween } from '../../../../src/definitions/schedules/reading-window.ts';
+import type { ComparisonKind } from '../../../../src/definitions/schema/comparison.ts';
+import type { Section } from '../../../../src/definitions/schema/report-definition.ts';
+import type { Row, Table, TableReading } from '../../../../src/fetch/dataset.ts';
+import { readingsTable } from '../../../../src/fetch/tables/readings/readings-table.ts';
+import type { FindReadings } from '../../../../src/plan/reading.ts';
+import { changeIn } from '../../../../src/render/figures/quantity.ts';
+import { CATALOG, definitionOf, type SectionInput, WEEK } from '../../../support/reports.ts';
+import { rowsOf } from '../../../support/rows.ts';
 
 const METRIC = 'alerts.open';
 const ZONE = WEEK.timezone;

@@ -1,8 +1,8 @@
-import type { Catalog, Metric } from '../../contract/catalog.ts';
-import type { ReportRow } from '../../contract/report.ts';
-import type { ToDate } from '../../definitions/schema/comparison.ts';
-import type { MetricValues, Table } from '../dataset.ts';
-import { withoutValuesOfNoData } from './data-start.ts';
+import type { Catalog, Metric } from '../../../contract/catalog.ts';
+import type { ReportRow } from '../../../contract/report.ts';
+import type { ToDate } from '../../../definitions/schema/comparison.ts';
+import type { MetricValues, Table } from '../../dataset.ts';
+import { withoutValuesOfNoData } from '../data-start.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 /** The figures of a table from the start of a year or quarter on. */

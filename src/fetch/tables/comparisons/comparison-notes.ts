@@ -1,11 +1,11 @@
-import { isProvisional, type Metric } from '../../contract/catalog.ts';
-import type { Granularity } from '../../contract/report.ts';
-import type { UnlikeBuckets, UnlikeTotals } from '../../i18n/note.ts';
-import { bucketsOf, type DateRange } from '../../plan/buckets.ts';
-import { UNLIKE_REASONS } from '../../plan/like-for-like.ts';
-import type { Row, Table, TableComparison, TableNote } from '../dataset.ts';
+import { isProvisional, type Metric } from '../../../contract/catalog.ts';
+import type { Granularity } from '../../../contract/report.ts';
+import type { UnlikeBuckets, UnlikeTotals } from '../../../i18n/note.ts';
+import { bucketsOf, type DateRange } from '../../../plan/buckets.ts';
+import { UNLIKE_REASONS } from '../../../plan/like-for-like.ts';
+import type { Row, Table, TableComparison, TableNote } from '../../dataset.ts';
+import { dataStartsAfter } from '../data-start.ts';
 import type { TableComparer } from './compare-figures.ts';
-import { dataStartsAfter } from './data-start.ts';
 
 /** A comparison of a table, as its notes need it. */
 export type NotedComparison = Pick<TableComparer, 'from' | 'likeness' | 'days'> & {

@@ -1,12 +1,12 @@
-import { type Catalog, zeroOf } from '../../contract/catalog.ts';
-import type { ReportResponse, ReportRow } from '../../contract/report.ts';
-import type { Join, PartnerPlan } from '../../plan/plan.ts';
-import { requestRange } from '../../plan/requests/partition.ts';
-import type { CallAnswer } from '../answer-checks/checked-answer.ts';
-import { withoutExcluded } from '../answer-checks/row-checks.ts';
-import { numberOf } from '../answer-checks/value-types.ts';
-import type { MetricValues } from '../dataset.ts';
-import { joinAnswers } from './join-answers.ts';
+import { type Catalog, zeroOf } from '../../../contract/catalog.ts';
+import type { ReportResponse, ReportRow } from '../../../contract/report.ts';
+import type { Join, PartnerPlan } from '../../../plan/plan.ts';
+import { requestRange } from '../../../plan/requests/partition.ts';
+import type { CallAnswer } from '../../answer-checks/checked-answer.ts';
+import { withoutExcluded } from '../../answer-checks/row-checks.ts';
+import { numberOf } from '../../answer-checks/value-types.ts';
+import type { MetricValues } from '../../dataset.ts';
+import { joinAnswers } from '../join-answers.ts';
 
 /** A response to a call, with the id of the call. */
 export interface IdentifiedAnswer extends CallAnswer {

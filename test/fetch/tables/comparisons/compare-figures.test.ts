@@ -1,16 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../../../src/contract/report.ts';
-import type { Period } from '../../../src/definitions/periods/period.ts';
-import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
-import type { PartnerAnswer } from '../../../src/fetch/tables/partner-answers.ts';
-import { reportTable } from '../../../src/fetch/tables/report-table.ts';
-import { compilePlan } from '../../../src/plan/compile.ts';
-import { viewColumns } from '../../../src/render/figures/columns.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { doneOf, fetchingFrom, keyOf, openSandbox } from '../../support/fetch-harness.ts';
-import { notesIn } from '../../support/notes.ts';
-import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
-import { rowsOf } from '../../support/rows.ts';
+import { type ReportRequest, type ReportResponse, reportResponseSchema } from '../../../../src/contract/report.ts';
+import type { Period } from '../../../../src/definitions/periods/period.ts';
+import { fetchDataset } from '../../../../src/fetch/fetch-dataset.ts';
+import type { PartnerAnswer } from '../../../../src/fetch/tables/comparisons/partner-answers.ts';
+import { reportTable } from '../../../../src/fetch/tables/report-table.ts';
+import { compilePlan } from '../../../../src/plan/compile.ts';
+import { viewColumns } from '../../../../src/render/figures/columns.ts';
+import type { Sandbox } from '../../../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, openSandbox } from '../../../support/fetch-harness.ts';
+import { notesIn } from '../../../support/notes.ts';
+import {
+  CATALOG,
+  type DefinitionInput,
+  definitionOf,
+  type SectionInput,
+  settingsOf,
+} from '../../../support/reports.ts';
+import { rowsOf } from '../../../support/rows.ts';
 
 const OCTOBER: Period = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
 const CREATED = 'profiles.created';

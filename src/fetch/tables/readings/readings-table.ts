@@ -1,19 +1,19 @@
-import type { Catalog } from '../../contract/catalog.ts';
-import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
-import type { Period } from '../../definitions/periods/period.ts';
-import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
-import type { Section } from '../../definitions/schema/report-definition.ts';
-import { isAnsweredByReadings, isReadingDue, type ReadingSchedule } from '../../plan/answered-sections.ts';
-import { bucketsOf, type DateRange } from '../../plan/buckets.ts';
-import type { Replacement } from '../../plan/plan.ts';
-import { type FindReadings, questionId } from '../../plan/reading.ts';
-import type { Row, Table, TableNote, TableReading } from '../dataset.ts';
-import { comparisonNotes } from './comparison-notes.ts';
+import type { Catalog } from '../../../contract/catalog.ts';
+import type { FiscalCalendar } from '../../../definitions/periods/fiscal-calendar.ts';
+import type { Period } from '../../../definitions/periods/period.ts';
+import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
+import type { Section } from '../../../definitions/schema/report-definition.ts';
+import { isAnsweredByReadings, isReadingDue, type ReadingSchedule } from '../../../plan/answered-sections.ts';
+import { bucketsOf, type DateRange } from '../../../plan/buckets.ts';
+import type { Replacement } from '../../../plan/plan.ts';
+import { type FindReadings, questionId } from '../../../plan/reading.ts';
+import type { Row, Table, TableNote, TableReading } from '../../dataset.ts';
+import { comparisonNotes } from '../comparisons/comparison-notes.ts';
+import { compareRows } from '../row-order.ts';
+import { columnsOf } from '../table-columns.ts';
+import { replacementNotes } from '../table-notes.ts';
 import { comparisonsOf, type PartnerDays, partnerDays } from './reading-partners.ts';
 import { type DayReadings, dayReadings, groupsOf, groupValues } from './reading-values.ts';
-import { compareRows } from './row-order.ts';
-import { columnsOf } from './table-columns.ts';
-import { replacementNotes } from './table-notes.ts';
 
 /** The stored readings of an organization. */
 export interface ReadingsSource extends ReadingSchedule {

@@ -1,7 +1,7 @@
-import type { Catalog } from '../../contract/catalog.ts';
-import { localDay } from '../../definitions/schedules/reading-window.ts';
-import type { Reading } from '../../plan/reading.ts';
-import type { MetricValues } from '../dataset.ts';
+import type { Catalog } from '../../../contract/catalog.ts';
+import { localDay } from '../../../definitions/schedules/reading-window.ts';
+import type { Reading } from '../../../plan/reading.ts';
+import type { MetricValues } from '../../dataset.ts';
 
 /** The reading of a day. */
 export interface DayReading {

@@ -1,7 +1,7 @@
-import type { Granularity } from '../../contract/report.ts';
-import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
-import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
-import { type Bucket, bucketsOf, type DateRange, dayCount } from '../../plan/buckets.ts';
+import type { Granularity } from '../../../contract/report.ts';
+import type { FiscalCalendar } from '../../../definitions/periods/fiscal-calendar.ts';
+import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
+import { type Bucket, bucketsOf, type DateRange, dayCount } from '../../../plan/buckets.ts';
 import {
   type ComparisonContext,
   compareTotals,
@@ -11,9 +11,9 @@ import {
   unlikeRow,
   yearBefore,
   yearBeforeRange,
-} from '../../plan/like-for-like.ts';
-import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../dataset.ts';
-import type { NotedComparison } from './comparison-notes.ts';
+} from '../../../plan/like-for-like.ts';
+import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../../dataset.ts';
+import type { NotedComparison } from '../comparisons/comparison-notes.ts';
 
 /** The days that a table of readings is compared with: the reading of the last day of each partner is its value. */
 export interface PartnerDays extends NotedComparison {
