@@ -1,9 +1,9 @@
 import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
-import { fitsUnit, parseAmount } from '../../definitions/schema/amount.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { parseSendCondition } from '../../definitions/schema/send-condition.ts';
 import { type Target, whereOf } from '../../definitions/schema/targets.ts';
+import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
 
 /** What a number of this unit looks like. */

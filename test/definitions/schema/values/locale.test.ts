@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
-import { resolvePeriod } from '../../../src/definitions/periods/period.ts';
-import { localeSchema } from '../../../src/definitions/schema/primitives.ts';
-import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
-import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+import { resolvePeriod } from '../../../../src/definitions/periods/period.ts';
+import { localeSchema } from '../../../../src/definitions/schema/values/primitives.ts';
+import { loadDefinitions } from '../../../../src/services/definitions/built-in-kinds.ts';
+import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 
 describe('a locale', () => {
   test.each(['en-GB', 'en-US', 'en', 'de', 'de-DE', 'de-CH', 'de-AT', 'de-LI'])('%s is one', (tag) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseAmount } from '../../../src/definitions/schema/amount.ts';
+import { parseAmount } from '../../../../src/definitions/schema/values/amount.ts';
 
 const tenths = Array.from({ length: 1_001 }, (_, index) => index);
 const written = (tenth: number) => (tenth / 10).toFixed(1);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { memoize } from '../../base/memoize.ts';
-import { LANGUAGES } from '../../i18n/messages.ts';
+import { memoize } from '../../../base/memoize.ts';
+import { LANGUAGES } from '../../../i18n/messages.ts';
 
 /** Ids of organizations, reports and sections: they are names of folders, files and sheets on every system. */
 export const ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;

@@ -5,9 +5,9 @@ import {
   durationSchema,
   formatDurationLiteral,
   maxAgeSchema,
-} from '../../../src/definitions/schema/durations.ts';
-import { bytesOf, parseSize, sizeSchema } from '../../../src/definitions/schema/primitives.ts';
-import { reportDefinition } from '../../support/queue-harness.ts';
+} from '../../../../src/definitions/schema/values/durations.ts';
+import { bytesOf, parseSize, sizeSchema } from '../../../../src/definitions/schema/values/primitives.ts';
+import { reportDefinition } from '../../../support/queue-harness.ts';
 
 const duration = durationSchema('a duration', 10, 604_800);
 
