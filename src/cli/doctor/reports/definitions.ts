@@ -1,8 +1,8 @@
-import type { Catalog } from '../../contract/catalog.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { runPeriodsOf } from '../../definitions/periods/period.ts';
-import { checkPlan } from '../../plan/checks/check-plan.ts';
-import { type CheckResult, type Finding, fail, ok } from './finding.ts';
+import type { Catalog } from '../../../contract/catalog.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { runPeriodsOf } from '../../../definitions/periods/period.ts';
+import { checkPlan } from '../../../plan/checks/check-plan.ts';
+import { type CheckResult, type Finding, fail, ok } from '../finding.ts';
 
 export interface DefinitionCounts {
   readonly folder: string;
@@ -43,6 +43,6 @@ export function evaluateTemplates(folder: string, faults: number): CheckResult {
 }
 
 export async function checkTemplateFolder(folder: string): Promise<Finding> {
-  const { checkEmailTemplates } = await import('../../render/email/check-templates.ts');
+  const { checkEmailTemplates } = await import('../../../render/email/check-templates.ts');
   return { what: 'Templates', ...evaluateTemplates(folder, (await checkEmailTemplates(folder)).length) };
 }

@@ -1,10 +1,10 @@
-import type { AppContext } from '../../base/context.ts';
-import { withArchive } from '../../compose/archive.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { readingArchive } from '../../deliver/archive/readings/reading-archive.ts';
-import type { ReadingSummary } from '../../queue/schedules/reading-index.ts';
-import { RECENT_DAYS, summarizeReadings } from '../../services/readings/summarize-readings.ts';
-import { type CheckResult, type Finding, ok, runCheck, warn } from './finding.ts';
+import type { AppContext } from '../../../base/context.ts';
+import { withArchive } from '../../../compose/archive.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { readingArchive } from '../../../deliver/archive/readings/reading-archive.ts';
+import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
+import { RECENT_DAYS, summarizeReadings } from '../../../services/readings/summarize-readings.ts';
+import { type CheckResult, type Finding, ok, runCheck, warn } from '../finding.ts';
 
 export function evaluateReadings(summaries: readonly Pick<ReadingSummary, 'org' | 'missed'>[]): CheckResult {
   const gaps = summaries.flatMap(({ org, missed }) => missed.map(({ day, question }) => `${org} ${day} ${question}`));

@@ -1,13 +1,13 @@
-import { MINUTE_MS } from '../../base/time.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { redisProcessRegistry } from '../../queue/process-registry.ts';
-import { type Pause, redisPauses } from '../../queue/schedules/pauses.ts';
-import { reportSchedules } from '../../queue/schedules/report-schedules.ts';
-import { redisScheduleCursors } from '../../queue/schedules/schedule-cursors.ts';
-import { redisSchedulerHeartbeats } from '../../queue/schedules/scheduler-heartbeat.ts';
-import type { RedisClient } from '../../redis/client.ts';
-import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
-import { type CheckResult, type Finding, formatSome, ok, runCheck, warn } from './finding.ts';
+import { MINUTE_MS } from '../../../base/time.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { redisProcessRegistry } from '../../../queue/process-registry.ts';
+import { type Pause, redisPauses } from '../../../queue/schedules/pauses.ts';
+import { reportSchedules } from '../../../queue/schedules/report-schedules.ts';
+import { redisScheduleCursors } from '../../../queue/schedules/schedule-cursors.ts';
+import { redisSchedulerHeartbeats } from '../../../queue/schedules/scheduler-heartbeat.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
+import { type CheckResult, type Finding, formatSome, ok, runCheck, warn } from '../finding.ts';
 
 /** Schedulers check every minute: a slot that is not open after this time, ms, is late. */
 const LATE_AFTER_MS = 5 * MINUTE_MS;

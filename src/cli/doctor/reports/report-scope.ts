@@ -1,9 +1,9 @@
-import type { AppContext } from '../../base/context.ts';
-import { checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
-import { readScopePolicy } from '../../services/definitions/report-scope.ts';
-import { type CheckResult, type Finding, fail, formatSome, ok, warn } from './finding.ts';
+import type { AppContext } from '../../../base/context.ts';
+import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { BUILT_IN_KINDS } from '../../../services/definitions/built-in-kinds.ts';
+import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
+import { type CheckResult, type Finding, fail, formatSome, ok, warn } from '../finding.ts';
 
 /** The scope of secrets and destinations of reports. */
 export interface ReportScopeFacts {

@@ -1,10 +1,10 @@
-import type { AppContext } from '../../base/context.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { periodOf } from '../../definitions/periods/period.ts';
-import { destinationGuard } from '../../deliver/destination-guard.ts';
-import { TARGETS, targetProbe } from '../../deliver/targets/registry.ts';
-import { createReportScope } from '../../services/definitions/report-scope.ts';
-import { type Finding, ok, runCheck } from './finding.ts';
+import type { AppContext } from '../../../base/context.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import { periodOf } from '../../../definitions/periods/period.ts';
+import { destinationGuard } from '../../../deliver/destination-guard.ts';
+import { TARGETS, targetProbe } from '../../../deliver/targets/registry.ts';
+import { createReportScope } from '../../../services/definitions/report-scope.ts';
+import { type Finding, ok, runCheck } from '../finding.ts';
 
 /** Probes every target once per organization; leaves nothing behind. */
 export async function checkTargets(
