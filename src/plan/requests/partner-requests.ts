@@ -2,7 +2,7 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { ReportRequest } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
-import { bucketsOf, type DateRange, previousPeriod } from '../buckets.ts';
+import { bucketsOf, type DateRange, previousPeriod, sameDays } from '../buckets.ts';
 import { partnerOf, toDateRange, yearBeforeRange } from '../like-for-like.ts';
 import type { PartnerPlan } from '../plan.ts';
 import type { CallLimits } from './call.ts';
@@ -68,7 +68,7 @@ export function yearBeforeInComparison(request: ReportRequest, calendar: FiscalC
     partnerOf(range, 'previous_year', calendar),
     ...(granularity === undefined ? [] : [yearBeforeRange(bucketsOf(range, granularity), granularity)]),
   ];
-  return years.every((year) => year?.from === before.from && year.to === before.to) ? before : undefined;
+  return years.every((year) => sameDays(year, before)) ? before : undefined;
 }
 
 function partnersOf(
@@ -84,7 +84,7 @@ function partnersOf(
   const wantsTotals = include !== undefined || !hasRows;
   const rows = hasRows ? ranges.rows : undefined;
   const totals = wantsTotals ? ranges.totals : undefined;
-  const together = rows !== undefined && totals !== undefined && rows.from === totals.from && rows.to === totals.to;
+  const together = rows !== undefined && sameDays(rows, totals);
   const found: PartnerRequest[] = [];
   if (rows !== undefined) {
     const forRows: ReportRequest = {
@@ -119,10 +119,5 @@ function withSplittableMetrics(request: ReportRequest, { catalog, limits }: Part
 export function isAnsweredBySection({ of, range, request }: PartnerRequest, own: ReportRequest): boolean {
   const days = requestRange(own);
   const hasTotals = own.include !== undefined || (own.dimensions === undefined && own.time?.granularity === undefined);
-  return (
-    days?.from === range.from &&
-    days.to === range.to &&
-    (of === 'rows' || hasTotals) &&
-    request.metrics.length === own.metrics.length
-  );
+  return sameDays(days, range) && (of === 'rows' || hasTotals) && request.metrics.length === own.metrics.length;
 }

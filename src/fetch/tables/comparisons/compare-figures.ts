@@ -1,10 +1,11 @@
 import type { Catalog, Metric } from '../../../contract/catalog.ts';
 import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../../contract/report.ts';
 import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
-import { type Bucket, bucketsOf, type DateRange, dayCount, previousPeriod } from '../../../plan/buckets.ts';
+import { type Bucket, bucketsOf, type DateRange, previousPeriod, sameDays } from '../../../plan/buckets.ts';
 import {
   type ComparisonContext,
   compareTotals,
+  differentLengths,
   partnerOf,
   type TotalsComparison,
   unlikeRow,
@@ -12,8 +13,9 @@ import {
 } from '../../../plan/like-for-like.ts';
 import { requestRange } from '../../../plan/requests/partition.ts';
 import { yearBeforeInComparison } from '../../../plan/requests/partner-requests.ts';
-import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../../dataset.ts';
+import type { ComparedFigures, MetricValues, TableComparison } from '../../dataset.ts';
 import { withoutValuesBeforeData } from '../data-start.ts';
+import { comparedFigures } from './compared-figures.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 export interface CompareInput {
@@ -74,12 +76,6 @@ function likenessOf(
   return range === undefined ? { compared: false, unlike: 'no_partner' } : compareTotals(range, partner, context);
 }
 
-function differentLengths(range: DateRange | undefined, partner: DateRange | undefined): TableComparer['days'] {
-  if (range === undefined || partner === undefined) return null;
-  const days = [dayCount(range), dayCount(partner)] as const;
-  return days[0] === days[1] ? null : days;
-}
-
 /** The bucket of a row, and why its change is not shown. */
 interface MatchedBucket {
   readonly partner: Bucket | undefined;
@@ -103,11 +99,6 @@ function bucketMatcher(
   );
   return (label) => matched.get(label ?? '') ?? NO_PARTNER;
 }
-
-const compared = (values: MetricValues, unlike: ComparedFigures['unlike']): ComparedFigures => ({
-  values,
-  ...(unlike === undefined ? {} : { unlike }),
-});
 
 /** The service pairs the n-th bucket with the n-th of the previous period (specification §2.7). */
 function previousPeriodComparer(input: CompareInput, range: DateRange | undefined): TableComparer {
@@ -141,7 +132,10 @@ function previousPeriodComparer(input: CompareInput, range: DateRange | undefine
       if (compare == null) return undefined;
       if (match === undefined) return whole(compare);
       const { partner, unlike } = match(bucket);
-      return compared(valuesFrom(compare, partner?.from ?? days?.from), partial === true ? 'unfinished' : unlike);
+      return comparedFigures(
+        valuesFrom(compare, partner?.from ?? days?.from),
+        partial === true ? 'unfinished' : unlike,
+      );
     },
     ofTotals: () => (totals?.compare == null ? undefined : whole(totals.compare)),
   };
@@ -204,22 +198,8 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
         partner === undefined || lookUp === undefined
           ? {}
           : withoutValuesBeforeData(lookUp(row, partner.label, names), partner.from, metrics);
-      return compared(values, row.partial === true ? 'unfinished' : unlike);
+      return comparedFigures(values, row.partial === true ? 'unfinished' : unlike);
     },
     ofTotals: totalFigures,
   };
-}
-
-const sameDays = (a: DateRange | null, b: DateRange | null): boolean => a?.from === b?.from && a?.to === b?.to;
-
-/** The figures of all comparisons; undefined if none has any. */
-export function comparisonsOf(
-  comparers: readonly TableComparer[],
-  figures: (comparer: TableComparer) => ComparedFigures | undefined,
-): Comparisons | undefined {
-  const found = comparers.flatMap((comparer) => {
-    const compared = figures(comparer);
-    return compared === undefined ? [] : [[comparer.comparison.kind, compared] as const];
-  });
-  return found.length === 0 ? undefined : Object.fromEntries(found);
 }

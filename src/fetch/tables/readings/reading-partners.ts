@@ -1,10 +1,11 @@
 import type { Granularity } from '../../../contract/report.ts';
 import type { FiscalCalendar } from '../../../definitions/periods/fiscal-calendar.ts';
 import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
-import { type Bucket, bucketsOf, type DateRange, dayCount } from '../../../plan/buckets.ts';
+import { type Bucket, bucketsOf, type DateRange, sameDays } from '../../../plan/buckets.ts';
 import {
   type ComparisonContext,
   compareTotals,
+  differentLengths,
   partnerOf,
   type TotalsComparison,
   type UnlikeReason,
@@ -12,7 +13,7 @@ import {
   yearBefore,
   yearBeforeRange,
 } from '../../../plan/like-for-like.ts';
-import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../../dataset.ts';
+import type { TableComparison } from '../../dataset.ts';
 import type { NotedComparison } from '../comparisons/comparison-notes.ts';
 
 /** The days that a table of readings is compared with: the reading of the last day of each partner is its value. */
@@ -43,12 +44,7 @@ export function partnerDays(
   const likeness: TotalsComparison = isSettled(range.to)
     ? compareTotals(range, days, context)
     : { compared: false, unlike: 'unfinished' };
-  const lengths = days === undefined ? undefined : ([dayCount(range), dayCount(days)] as const);
-  const partner = {
-    likeness,
-    days: lengths === undefined || lengths[0] === lengths[1] ? null : lengths,
-    from: days?.from,
-  };
+  const partner = { likeness, days: differentLengths(range, days), from: days?.from };
   if (granularity === undefined) {
     const bucket = days === undefined ? undefined : { label: days.from, ...days };
     const unlike = likeness.compared ? undefined : likeness.unlike;
@@ -59,27 +55,12 @@ export function partnerDays(
     kind === 'previous_period' ? previous[index] : yearBefore(bucket, granularity),
   );
   const rowDays = kind === 'previous_year' ? (yearBeforeRange(buckets, granularity) ?? null) : (days ?? null);
-  const sameDays = rowDays?.from === days?.from && rowDays?.to === days?.to;
   return {
     ...partner,
-    comparison: { kind, range: days ?? null, ...(sameDays ? {} : { rows: rowDays }) },
+    comparison: { kind, range: days ?? null, ...(sameDays(rowDays, days) ? {} : { rows: rowDays }) },
     buckets: others,
     unlikeRows: buckets.map((bucket, index) =>
       isSettled(bucket.to) ? unlikeRow(bucket, others[index], granularity, context) : 'unfinished',
     ),
   };
-}
-
-/** The figures of all comparisons; empty without comparisons. */
-export function comparisonsOf(
-  partners: readonly PartnerDays[],
-  figures: (partner: PartnerDays) => { readonly values: MetricValues; readonly unlike: UnlikeReason | undefined },
-): { readonly compare?: Comparisons } {
-  if (partners.length === 0) return {};
-  const entries = partners.map((partner) => {
-    const { values, unlike } = figures(partner);
-    const compared: ComparedFigures = { values, ...(unlike === undefined ? {} : { unlike }) };
-    return [partner.comparison.kind, compared] as const;
-  });
-  return { compare: Object.fromEntries(entries) };
 }

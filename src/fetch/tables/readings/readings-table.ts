@@ -8,11 +8,13 @@ import { bucketsOf, type DateRange } from '../../../plan/buckets.ts';
 import type { Replacement } from '../../../plan/plan.ts';
 import { type FindReadings, questionId } from '../../../plan/reading.ts';
 import type { Row, Table, TableNote, TableReading } from '../../dataset.ts';
+import { comparedFigures, comparisonsOf } from '../comparisons/compared-figures.ts';
 import { comparisonNotes } from '../comparisons/comparison-notes.ts';
 import { compareRows } from '../row-order.ts';
+import { sectionFields } from '../section-fields.ts';
 import { columnsOf } from '../table-columns.ts';
 import { replacementNotes } from '../table-notes.ts';
-import { comparisonsOf, type PartnerDays, partnerDays } from './reading-partners.ts';
+import { type PartnerDays, partnerDays } from './reading-partners.ts';
 import { type DayReadings, dayReadings, groupsOf, groupValues } from './reading-values.ts';
 
 /** The stored readings of an organization. */
@@ -68,16 +70,16 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
 
   const sortable = buckets.flatMap((bucket, index) =>
     groups.map((group, rank) => {
+      const compare = comparisonsOf(partners, ({ buckets: others, unlikeRows }) =>
+        comparedFigures(groupValues(found.of(others[index]?.to), group, metrics), unlikeRows[index]),
+      );
       const row: Row = {
         values: {
           ...(granularity === undefined ? {} : { bucket: bucket.label }),
           ...(dimension === null ? {} : { [dimension]: group }),
           ...groupValues(found.of(bucket.to), group, metrics),
         },
-        ...comparisonsOf(partners, ({ buckets: others, unlikeRows }) => ({
-          values: groupValues(found.of(others[index]?.to), group, metrics),
-          unlike: unlikeRows[index],
-        })),
+        ...(compare === undefined ? {} : { compare }),
         partial: !isSettled(bucket.to),
       };
       return { row: row.values, table: row, bucket: index, rank };
@@ -88,7 +90,6 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
   );
   const rows = sortable.sort(compareRows(section.order ?? [], ranks)).map(({ table }) => table);
   const shown = section.limit === undefined ? rows : rows.slice(0, section.limit);
-  const [first] = section.order ?? [];
   const latest = buckets.flatMap(({ to }) => found.of(to)?.reading.as_of ?? []).at(-1) ?? null;
   const totals = section.totals ? totalsOf(range, partners, whole, metrics) : undefined;
   const unread = [
@@ -98,14 +99,10 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
     ]),
   ].sort();
   return {
-    id: section.id,
-    title: section.title ?? section.id,
-    ...(section.description === undefined ? {} : { description: section.description }),
-    granularity: granularity ?? null,
+    ...sectionFields(section, period),
     current: false,
     range,
     running: !isSettled(range.to),
-    period,
     comparisons: partners.map(({ comparison }) => comparison),
     asOf: latest,
     readings: [
@@ -115,9 +112,6 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
     columns: columnsOf(section, { columns: [] }, catalog),
     rows: shown,
     ...(totals === undefined ? {} : { totals }),
-    ...(section.chart === undefined ? {} : { chart: section.chart }),
-    ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
-    ...(first === undefined || (first.by === 'bucket' && first.dir === 'asc') ? {} : { ranked: true }),
     filters: [],
     notes: [
       ...(latest === null || granularity === undefined ? [] : [readAt(latest, timezone, granularity)]),
@@ -138,18 +132,23 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
 }
 
 /** The counts at the end of the period: those of the whole, never sums. */
-const totalsOf = (
+function totalsOf(
   range: DateRange,
   partners: readonly PartnerDays[],
   whole: DayReadings,
   metrics: readonly string[],
-): NonNullable<Table['totals']> => ({
-  values: groupValues(whole.of(range.to), null, metrics),
-  ...comparisonsOf(partners, ({ comparison, likeness }) => ({
-    values: groupValues(whole.of(comparison.range?.to), null, metrics),
-    unlike: likeness.compared ? undefined : likeness.unlike,
-  })),
-});
+): NonNullable<Table['totals']> {
+  const compare = comparisonsOf(partners, ({ comparison, likeness }) =>
+    comparedFigures(
+      groupValues(whole.of(comparison.range?.to), null, metrics),
+      likeness.compared ? undefined : likeness.unlike,
+    ),
+  );
+  return {
+    values: groupValues(whole.of(range.to), null, metrics),
+    ...(compare === undefined ? {} : { compare }),
+  };
+}
 
 /** Which reading values are of, or which gap; none for a comparison without a partner. */
 function tableReading(
