@@ -15,7 +15,7 @@ import { requestRange } from '../../../plan/requests/partition.ts';
 import { yearBeforeInComparison } from '../../../plan/requests/partner-requests.ts';
 import type { ComparedFigures, MetricValues, TableComparison } from '../../dataset.ts';
 import { withoutValuesBeforeData } from '../data-start.ts';
-import { comparedFigures } from './compared-figures.ts';
+import { comparedFigures, comparedTotals } from './compared-figures.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 export interface CompareInput {
@@ -63,9 +63,6 @@ export function tableComparer(kind: ComparisonKind, input: CompareInput): TableC
   if (reported !== null && !sameDays(reported, before)) return previousYearComparer({ ...input, partners: [] }, range);
   return { ...previous, comparison: { ...previous.comparison, kind } };
 }
-
-const unlikeOf = (likeness: TotalsComparison): Pick<ComparedFigures, 'unlike'> =>
-  likeness.compared ? {} : { unlike: likeness.unlike };
 
 function likenessOf(
   range: DateRange | undefined,
@@ -119,10 +116,8 @@ function previousPeriodComparer(input: CompareInput, range: DateRange | undefine
     const picked = pickMetrics(values, names);
     return from === undefined ? picked : withoutValuesBeforeData(picked, from, metrics);
   };
-  const whole = (values: Readonly<Record<string, unknown>>): ComparedFigures => ({
-    values: valuesFrom(values, days?.from),
-    ...unlikeOf(likeness),
-  });
+  const whole = (values: Readonly<Record<string, unknown>>): ComparedFigures =>
+    comparedTotals(valuesFrom(values, days?.from), likeness);
   return {
     comparison: { kind: 'previous_period', range: reported },
     from: days?.from,
@@ -171,10 +166,11 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
           context,
         );
   const totals = ofTotals === undefined ? undefined : partnerTotals(ofTotals);
-  const totalFigures = (): ComparedFigures => ({
-    values: days === null ? {} : withoutValuesBeforeData(pickMetrics(totals, names), days.from, metrics),
-    ...unlikeOf(likeness),
-  });
+  const totalFigures = (): ComparedFigures =>
+    comparedTotals(
+      days === null ? {} : withoutValuesBeforeData(pickMetrics(totals, names), days.from, metrics),
+      likeness,
+    );
   const lookUp = ofRows === undefined ? undefined : partnerRows(ofRows, catalog);
   return {
     comparison: {
@@ -190,8 +186,7 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
         // A single row is a total.
         if (find('rows') === undefined) return totalFigures();
         if (lookUp === undefined || rowDays === null) return { values: {}, unlike: 'no_partner' };
-        const values = withoutValuesBeforeData(lookUp(row, undefined, names), rowDays.from, metrics);
-        return { values, ...unlikeOf(likeness) };
+        return comparedTotals(withoutValuesBeforeData(lookUp(row, undefined, names), rowDays.from, metrics), likeness);
       }
       const { partner, unlike } = match(row.bucket);
       const values =

@@ -1,11 +1,15 @@
 import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
-import type { UnlikeReason } from '../../../plan/like-for-like.ts';
+import type { TotalsComparison, UnlikeReason } from '../../../plan/like-for-like.ts';
 import type { ComparedFigures, Comparisons, MetricValues } from '../../dataset.ts';
 
 export const comparedFigures = (values: MetricValues, unlike: UnlikeReason | undefined): ComparedFigures => ({
   values,
   ...(unlike === undefined ? {} : { unlike }),
 });
+
+/** Of totals, and of rows without a bucket. */
+export const comparedTotals = (values: MetricValues, likeness: TotalsComparison): ComparedFigures =>
+  comparedFigures(values, likeness.compared ? undefined : likeness.unlike);
 
 /** The figures of all comparisons; undefined if none has any. */
 export function comparisonsOf<Comparer extends { readonly comparison: { readonly kind: ComparisonKind } }>(

@@ -8,7 +8,7 @@ import { bucketsOf, type DateRange } from '../../../plan/buckets.ts';
 import type { Replacement } from '../../../plan/plan.ts';
 import { type FindReadings, questionId } from '../../../plan/reading.ts';
 import type { Row, Table, TableNote, TableReading } from '../../dataset.ts';
-import { comparedFigures, comparisonsOf } from '../comparisons/compared-figures.ts';
+import { comparedFigures, comparedTotals, comparisonsOf } from '../comparisons/compared-figures.ts';
 import { comparisonNotes } from '../comparisons/comparison-notes.ts';
 import { compareRows } from '../row-order.ts';
 import { sectionFields } from '../section-fields.ts';
@@ -139,10 +139,7 @@ function totalsOf(
   metrics: readonly string[],
 ): NonNullable<Table['totals']> {
   const compare = comparisonsOf(partners, ({ comparison, likeness }) =>
-    comparedFigures(
-      groupValues(whole.of(comparison.range?.to), null, metrics),
-      likeness.compared ? undefined : likeness.unlike,
-    ),
+    comparedTotals(groupValues(whole.of(comparison.range?.to), null, metrics), likeness),
   );
   return {
     values: groupValues(whole.of(range.to), null, metrics),
