@@ -38,7 +38,7 @@ export type SplitResult = RequestSplit | { readonly refused: SplitRefusal };
  * The range is split between buckets; filter values and groups are split so that no row is in two parts. A value that is
  * in one part is the service's. Values are sums of parts only if a range without granularity was split, or a filter whose
  * dimension is no column: only for additive metrics (`isAdditive`), each event of which has one day and one value of the
- * dimension; other metrics are refused. The parts have neither `order` nor `limit`, which apply to the wholeFilters table.
+ * dimension; other metrics are refused. The parts have neither `order` nor `limit`, which apply to the whole table.
  */
 export function splitRequest(request: ReportRequest, catalog: Catalog, limits: CallLimits): SplitResult {
   const { order: _order, limit, include, ...body } = request;
