@@ -14,13 +14,13 @@ import { createFinishEstimator } from './finish-estimate.ts';
 import { mapOutcomes } from './map-outcomes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
+import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/comparisons/partner-answers.ts';
 import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
 import { byMetric, renamedCatalog, renamedResponse } from './tables/display-names.ts';
 import { withDisplayUnits } from './tables/display-units.ts';
 import { summedFiguresOf } from './tables/join-totals.ts';
 import { listTable } from './tables/list-table.ts';
-import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
-import { type ReadingsSource, readingsTable } from './tables/readings-table.ts';
+import { type ReadingsSource, readingsTable } from './tables/readings/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
 
 export interface FetchInput extends FetchContext {
