@@ -5,6 +5,7 @@ import type { ReportResponse } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { isCurrentSection, withoutAnswered } from '../plan/answered-sections.ts';
 import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
+import { followedMetrics } from '../plan/replacements.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -18,6 +19,7 @@ import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current
 import { byMetric, renamedCatalog, renamedResponse } from './tables/display-names.ts';
 import { withDisplayUnits } from './tables/display-units.ts';
 import { summedFiguresOf } from './tables/join-totals.ts';
+import { laidOut, textTable } from './tables/layout.ts';
 import { listTable } from './tables/list-table.ts';
 import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
 import { type ReadingsSource, readingsTable } from './tables/readings-table.ts';
@@ -75,7 +77,9 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     ]),
   );
   const tables = withDisplayUnits(
-    plan.sections.map((section) => read.get(section.section.id) ?? tableOf(section, byCall, input)),
+    plan.sections.map((section) =>
+      laidOut(read.get(section.section.id) ?? tableOf(section, byCall, input), section.section),
+    ),
     byMetric(units, plan.sections),
   );
   const sums = plan.sections.flatMap((section): [string, Sums][] => {
@@ -83,6 +87,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     return summed === undefined ? [] : [[section.section.id, summed]];
   });
   const { definition } = plan;
+  const { headline } = definition;
   return done({
     org: plan.org,
     organization,
@@ -95,6 +100,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     ...(sums.length === 0 ? {} : { sums: Object.fromEntries(sums) }),
     calls: results.value.map(({ record }) => record),
     registryVersion: plan.registryVersion,
+    ...(headline === undefined ? {} : { headlineMetrics: followedMetrics(headline, definition, asked.catalog) }),
   });
 }
 
@@ -125,6 +131,7 @@ function missingCall(call: string, { section }: SectionPlan): never {
 function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResult>, input: FetchInput): Table {
   const { section, period, comparisons, join, replaced } = sectionPlan;
   const { plan, catalog, counts, calendar } = input;
+  if (sectionPlan.call === undefined) return textTable(section, period);
   if (counts !== undefined && isCurrentSection(section, catalog)) {
     const isLate = callsOf(sectionPlan).some((call) => {
       const result = byCall.get(call);

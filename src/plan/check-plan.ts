@@ -1,5 +1,6 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { ReportRequest } from '../contract/report.ts';
+import { metricPath } from '../definitions/schema/layout.ts';
 import type { Section } from '../definitions/schema/report-definition.ts';
 import { dayCount } from './buckets.ts';
 import { splitMetrics } from './build-calls.ts';
@@ -120,7 +121,7 @@ function splitDiagnostic(
   switch (refused.kind) {
     case 'fold':
       return {
-        path: [...at, 'metrics', (section.metrics ?? []).indexOf(refused.metrics[0] ?? '')],
+        path: [...at, ...metricPath(section, (section.metrics ?? []).indexOf(refused.metrics[0] ?? ''))],
         expected: `a "granularity", or metrics that may be added up: one value over more than ${limits.max_range_days} days exceeds a call`,
         got: `${quoted(refused.metrics)} over ${from} to ${to}, which is ${days} days`,
         next: 'Add a granularity, shorten the period, or move these metrics into a report of their own.',

@@ -48,6 +48,7 @@ export interface ExplainDocument {
   readonly section_calls: number;
   /** Metrics calls that only comparisons or figures to date need; included in `tokens`. */
   readonly further_calls: Readonly<Record<PartnerPlan['kind'], number>>;
+  /** Without texts, which have no figures. */
   readonly sections: readonly {
     readonly id: string;
     readonly period: Plan['period'];

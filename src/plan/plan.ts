@@ -96,15 +96,15 @@ export interface SectionPlan {
   readonly toDate?: ToDate;
   /** For `previous_year` and `to_date`. A range that serves rows and totals alike is there twice, with the same call. */
   readonly partners: readonly PartnerPlan[];
-  /** Id of its call; of the first part if there is a `join`. */
-  readonly call: string;
+  /** Id of its call; of the first part if there is a `join`. Absent for a text, which has none. */
+  readonly call?: string;
   readonly join?: Join;
   readonly replaced?: readonly Replacement[];
 }
 
 /** Ids of the calls of a section, or of a partner, each once. */
 export const callsOf = ({ call, join }: Pick<SectionPlan, 'call' | 'join'>): readonly string[] =>
-  join === undefined ? [call] : [...new Set(join.parts.map((part) => part.call))];
+  join !== undefined ? [...new Set(join.parts.map((part) => part.call))] : call === undefined ? [] : [call];
 
 /** Ids of all calls of a section, those of its partners included. */
 export const allCallsOf = (section: SectionPlan): readonly string[] => [

@@ -23,7 +23,7 @@ export interface SectionRequestsInput {
   readonly limits?: Partial<CallLimits>;
 }
 
-/** A section with the requests for it alone, regardless of limits; a list has none. */
+/** A section with the requests for it alone, regardless of limits; a list and a text have none. */
 export interface SectionRequest {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
