@@ -1,14 +1,18 @@
 import type { Period } from '../../definitions/periods/period.ts';
 import { DEFAULT_TOP } from '../../definitions/schema/layout.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import type { Table, TableLayout } from '../dataset.ts';
+import type { Table, TableLayout, TableTrend } from '../dataset.ts';
 
-/** The table with the layout of its section, and with whether it is printed. */
-export function laidOut(table: Table, section: Section): Table {
+/**
+ * The table with the layout of its section, and with whether it is printed.
+ * @param trend from readings; absent if the table has its own or none
+ */
+export function laidOut(table: Table, section: Section, trend: TableTrend | undefined): Table {
   const layout = layoutOf(section);
   return {
     ...table,
     ...(layout === undefined ? {} : { layout }),
+    ...(trend === undefined ? {} : { trend }),
     ...(section.print === false ? { print: false } : {}),
   };
 }
