@@ -20,6 +20,7 @@ import { missingData } from './missing-data.ts';
 import { sectionFields } from './section-fields.ts';
 import { columnsOf, filtersOf } from './table-columns.ts';
 import { collectTableNotes } from './table-notes.ts';
+import { answeredTrend } from './table-trend.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
@@ -68,6 +69,7 @@ export function reportTable(input: ReportTableInput): Table {
   const compareInput = { request, response, partners, catalog, metrics, context, running };
   const comparers = current ? [] : input.comparisons.map((kind) => tableComparer(kind, compareInput));
   const toDate = toDateFigures(input.toDate, partners, metrics, catalog);
+  const trend = answeredTrend(partners, metrics, catalog, context);
   const withData = dataFilter(input, metrics);
   let cells = 0;
   const rows = response.rows.map((row): Row => {
@@ -99,6 +101,7 @@ export function reportTable(input: ReportTableInput): Table {
     columns,
     rows,
     ...(totals === undefined ? {} : { totals }),
+    ...(trend === undefined ? {} : { trend }),
     filters: filtersOf(section, catalog),
     notes: collectTableNotes({
       section,
