@@ -6,7 +6,9 @@ import { defaultDecimals, type Quantity, rawPerShown } from '../../../figures/qu
 
 const MIN_WIDTH = 9;
 export const MAX_LABEL_WIDTH = 48;
-export const MAX_VALUE_WIDTH = 18;
+const MAX_VALUE_WIDTH = 18;
+/** Headings up to this length stay on one line. */
+const SHORT_HEADING = 10;
 
 const EXTRA_CHARACTERS: Readonly<Partial<Record<Quantity['kind'], number>>> = {
   ratio: 3,
@@ -42,6 +44,9 @@ export function widthOf(column: ViewColumn, heading: string, measured: readonly 
     column.total === undefined ? 0 : displayLength(column.total, column.quantity) + 2,
   );
   const extraDecimals = Math.max(0, column.decimals - defaultDecimals(column.quantity));
-  const header = Math.max(longestWord(heading) + 2, Math.min(heading.length / 2 + 3, MAX_VALUE_WIDTH));
+  const header =
+    heading.length <= SHORT_HEADING
+      ? heading.length + 1.5
+      : Math.max(longestWord(heading) + 2, Math.min(heading.length / 2 + 3, MAX_VALUE_WIDTH));
   return Math.min(Math.max(MIN_WIDTH, content + extraDecimals + 2, header), maxWidth);
 }

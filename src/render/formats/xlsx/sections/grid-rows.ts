@@ -41,7 +41,7 @@ const overPoints = (grid: Grid): number => {
 
 /** The filter button takes the last line of a header cell. */
 function headerPoints({ headings, widths, filter }: Grid): number {
-  const lines = headings.map((heading, index) => lineCount(heading, (widths[index] ?? 1) - 1));
+  const lines = headings.map((heading, index) => lineCount(heading, (widths[index] ?? 1) - 0.5));
   return (Math.max(1, ...lines) + (filter ? 1 : 0)) * LINE_POINTS + 4;
 }
 
@@ -103,7 +103,7 @@ export async function writeGrid(
   lines: LineWidth,
   noRows: string,
 ): Promise<void> {
-  if (grid.header.length > 0) await writeHeader(sheet, grid);
+  await writeHeader(sheet, grid);
   const headerRow = sheet.rowCount;
   for (let row = 0; row < count; row += 1) {
     const next = rows.next();

@@ -1,5 +1,6 @@
 import type { Words } from '../../../../i18n/messages.ts';
 import type { ViewColumn } from '../../../figures/columns.ts';
+import { unitLabel } from '../../../figures/format-value.ts';
 import type { ColumnBlock } from '../../../pack/pack.ts';
 import type { CellStyle } from '../style/styles.ts';
 
@@ -14,15 +15,23 @@ export interface Headings {
 /** Each column with its whole header. */
 export const PLAIN_HEADINGS: Headings = { over: () => undefined, text: ({ header }) => header };
 
+const unitOf = ({ quantity }: ViewColumn, words: Words): string => {
+  const unit = unitLabel(quantity, words);
+  return unit === undefined ? '' : ` (${unit})`;
+};
+
 /** The headings of a pack's blocks; plain ones where no metric has several columns. */
-export function headingsOf(blocks: readonly ColumnBlock[]): Headings {
+export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headings {
   const over = new Map<ViewColumn, string>();
   const texts = new Map<ViewColumn, string>();
   for (const { title, columns, headings } of blocks.flatMap(({ groups }) => groups)) {
     for (const [index, column] of columns.entries()) {
       if (title === null) continue;
       over.set(column, title);
-      texts.set(column, headings[index] ?? column.header);
+      const heading = headings[index] ?? column.header;
+      // The cells of other changes name their unit.
+      const unit = column.role === 'change' && column.quantity.kind !== 'relative' ? unitOf(column, words) : '';
+      texts.set(column, `${heading}${unit}`);
     }
   }
   return { over: (column) => over.get(column), text: (column) => texts.get(column) ?? column.header };

@@ -14,7 +14,7 @@ import { toCellValue } from './cell-value.ts';
 import type { Grid } from './grid.ts';
 import { shownAs } from './headings.ts';
 
-const STATUS_WIDTH = 16;
+const STATUS_WIDTH = 14;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
 
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>

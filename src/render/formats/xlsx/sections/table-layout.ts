@@ -44,6 +44,9 @@ export interface SheetContent {
   readonly chart: { readonly chart: Chart; readonly place: ChartPlace } | undefined;
 }
 
+/** Between the lines above and chart or table. */
+export const SPACER_POINTS = 5;
+
 /** A chart beside its table is at least this wide, in characters. */
 const MIN_CHART_CHARACTERS = 56;
 const BESIDE_ROWS = 18;
@@ -90,7 +93,7 @@ function placeChart(
       ownPage: false,
     };
   }
-  const head = TITLE_POINTS + linesPoints(above, width);
+  const head = TITLE_POINTS + linesPoints(above, width) + SPACER_POINTS;
   const count = chartRows(chart.chart, page, head);
   const used = head + count * CHART_ROW_POINTS;
   const least = gridPoints(grid, Math.min(rows, MIN_ROWS_BELOW_CHART));
@@ -125,13 +128,13 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const columns = only ? widths.length : first + 1;
   const lines = { columns, characters: totalWidth(widths.slice(0, columns)) };
   const placed = placeChart(grid, content, pageAt(page, split.scale), split.pages, lines);
-  const head = TITLE_POINTS + linesPoints(content.above, lines);
+  const head = TITLE_POINTS + linesPoints(content.above, lines) + SPACER_POINTS;
   const chartPoints = placed === undefined || placed.beside ? 0 : placed.rows * placed.rowPoints + 6;
   const gridHeight = gridPoints(grid, content.rows);
   const besidePoints = placed?.beside ? placed.rows * placed.rowPoints : 0;
   const points = head + chartPoints + Math.max(gridHeight, besidePoints) + 8 + linesPoints(content.below, lines);
   const aboveChart = placed === undefined || placed.beside ? 0 : placed.rows + (placed.ownPage ? 0 : 1);
-  const headerRow = 2 + content.above.length + aboveChart + headerRows(grid);
+  const headerRow = 3 + content.above.length + aboveChart + headerRows(grid);
   return {
     widths,
     lines,

@@ -11,8 +11,8 @@ import type { Grid } from './grid.ts';
 import { headerRows, writeGrid } from './grid-rows.ts';
 import { headingsOf } from './headings.ts';
 import { sectionGrid } from './section-grid.ts';
-import { footnotes, introduction, type SheetLine, writeLines } from './sheet-lines.ts';
-import { layoutTable, type TableLayout } from './table-layout.ts';
+import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
+import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
 
 /** Sections up to this size use the shared string table, which stays in memory until the workbook is closed. */
 const MAX_SHARED_ROWS = 20_000;
@@ -61,6 +61,17 @@ function sliceRows(
       last,
     };
   });
+}
+
+/** Notes that only this workbook needs: what its colours mean, and what its chart leaves out. */
+function ownNotes({ chart, table }: TableSection, grid: Grid, { workbook, chart: texts }: Words): string[] {
+  const colours = grid.rowChanges ?? grid.conditionalFormats;
+  const omitted = chart?.chart.omitted ?? [];
+  return [
+    ...(grid.count > 0 && colours.includes('change') ? [workbook.section.arrowsMean] : []),
+    ...(omitted.length > 0 ? [texts.omits(omitted)] : []),
+    ...(chart === undefined && table.chart !== undefined && grid.count > 0 ? [texts.noAxis] : []),
+  ];
 }
 
 /** The chart above the table, in rows of its own, or beside it, over the rows of the table. */
@@ -118,9 +129,9 @@ export async function writeTableSheets(
   const { dataset, words, locale, page } = context;
   const exceptions = section.kind === 'exceptions' ? orderedExceptions(section) : undefined;
   const table = exceptions?.table ?? section.table;
-  const grid = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks), words, locale);
+  const grid = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks, words), words, locale);
   // Below a table of which the first rows are printed, nothing would be.
-  const notes = footnotes(section);
+  const notes = [...footnotes(section), ...quietLines(ownNotes(section, grid, words))];
   const [before, after] = exceptions === undefined ? [[], notes] : [notes, []];
   const rows = grid.rows[Symbol.iterator]();
   try {
@@ -146,6 +157,7 @@ export async function writeTableSheets(
       });
       await writeSheetHeading(sheet, slice.title, context);
       await writeLines(sheet, above, layout.lines);
+      await sheet.addRow([], SPACER_POINTS);
       await writeChart(sheet, section, layout, context);
       const top = sheet.rowCount;
       await writeGrid(sheet, slice, grid, rows, layout.lines, section.empty ?? words.workbook.section.noRows);

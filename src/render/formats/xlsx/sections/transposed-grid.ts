@@ -8,9 +8,12 @@ import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles } from '../style/data-styles.ts';
 import { STYLES } from '../style/styles.ts';
 import { figureCell } from './cell-value.ts';
-import { MAX_LABEL_WIDTH, MAX_VALUE_WIDTH } from './column-width.ts';
+import { MAX_LABEL_WIDTH } from './column-width.ts';
 import type { Grid } from './grid.ts';
 import { withRunningNote } from './headings.ts';
+
+/** Headings wrap: a dozen columns fit across a page. */
+const VALUE_WIDTH = 14;
 
 /** The heading of a transposed section's values: its bucket, or "Value". */
 function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, locale: string): string {
@@ -66,7 +69,7 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
   const formats = [undefined, ...beside.map(({ change }) => (change ? ('change' as const) : undefined))];
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
-    widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => MAX_VALUE_WIDTH)],
+    widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => VALUE_WIDTH)],
     labels: 1,
     header: [
       { value: texts.metric, style: STYLES.headerLabel },
