@@ -1,9 +1,11 @@
-import { escapeXml, type PackagePart, XML_DECLARATION } from './sheet-parts.ts';
+import { escapeXml, type PackagePart, XML_DECLARATION } from './xml-text.ts';
 
-/** A cell, counted from 0. */
-interface CellPosition {
+/** A point in a cell, whose row and column are counted from 0. */
+export interface CellPosition {
   readonly row: number;
   readonly column: number;
+  /** Pixels of 1/96 inch from the left edge of the cell. */
+  readonly x?: number;
 }
 
 interface DrawingLabel {
@@ -14,7 +16,7 @@ interface DrawingLabel {
   readonly from: CellPosition;
 }
 
-/** A chart that covers the cells from `from` up to, and without, `to`. */
+/** A chart from the upper left corner of `from` to that of `to`. */
 export interface ChartDrawing extends DrawingLabel {
   readonly xml: string;
   readonly to: CellPosition;
@@ -38,7 +40,7 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const EMU_PER_PIXEL = 9525;
 
 const cornerXml = (name: 'from' | 'to', at: CellPosition): string =>
-  `<xdr:${name}><xdr:col>${at.column}</xdr:col><xdr:colOff>0</xdr:colOff><xdr:row>${at.row}</xdr:row><xdr:rowOff>0</xdr:rowOff></xdr:${name}>`;
+  `<xdr:${name}><xdr:col>${at.column}</xdr:col><xdr:colOff>${Math.round((at.x ?? 0) * EMU_PER_PIXEL)}</xdr:colOff><xdr:row>${at.row}</xdr:row><xdr:rowOff>0</xdr:rowOff></xdr:${name}>`;
 
 const propertiesXml = ({ name, description }: DrawingLabel, index: number): string =>
   `<xdr:cNvPr id="${index + 2}" name="${escapeXml(name)}" descr="${escapeXml(description)}"/>`;

@@ -1,7 +1,9 @@
 import { PassThrough, type Writable } from 'node:stream';
 import exceljs from 'exceljs';
-import { DocketError } from '../../../base/error.ts';
-import { DIFFERENTIAL_STYLES, type PackagePart } from './sheet-parts.ts';
+import { DocketError } from '../../../../base/error.ts';
+import { FONT } from '../style/styles.ts';
+import { DIFFERENTIAL_STYLES } from './conditional-formatting.ts';
+import type { PackagePart } from './xml-text.ts';
 
 /*
  * The only module that depends on internals of exceljs. Its streaming writer has no public way to do what is done here.
@@ -90,6 +92,16 @@ const sortFontElements = (styles: string): string =>
 /** The data bars of exceljs lack the ids of Excel 2010 and are at a wrong position, so its list of formats is empty. */
 const withDifferentialStyles = (styles: string): string => styles.replace(/<dxfs count="0"\s*\/>/, DIFFERENTIAL_STYLES);
 
+/**
+ * The default style, in whose digits column widths are measured, has the font of all other styles. exceljs writes Calibri,
+ * which few systems but Windows have.
+ */
+const withDefaultFont = (styles: string): string =>
+  styles.replace(
+    /<font>(?:(?!<\/font>).)*<scheme val="minor"\/><\/font>/,
+    `<font><sz val="${FONT.size}"/><color theme="1"/><name val="${FONT.name}"/><family val="2"/></font>`,
+  );
+
 const contentTypeOverrides = (parts: readonly PackagePart[]): string =>
   parts
     .filter(({ contentType }) => contentType !== undefined)
@@ -109,10 +121,12 @@ export interface WorkbookPackage {
    * Writes the remaining parts.
    * @param added further parts of the package
    * @param moved sheets and their positions counted from 0. Only now, because exceljs numbers a new sheet by its position.
+   * @param definedNames the XML of the workbook's names; '' for none
    */
   close(
     added: readonly PackagePart[],
     moved: readonly { readonly sheet: Worksheet; readonly position: number }[],
+    definedNames: (sheets: readonly string[]) => string,
   ): Promise<void>;
 }
 
@@ -132,9 +146,12 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
   const zip = zipOf(writer);
   const append = internalMethod(zip, 'append');
   let parts: readonly PackagePart[] = [];
+  let names = '';
   const patch = (source: unknown, name: string): unknown => {
     if (typeof source !== 'string') return source;
-    if (name === 'xl/styles.xml') return withDifferentialStyles(sortFontElements(source));
+    if (name === 'xl/styles.xml') return withDefaultFont(withDifferentialStyles(sortFontElements(source)));
+    // exceljs would write one name per print area, which is invalid where a sheet has several.
+    if (name === '/xl/workbook.xml') return source.replace('</sheets>', () => `</sheets>${names}`);
     return name === '[Content_Types].xml'
       ? source.replace('</Types>', `${contentTypeOverrides(parts)}</Types>`)
       : source;
@@ -152,7 +169,7 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
     addWorksheet: (name, sheetOptions) => writer.addWorksheet(name, sheetOptions),
     styleIndex: (style) => Number(addStyleModel(style)),
     sharedStrings,
-    close: async (added, moved) => {
+    close: async (added, moved, definedNames) => {
       parts = added;
       await writer.writeDeferredParts();
       const sheets: unknown = Reflect.get(writer, '_worksheets');
@@ -162,6 +179,7 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
         // Index 0 is unused.
         sheets.splice(position + 1, 0, sheet);
       }
+      names = definedNames(sheets.slice(1).map((sheet) => String(Reflect.get(Object(sheet), 'name'))));
       for (const { name, xml } of added) patchedAppend(xml, { name });
       await writer.commit();
     },

@@ -1,8 +1,7 @@
-import { DocketError } from '../../../base/error.ts';
-import { DAY_MS } from '../../../base/time.ts';
-import type { Words } from '../../../i18n/messages.ts';
-import { columnLetters, escapeXml } from './sheet-parts.ts';
-import type { CellStyle } from './style.ts';
+import { DAY_MS } from '../../../../base/time.ts';
+import type { CellStyle } from '../style/styles.ts';
+import type { LongTextStore } from './long-texts.ts';
+import { columnLetters, escapeXml } from './xml-text.ts';
 
 /*
  * Rows as XML (ECMA-376 part 1 §18.3.1.73 and §18.3.1.4). They replace the cells of exceljs, which create an object, a
@@ -84,67 +83,10 @@ export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowCo
       const end = index + (cell.span ?? 1);
       for (let merged = index + 1; merged < end; merged += 1) xml += `<c r="${column(merged)}${number}${style}/>`;
     }
-    if (height !== undefined) {
+    // Excel refuses a file with a height that is no number.
+    if (height !== undefined && height > 0) {
       return `<row r="${number}" ht="${Math.min(height, MAX_ROW_POINTS)}" customHeight="1">${xml}</row>`;
     }
     return xml === '' ? '' : `<row r="${number}">${xml}</row>`;
-  };
-}
-
-/** UTF-16 units per chunk: below the limit of a cell, to leave space for the reference to the full text. */
-const LONG_TEXT_CHUNK_LENGTH = 32_000;
-/** Long texts stay in memory until the workbook is closed. */
-const MAX_LONG_TEXT_LENGTH = 64 * 1024 * 1024;
-
-/** A text that exceeds a cell, in chunks that fit. */
-export interface LongText {
-  readonly sheet: string;
-  /** The address of its cell, e.g. `B7`. */
-  readonly cell: string;
-  readonly chunks: readonly string[];
-}
-
-export interface LongTextStore {
-  /** In order of arrival; the first is number 1. */
-  readonly texts: readonly LongText[];
-  /** Stores a text and returns its beginning with a reference to the full text. Throws `render.failed` over the limit. */
-  shorten(text: string, at: { readonly sheet: string; readonly cell: string }): string;
-}
-
-function splitLongText(text: string): string[] {
-  // A chunk that ended between CR and LF would turn one line end into two.
-  const plain = text.replace(/\r\n?/g, '\n');
-  const chunks: string[] = [];
-  for (let from = 0; from < plain.length; ) {
-    let to = Math.min(from + LONG_TEXT_CHUNK_LENGTH, plain.length);
-    if (to < plain.length && /[\ud800-\udbff]/.test(plain.charAt(to - 1))) to -= 1;
-    chunks.push(plain.slice(from, to));
-    from = to;
-  }
-  return chunks;
-}
-
-/**
- * Stores the texts that exceed Excel's limit for a cell, for a sheet of their own. Excel would cut them or reject the file.
- * @param name the name of that sheet
- */
-export function createLongTextStore(name: string, { goesOn }: Words['workbook']['longTexts']): LongTextStore {
-  const texts: LongText[] = [];
-  let characters = 0;
-  return {
-    texts,
-    shorten: (text, { sheet, cell }) => {
-      characters += text.length;
-      if (characters > MAX_LONG_TEXT_LENGTH) {
-        throw new DocketError('render.failed', `The texts in "${sheet}" are too long for a workbook.`, {
-          expected: `at most ${MAX_LONG_TEXT_LENGTH.toLocaleString('en')} characters in all texts longer than a cell allows`,
-          got: `more, the last of them "${text.slice(0, 40)}…"`,
-          next: 'Write this section as CSV instead.',
-        });
-      }
-      const chunks = splitLongText(text);
-      texts.push({ sheet, cell, chunks });
-      return goesOn(chunks[0] ?? '', name, texts.length);
-    },
   };
 }

@@ -1,17 +1,20 @@
-import type { Dataset, Judgement, Table } from '../../../fetch/dataset.ts';
-import { iterateRows } from '../../../fetch/rows.ts';
-import type { Words } from '../../../i18n/messages.ts';
-import { isTransposed, type ViewColumn } from '../../figures/columns.ts';
-import { targetDecimals } from '../../figures/format-value.ts';
-import { betterOf } from '../../figures/judge.ts';
-import type { Quantity } from '../../figures/quantity.ts';
-import { judgementsByMetric, type MetricJudgements, statusText } from '../../figures/status-text.ts';
-import { type Grid, toCellValue } from './grid.ts';
-import type { ConditionalFormat } from './sheet-parts.ts';
-import type { Cell } from './sheet-rows.ts';
-import { createDataStyles, STATUS_STYLES, STYLES } from './style.ts';
+import type { Dataset, Judgement, Table } from '../../../../fetch/dataset.ts';
+import { iterateRows } from '../../../../fetch/rows.ts';
+import type { Words } from '../../../../i18n/messages.ts';
+import { isTransposed, type ViewColumn } from '../../../figures/columns.ts';
+import { targetDecimals } from '../../../figures/format-value.ts';
+import { betterOf } from '../../../figures/judge.ts';
+import type { Quantity } from '../../../figures/quantity.ts';
+import { judgementsByMetric, type MetricJudgements, statusText } from '../../../figures/status-text.ts';
+import type { ConditionalFormat } from '../package/conditional-formatting.ts';
+import type { Cell } from '../package/sheet-rows.ts';
+import { createDataStyles } from '../style/data-styles.ts';
+import { STATUS_STYLES, STYLES } from '../style/styles.ts';
+import { toCellValue } from './cell-value.ts';
+import type { Grid } from './grid.ts';
+import { shownAs } from './headings.ts';
 
-const STATUS_WIDTH = 16;
+const STATUS_WIDTH = 14;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
 
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
@@ -107,6 +110,8 @@ function withTransposedStatuses(
       { value: words.status.targetColumn, style: STYLES.headerSecondary },
       heading(words.status.column),
     ),
+    headings: inserted(grid.headings, words.status.targetColumn, words.status.column),
+    groups: inserted(grid.groups, words.status.targetColumn, words.status.column),
     rows: [...grid.rows].map((cells, index) => {
       const view = metrics[index];
       const judged = judgements.filter(({ metric }) => metric === view?.source.name);
@@ -152,11 +157,23 @@ export function withStatuses(
   });
   const added = statusColumns(table, columns, judgements, words);
   if (added.length === 0) return { ...grid, conditionalFormats: coloured };
-  const { totals } = grid;
+  const { totals, over } = grid;
+  // Below its metric the column needs no name of it.
+  const headingOf = ({ after, header }: StatusColumn): string =>
+    over?.[after] === undefined ? header : words.status.column;
   return {
     ...grid,
-    widths: withInserted(grid.widths, added, ({ header }) => Math.max(STATUS_WIDTH, Math.ceil(header.length / 2) + 2)),
-    header: withInserted(grid.header, added, ({ header }) => ({ value: header, style: STYLES.headerIndented })),
+    widths: withInserted(grid.widths, added, (each) =>
+      Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2),
+    ),
+    header: withInserted(grid.header, added, (each) => {
+      const heading = headingOf(each);
+      const style = STYLES.headerIndented;
+      return { value: each.header, style: heading === each.header ? style : shownAs(style, heading) };
+    }),
+    headings: withInserted(grid.headings, added, headingOf),
+    ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
+    groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),
     rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
     ...(totals === undefined
       ? {}
