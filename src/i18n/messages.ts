@@ -1,12 +1,14 @@
 import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
+import { pack as dePack } from './de/pack.ts';
 import { status as deStatus } from './de/status.ts';
 import { table as deTable } from './de/table.ts';
 import { workbook as deWorkbook } from './de/workbook.ts';
 import { chart as enChart } from './en/chart.ts';
 import { mail as enMail } from './en/mail.ts';
 import { notes as enNotes } from './en/notes.ts';
+import { pack as enPack } from './en/pack.ts';
 import { status as enStatus } from './en/status.ts';
 import { table as enTable } from './en/table.ts';
 import { workbook as enWorkbook } from './en/workbook.ts';
@@ -22,6 +24,7 @@ const englishMessages = (to: LocaleFormatters) => ({
   mail: enMail(to),
   workbook: enWorkbook(to),
   status: enStatus(to),
+  pack: enPack(to),
 });
 export type Words = ReturnType<typeof englishMessages>;
 
@@ -33,6 +36,7 @@ const germanMessages = (to: LocaleFormatters): Words => ({
   mail: deMail(to),
   workbook: deWorkbook(to),
   status: deStatus(to),
+  pack: dePack(to),
 });
 
 const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;
