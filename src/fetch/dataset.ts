@@ -302,6 +302,9 @@ export interface Dataset {
   readonly headlines?: readonly string[];
 }
 
+/** Whether the section is a text: it has a title and a description, and no figures. */
+export const isTextTable = ({ layout }: Pick<Table, 'layout'>): boolean => layout?.kind === 'text';
+
 /** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */
 export const lacksCurrentCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>
   notes.some(({ message }) => message.id === 'counts_undefined');

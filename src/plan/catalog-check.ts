@@ -1,6 +1,7 @@
 import { type Catalog, type Dimension, isCurrentCount, type Metric } from '../contract/catalog.ts';
 import type { DiagnosticText } from '../definitions/diagnostics/diagnostic.ts';
 import { didYouMean } from '../definitions/diagnostics/suggest.ts';
+import { metricPath } from '../definitions/schema/layout.ts';
 import type { ReadingSettings } from '../definitions/schema/readings.ts';
 import type { Definition, MetricsSection, Section } from '../definitions/schema/report-definition.ts';
 import type { ValuePath } from '../definitions/yaml/source-file.ts';
@@ -80,7 +81,7 @@ function* checkMetrics(
   for (const [index, id] of section.metrics.entries()) {
     if (metrics.has(id)) continue;
     yield {
-      path: [...at, 'metrics', index],
+      path: [...at, ...metricPath(section, index)],
       expected: "a metric of the organization's catalog",
       got: `"${id}"`,
       next:
@@ -113,7 +114,7 @@ function checkTime(
     });
   } else if (first !== undefined && mixed) {
     diagnostics.push({
-      path: [...at, 'metrics', section.metrics.indexOf(first.id)],
+      path: [...at, ...metricPath(section, section.metrics.indexOf(first.id))],
       expected: 'current counts in a section of their own: the period does not apply to them',
       got: `${quoted(current.map(({ id }) => id))} beside metrics of a period`,
       next: 'Move the current counts into a section of their own.',
@@ -125,7 +126,7 @@ function checkTime(
     const metric = requested.find((candidate) => candidate.id === id);
     if (metric === undefined || isCurrentCount(metric) || metric.granularities.includes(granularity)) return;
     diagnostics.push({
-      path: [...at, 'metrics', index],
+      path: [...at, ...metricPath(section, index)],
       expected: `a metric that can be read by ${granularity}`,
       got: `"${id}", which takes ${metric.granularities.length === 0 ? 'no granularity' : quoted(metric.granularities)}`,
       next: 'Use a granularity it takes, or move the metric into a section of its own.',

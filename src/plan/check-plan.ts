@@ -1,5 +1,6 @@
 import type { Catalog } from '../contract/catalog.ts';
 import type { ReportRequest } from '../contract/report.ts';
+import { metricPath } from '../definitions/schema/layout.ts';
 import type { Section } from '../definitions/schema/report-definition.ts';
 import { dayCount } from './buckets.ts';
 import { splitMetrics } from './build-calls.ts';
@@ -7,6 +8,7 @@ import { type CallLimits, callLimits } from './call.ts';
 import { findCatalogDiagnostics, type PlanDiagnostic, quoted } from './catalog-check.ts';
 import { checkConditions } from './check-conditions.ts';
 import { checkDisplay } from './check-display.ts';
+import { trendDiagnostics } from './check-trends.ts';
 import { comparisonDiagnostics } from './comparison-check.ts';
 import { MAX_CALLS_PER_TABLE } from './partition.ts';
 import { type SectionRequest, type SectionRequestsInput, sectionRequests } from './section-requests.ts';
@@ -24,7 +26,7 @@ export interface MetricsRequest {
 export const MAX_PLAN_DIAGNOSTICS = 100;
 
 /**
- * What cannot be requested, from this catalog or over this period, and which comparisons and conditions never hold: in the order
+ * What cannot be requested, from this catalog or over this period, and which comparisons, trends and conditions never hold: in the order
  * of the file, at most `MAX_PLAN_DIAGNOSTICS`.
  */
 export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
@@ -33,6 +35,7 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
     ...checkDisplay(input.definition, input.catalog),
     ...requestDiagnostics(requests, input),
     ...comparisonDiagnostics(requests, input),
+    ...trendDiagnostics(requests, input),
     ...checkConditions(input.definition, input.catalog),
   ];
   // Within a section they are in order already.
@@ -76,7 +79,8 @@ function partnerDiagnostics(
   for (const { kind, request } of partners) {
     const [found] = checkSplit({ section, request }, at, catalog, limits);
     if (found === undefined) continue;
-    return [{ ...found, got: `${found.got} for ${kind === 'to_date' ? '"to_date"' : 'the year before'}` }];
+    const what = { previous_year: 'the year before', to_date: '"to_date"', trend: '"trend"' }[kind];
+    return [{ ...found, got: `${found.got} for ${what}` }];
   }
   return [];
 }
@@ -120,7 +124,7 @@ function splitDiagnostic(
   switch (refused.kind) {
     case 'fold':
       return {
-        path: [...at, 'metrics', (section.metrics ?? []).indexOf(refused.metrics[0] ?? '')],
+        path: [...at, ...metricPath(section, (section.metrics ?? []).indexOf(refused.metrics[0] ?? ''))],
         expected: `a "granularity", or metrics that may be added up: one value over more than ${limits.max_range_days} days exceeds a call`,
         got: `${quoted(refused.metrics)} over ${from} to ${to}, which is ${days} days`,
         next: 'Add a granularity, shorten the period, or move these metrics into a report of their own.',

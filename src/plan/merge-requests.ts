@@ -8,6 +8,8 @@ export interface KeyedRequest {
   readonly request: ReportRequest;
   /** Its rows are looked up by bucket and group, so groups that other metrics add do no harm. */
   readonly lookup?: boolean;
+  /** Its rows are buckets, which may also be read from a response for more days, or with a comparison. */
+  readonly trend?: boolean;
 }
 
 /**

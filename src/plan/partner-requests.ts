@@ -8,6 +8,7 @@ import { partnerOf, toDateRange, yearBeforeRange } from './like-for-like.ts';
 import { requestRange } from './partition.ts';
 import type { PartnerPlan } from './plan.ts';
 import { splitRequest } from './split-request.ts';
+import { trendRequest, trendSpan } from './trend.ts';
 
 /** A request for figures of other days that belong to a section, regardless of limits. */
 export type PartnerRequest = Pick<PartnerPlan, 'kind' | 'of' | 'range' | 'request'>;
@@ -20,7 +21,7 @@ interface PartnerContext {
 
 /**
  * The requests of a section besides its own: for `previous_year`, its rows and its totals, whose days may differ; for
- * `to_date`, its totals, and its rows if they have no bucket. Days that serve both are one request, with totals. A request
+ * `to_date`, its totals, and its rows if they have no bucket; for a trend, its buckets. Days that serve both are one request, with totals. A request
  * for totals alone has neither dimensions nor granularity: its single row is the total, and sections with equal filters
  * share it.
  * @param of the section's own request, for the whole table
@@ -30,10 +31,13 @@ export function partnerRequests(
     request,
     comparisons,
     toDate,
+    trend,
   }: {
     readonly request: ReportRequest;
     readonly comparisons: readonly ComparisonKind[];
     readonly toDate: ToDate | undefined;
+    /** Points of a scorecard's small charts. */
+    readonly trend?: number | undefined;
   },
   context: PartnerContext,
 ): PartnerRequest[] {
@@ -51,6 +55,11 @@ export function partnerRequests(
     const days = toDateRange(range, toDate, calendar);
     const rows = granularity === undefined ? days : undefined;
     found.push(...partnersOf('to_date', request, { rows, totals: days }, context));
+  }
+  if (trend !== undefined) {
+    const span = trendSpan(range, trend);
+    const ofTrend = trendRequest(request, span, context.catalog);
+    if (ofTrend !== undefined) found.push({ kind: 'trend', of: 'rows', range: span.range, request: ofTrend });
   }
   return found;
 }
@@ -72,7 +81,7 @@ export function yearBeforeInComparison(request: ReportRequest, calendar: FiscalC
 }
 
 function partnersOf(
-  kind: PartnerPlan['kind'],
+  kind: Exclude<PartnerPlan['kind'], 'trend'>,
   request: ReportRequest,
   ranges: { readonly rows: DateRange | undefined; readonly totals: DateRange | undefined },
   context: PartnerContext,
@@ -116,7 +125,9 @@ function withSplittableMetrics(request: ReportRequest, { catalog, limits }: Part
 }
 
 /** Whether a partner's days are the section's own, so that the section's calls answer it. */
-export function isAnsweredBySection({ of, range, request }: PartnerRequest, own: ReportRequest): boolean {
+export function isAnsweredBySection({ kind, of, range, request }: PartnerRequest, own: ReportRequest): boolean {
+  // A scorecard's own row has no buckets.
+  if (kind === 'trend') return false;
   const days = requestRange(own);
   const hasTotals = own.include !== undefined || (own.dimensions === undefined && own.time?.granularity === undefined);
   return (

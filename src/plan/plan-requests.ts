@@ -7,6 +7,7 @@ import { isAnsweredBySection, type PartnerRequest } from './partner-requests.ts'
 import type { Call, Join } from './plan.ts';
 import type { SectionRequest } from './section-requests.ts';
 import { shareTotals } from './share-totals.ts';
+import { shareTrends } from './share-trends.ts';
 
 export interface PlannedCalls {
   readonly calls: readonly [Call, ...Call[]];
@@ -23,8 +24,8 @@ const ownKey = (section: string): string => `section ${section}`;
 const partnerKey = (section: string, { kind, of }: PartnerRequest): string => `${kind} ${of} of ${section}`;
 
 /**
- * The calls of all sections: the fewer of two plans, one of which reads totals beside the rows of another request over the
- * same days.
+ * The calls of all sections: the fewest of several plans, which read totals beside the rows of another request over the
+ * same days, trends from a longer request, or both.
  */
 export function planRequests(
   sections: readonly SectionRequest[],
@@ -41,13 +42,19 @@ export function planRequests(
       { key: ownKey(section.id), request },
       ...partners
         .filter((partner) => !answered(one, partner))
-        .map((partner) => ({ key: partnerKey(section.id, partner), request: partner.request, lookup: true })),
+        .map((partner) => ({
+          key: partnerKey(section.id, partner),
+          request: partner.request,
+          lookup: true,
+          ...(partner.kind === 'trend' ? { trend: true } : {}),
+        })),
     ];
   });
-  const plain = { requests: keyed, calls: buildCalls(keyed, org, catalog, limits) };
-  const shared = shareTotals(keyed, catalog, limits);
-  const sharing = shared === keyed ? plain : { requests: shared, calls: buildCalls(shared, org, catalog, limits) };
-  const best = callCount(sharing.calls) < callCount(plain.calls) ? sharing : plain;
+  const withTrends = shareTrends(keyed, limits);
+  const candidates = [keyed, withTrends].flatMap((requests) => [requests, shareTotals(requests, catalog, limits)]);
+  const best = [...new Set(candidates)]
+    .map((requests) => ({ requests, calls: buildCalls(requests, org, catalog, limits) }))
+    .reduce((least, plan) => (callCount(plan.calls) < callCount(least.calls) ? plan : least));
   const requestOf = new Map(best.requests.map(({ key, request }) => [key, request]));
   const callsOf = (key: string): RequestCalls => best.calls.get(key) ?? unplanned(key);
   const bySection = new Map(sections.map((one) => [one.section.id, one]));

@@ -23,7 +23,7 @@ export interface SectionRequestsInput {
   readonly limits?: Partial<CallLimits>;
 }
 
-/** A section with the requests for it alone, regardless of limits; a list has none. */
+/** A section with the requests for it alone, regardless of limits; a list and a text have none. */
 export interface SectionRequest {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
@@ -48,13 +48,26 @@ export function sectionRequests(input: SectionRequestsInput): SectionRequest[] {
     const of = { section, replaced, period };
     if (metrics === undefined) return { ...of, comparisons: [], request: undefined, partners: [] };
     const current = metrics.every((id) => currentIds.has(id));
-    const comparisons = current ? [] : (section.compare ?? definition.compare ?? []);
+    const comparisons = current ? [] : wantedComparisons(section, definition);
     const request = buildRequest({ ...section, metrics }, { period, comparisons, current });
-    const toDate = current ? undefined : (section.to_date ?? definition.to_date);
-    const partners = partnerRequests({ request, comparisons, toDate }, { catalog, calendar: settings, limits });
+    const toDate = current ? undefined : wantedToDate(section, definition);
+    const { trend } = section;
+    const partners = partnerRequests({ request, comparisons, toDate, trend }, { catalog, calendar: settings, limits });
     return { ...of, comparisons, ...(toDate === undefined ? {} : { toDate }), request, partners };
   });
 }
+
+/** The section's own comparisons, or the report's. Small charts of a trend show none: only those of its own. */
+export const wantedComparisons = (
+  { layout, compare }: Pick<Section, 'layout' | 'compare'>,
+  report: Pick<Definition, 'compare'>,
+): readonly ComparisonKind[] => compare ?? (layout === 'trend' ? undefined : report.compare) ?? [];
+
+/** The section's own `to_date`, or the report's, which does not apply to a trend. */
+export const wantedToDate = (
+  { layout, to_date }: Pick<Section, 'layout' | 'to_date'>,
+  report: Pick<Definition, 'to_date'>,
+): ToDate | undefined => to_date ?? (layout === 'trend' ? undefined : report.to_date);
 
 /** A section of current counts. */
 export interface CurrentCountsSection {

@@ -126,10 +126,19 @@ function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.
         params: { next: 'give one of the two another id' },
       });
     });
+    if (sections.length > 0 && sections.every(({ layout }) => layout === 'text')) {
+      context.addIssue({
+        code: 'custom',
+        path: ['sections'],
+        message: 'a section with "metrics" or a "list" besides the text, which has no figures of its own',
+        params: { next: 'add one' },
+      });
+    }
     // An invalid output says nothing about the attachments that name it.
     if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
     const made = outputs.map(({ format }) => format);
-    for (const { path, expected, next } of outputIssues(outputs, sections, kinds.formats)) {
+    const withFigures = sections.filter(({ layout }) => layout !== 'text');
+    for (const { path, expected, next } of outputIssues(outputs, withFigures, kinds.formats)) {
       context.addIssue({ code: 'custom', path: ['outputs', ...path], message: expected, params: { next } });
     }
     made.forEach((format, index) => {

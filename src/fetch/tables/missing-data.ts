@@ -49,7 +49,7 @@ function missingOfPartner(partner: PartnerAnswer, names: readonly string[]): Mis
   }
   const absent = new Set(response.rows.flatMap((row) => absentFrom(row, asked)));
   return missingMetrics(
-    kind === 'to_date' ? 'to_date' : 'year_before',
+    kind === 'previous_year' ? 'year_before' : kind,
     asked,
     asked.filter((name) => absent.has(name)),
   );

@@ -17,6 +17,7 @@ import { missingData } from './missing-data.ts';
 import { type PartnerAnswer, pickMetrics } from './partner-answers.ts';
 import { columnsOf, filtersOf } from './table-columns.ts';
 import { collectTableNotes } from './table-notes.ts';
+import { answeredTrend } from './table-trend.ts';
 import { type ToDateFigures, toDateFigures } from './to-date.ts';
 
 export interface ReportTableInput {
@@ -66,6 +67,7 @@ export function reportTable(input: ReportTableInput): Table {
   const compareInput = { request, response, partners, catalog, metrics, context, running };
   const comparers = current ? [] : input.comparisons.map((kind) => tableComparer(kind, compareInput));
   const toDate = toDateFigures(input.toDate, partners, metrics, catalog);
+  const trend = answeredTrend(partners, metrics, catalog, context);
   const withData = dataFilter(input, metrics);
   let cells = 0;
   const rows = response.rows.map((row): Row => {
@@ -102,6 +104,7 @@ export function reportTable(input: ReportTableInput): Table {
     rows,
     ...(totals === undefined ? {} : { totals }),
     ...(section.chart === undefined ? {} : { chart: section.chart }),
+    ...(trend === undefined ? {} : { trend }),
     ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
     ...(isRanked(section) ? { ranked: true } : {}),
     filters: filtersOf(section, catalog),

@@ -94,7 +94,13 @@ const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boo
 function findings(context: NoteContext): TableNote[] {
   const { answers, partners, catalog, metrics, running } = context;
   const ofPartners = partners.flatMap(({ kind, request, response, answers: partnerAnswers }) =>
-    answerFindings(partnerAnswers, { catalog, metrics, request, response, running: running && kind === 'to_date' }),
+    answerFindings(partnerAnswers, {
+      catalog,
+      metrics,
+      request,
+      response,
+      running: running && kind !== 'previous_year',
+    }),
   );
   const found = [...answerFindings(answers, context), ...ofPartners];
   return [...new Map(found.map((finding) => [JSON.stringify(finding.message), finding])).values()];

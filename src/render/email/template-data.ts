@@ -1,9 +1,10 @@
 import { balanceBidiControls, isolateBidi, toSingleLine } from '../../base/text/bidi.ts';
 import { intlNumberFormat } from '../../base/text/intl.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { formatPeriod } from '../../definitions/periods/period.ts';
 import { type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import { type Artifact, outputFormatOf } from '../artifact.ts';
+import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-value.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
@@ -15,6 +16,16 @@ export interface EmailOptions extends TriggerInfo {
   readonly madeAt: number;
   /** Folder of custom templates, with `email/report.mjml`, `email/report.txt.liquid` or both; the built-in ones when absent. */
   readonly templates?: string | undefined;
+  /** Absent: `full`. */
+  readonly body?: MailBodyName | undefined;
+  /** The page of the run; absent without a public URL. */
+  readonly pageUrl?: string | undefined;
+  /** Path of a PNG or JPEG. */
+  readonly logo?: string | undefined;
+  /** E.g. `Confidential`. */
+  readonly classification?: string | undefined;
+  /** The organization's fiscal year, for sentences about changes. */
+  readonly calendar?: FiscalCalendar | undefined;
   /** The output formats that the e-mail attaches; none when absent. */
   readonly attached?: readonly string[] | undefined;
   /** BCP 47; `en-GB` when absent. */

@@ -1,17 +1,13 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import { formatPeriod } from '../../../definitions/periods/period.ts';
-import {
-  type CallRecord,
-  type Column,
-  type Dataset,
-  incompleteNotes,
-  lacksCurrentCounts,
-} from '../../../fetch/dataset.ts';
+import { type CallRecord, incompleteNotes, lacksCurrentCounts } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
+import { completenessText } from '../../pack/completeness.ts';
+import { columnNotes, definedColumns, unitText } from '../../pack/definitions.ts';
 import { describeFilters } from '../../table-notes.ts';
 import type { Cell } from './sheet-rows.ts';
 import { STYLES, textRowPoints } from './style.ts';
-import { completenessText, footerOf, type WorkbookContext, writeSheetHeading } from './workbook-context.ts';
+import { footerOf, type WorkbookContext, writeSheetHeading } from './workbook-context.ts';
 import type { SheetWriter, WorkbookFile } from './workbook-writer.ts';
 
 const writeHeader = (sheet: SheetWriter, labels: readonly string[]): Promise<void> =>
@@ -24,45 +20,6 @@ const textCell = (value: string | undefined, style: Cell['style'] = STYLES.cellT
   value: value ?? '',
   style,
 });
-
-interface DefinedColumn {
-  readonly column: Column;
-  readonly sections: string[];
-}
-
-/** Each column once, in order of first appearance, with the sections that show it. */
-function definedColumns(dataset: Dataset, kinds: readonly Column['kind'][]): DefinedColumn[] {
-  const found = new Map<string, DefinedColumn>();
-  for (const table of dataset.tables) {
-    for (const column of table.columns) {
-      if (!kinds.includes(column.kind)) continue;
-      const known = found.get(column.name);
-      if (known === undefined) found.set(column.name, { column, sections: [table.title] });
-      else known.sections.push(table.title);
-    }
-  }
-  return [...found.values()];
-}
-
-type DefinitionWords = Words['workbook']['definitions'];
-
-function unitText({ unit, shownIn }: Column, words: Words): string {
-  const { count, ratio, duration, otherUnit } = words.workbook.definitions;
-  if (unit === 'count') return count;
-  if (unit === 'ratio') return ratio;
-  if (unit === 'seconds') return duration(shownIn === undefined ? undefined : words.table.durations[shownIn]);
-  return unit === null ? '' : otherUnit(unit);
-}
-
-function columnNotes({ counts, availableFrom, replacedBy }: Column, words: DefinitionWords): string {
-  const lines = [
-    counts === 'now' ? words.countsNow : undefined,
-    counts === undefined || counts === 'now' ? undefined : words.countsAt(counts),
-    availableFrom === undefined ? undefined : words.availableFrom(availableFrom),
-    replacedBy === undefined ? undefined : replacedBy === null ? words.deprecated : words.replacedBy(replacedBy),
-  ];
-  return lines.filter((line) => line !== undefined).join('\n');
-}
 
 /** Definitions: metrics with their units, dimensions with their values, and the filters of each section. */
 export async function writeDefinitionsSheet(book: WorkbookFile, context: WorkbookContext): Promise<void> {
@@ -85,11 +42,11 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     texts.toKnow,
     texts.sections,
   ]);
-  for (const { column, sections } of definedColumns(dataset, ['metric'])) {
+  for (const { column, tables } of definedColumns(dataset.tables, ['metric'])) {
     const name = `${column.label}\n${column.name}`;
-    const where = sections.map(isolateBidi).join(', ');
+    const where = tables.map(({ title }) => isolateBidi(title)).join(', ');
     const unit = unitText(column, words);
-    const notes = columnNotes(column, texts);
+    const notes = columnNotes(column, texts).join('\n');
     await sheet.addRow(
       [
         textCell(name),
@@ -102,15 +59,15 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
       textRowPoints([name, 30], [column.description, 52], [unit, 22], [notes, 34], [where, 26]),
     );
   }
-  const groups = definedColumns(dataset, ['dimension', 'field']);
+  const groups = definedColumns(dataset.tables, ['dimension', 'field']);
   if (groups.length > 0) {
     await sheet.addRow([], 14);
     await sheet.addRow([{ value: texts.groups, style: STYLES.heading, span: 6 }], 24);
     await writeHeader(sheet, [texts.name, texts.description, texts.type, '', texts.values, texts.sections]);
-    for (const { column, sections } of groups) {
+    for (const { column, tables } of groups) {
       const name = column.label === column.name ? column.label : `${column.label}\n${column.name}`;
       const values = (column.values ?? []).map(({ label }) => isolateBidi(label)).join(', ');
-      const where = sections.map(isolateBidi).join(', ');
+      const where = tables.map(({ title }) => isolateBidi(title)).join(', ');
       await sheet.addRow(
         [
           textCell(name),

@@ -4,12 +4,13 @@ import { formatPeriod } from '../../../definitions/periods/period.ts';
 import { incompleteNotes, lacksCurrentCounts, type Table } from '../../../fetch/dataset.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import { formatDateRange, formatZonedInstant } from '../../figures/format-value.ts';
+import { completenessText } from '../../pack/completeness.ts';
 import { incompleteNoteText, isOfReadings, tableNotes } from '../../table-notes.ts';
 import type { PictureDrawing } from './drawing-parts.ts';
 import { sliceTitle } from './section-sheet.ts';
 import type { Cell } from './sheet-rows.ts';
 import { COLOURS, lineCount, STYLES, textRowPoints } from './style.ts';
-import { completenessText, footerOf, type WorkbookContext } from './workbook-context.ts';
+import { footerOf, type WorkbookContext } from './workbook-context.ts';
 import type { WorkbookFile } from './workbook-writer.ts';
 
 /** Maximum size on the cover, in pixels. */

@@ -4,11 +4,12 @@ import { type Dataset, lacksCurrentCounts, type Table } from '../../../fetch/dat
 import type { Words } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { betterOf } from '../../figures/judge.ts';
+import { targetNotes } from '../../figures/target-notes.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../../table-notes.ts';
 import { buildGrid, type Grid } from './grid.ts';
 import { type ConditionalFormat, canBeTable, type Footer } from './sheet-parts.ts';
 import type { Cell } from './sheet-rows.ts';
-import { targetNotes, withStatuses } from './status-columns.ts';
+import { withStatuses } from './status-columns.ts';
 import { type CellStyle, COLOURS, LINE_POINTS, lineCount, lineHeightPoints, STYLES, textRowPoints } from './style.ts';
 import type { SheetOptions, SheetWriter, WorkbookFile } from './workbook-writer.ts';
 

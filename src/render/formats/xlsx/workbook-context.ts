@@ -1,6 +1,6 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Logo } from '../../../definitions/load/logo.ts';
-import { type Dataset, lacksCurrentCounts } from '../../../fetch/dataset.ts';
+import type { Dataset } from '../../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../../i18n/messages.ts';
 import { type ViewColumn, viewColumns } from '../../figures/columns.ts';
 import { formatDayOf } from '../../figures/format-value.ts';
@@ -125,12 +125,6 @@ export async function writeSheetHeading(
 ): Promise<void> {
   await sheet.addRow([{ value: title, style: STYLES.title }], 26);
   await sheet.addRow([{ value: words.workbook.back, style: STYLES.back, link: names.contents }], linkHeight);
-}
-
-/** The completeness statement of a dataset without incomplete notes. */
-export function completenessText({ tables }: Pick<Dataset, 'tables'>, { workbook }: Words): string {
-  const lacking = tables.filter(lacksCurrentCounts).map(({ title }) => isolateBidi(title));
-  return lacking.length === 0 ? workbook.complete : workbook.completeBut(lacking);
 }
 
 /** Excel's limit, in UTF-16 units. */
