@@ -95,7 +95,7 @@ const ARABIC = 'مجموعة العملاء في الشرق الأوسط';
 const HEBREW = 'לקוחות חדשים (2026)';
 
 /** What the sections are, by name. */
-export const BAD_SECTIONS: Readonly<Record<string, (layout: Layout) => Table>> = {
+const BAD_SECTIONS: Readonly<Record<string, (layout: Layout) => Table>> = {
   'a hundred metrics': (layout) =>
     sectionOf(layout, { title: 'All there is', metrics: metricsOf(100, (index) => `Metric number ${index}`) }),
   'labels of 200 characters': (layout) =>
@@ -125,9 +125,9 @@ export const BAD_SECTIONS: Readonly<Record<string, (layout: Layout) => Table>> =
     }),
 };
 
-/** A pack of this one section. */
-export const badPack = (name: string, layout: Layout): Dataset => {
-  const section = BAD_SECTIONS[name]?.(layout);
-  if (section === undefined) throw new Error(`no bad section "${name}"`);
-  return dataset([section], { title: section.title });
-};
+/** A pack of all of them in one layout. */
+export const badPack = (layout: Layout): Dataset =>
+  dataset(
+    Object.values(BAD_SECTIONS).map((section, index) => ({ ...section(layout), id: `bad_${index}` })),
+    { title: longLabel(0), headlines: [longLabel(1), ARABIC] },
+  );

