@@ -1,6 +1,6 @@
 import { intlNumberFormat } from '../../../base/text/intl.ts';
-import type { Quantity } from '../../figures/quantity.ts';
 import type { Scale } from '../../charts/axis-scale.ts';
+import type { Quantity } from '../../figures/quantity.ts';
 
 /** A grid line: its position from 0 (the axis' lower end) to 1, and its label. */
 export interface Tick {
@@ -45,6 +45,9 @@ export function ticksOf(scale: Scale, quantity: Quantity, locale: string): reado
   return Array.from({ length: count + 1 }, (_, index) => {
     const value = scale.min + index * scale.interval;
     // -0 would be written with its sign.
-    return { at: positionOn(scale, value), text: format.format(value === 0 ? 0 : Number(value.toPrecision(AXIS_DIGITS))) };
+    return {
+      at: positionOn(scale, value),
+      text: format.format(value === 0 ? 0 : Number(value.toPrecision(AXIS_DIGITS))),
+    };
   });
 }

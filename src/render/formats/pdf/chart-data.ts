@@ -111,7 +111,10 @@ export function chartData(chart: Chart, locale: string): ChartData {
   const kind =
     chart.kind === 'stacked_column'
       ? 'column'
-      : chart.kind === 'column' && !chart.overTime && chart.categories.length > MAX_COLUMN_GROUPS && chart.axes.length < 2
+      : chart.kind === 'column' &&
+          !chart.overTime &&
+          chart.categories.length > MAX_COLUMN_GROUPS &&
+          chart.axes.length < 2
         ? 'bar'
         : chart.kind;
   const ends = chart.axes.map((axis, index) => endsOf(axis, chart.kind === 'stacked_column' && index === 0));

@@ -33,12 +33,16 @@ export async function checkPackTemplates(
   try {
     const templates = await readPackTemplates(folder);
     if (!templates.custom) return [];
-    const result = await compilePack({ data: samplePackData(), templates, madeAt: SAMPLE_INSTANT, signal, limits }).catch(
-      (thrown: unknown) => {
-        if (thrown instanceof TypstLimitError) return limitIssue(thrown.limit, templates);
-        throw thrown;
-      },
-    );
+    const result = await compilePack({
+      data: samplePackData(),
+      templates,
+      madeAt: SAMPLE_INSTANT,
+      signal,
+      limits,
+    }).catch((thrown: unknown) => {
+      if (thrown instanceof TypstLimitError) return limitIssue(thrown.limit, templates);
+      throw thrown;
+    });
     if ('file' in result) return [diagnosticOf(result)];
     return result.kind === 'done' ? [] : result.diagnostics.map((each) => diagnosticOf(typstIssue(each, templates)));
   } catch (thrown) {

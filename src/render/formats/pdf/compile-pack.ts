@@ -22,7 +22,10 @@ export interface PackJob {
 /** Compiles the templates with the data of a pack. Throws as `compileTypst`. */
 export async function compilePack({ data, logo, templates, madeAt, signal, limits }: PackJob): Promise<TypstResult> {
   const paths = fontFiles();
-  const covers = glyphCoverage([...(await Promise.all(paths.map((path) => readFile(path)))), ...templates.fonts.map(Buffer.from)]);
+  const covers = glyphCoverage([
+    ...(await Promise.all(paths.map((path) => readFile(path)))),
+    ...templates.fonts.map(Buffer.from),
+  ]);
   let replaced = false;
   const shown = displayable(data, covers, () => {
     replaced = true;

@@ -1,8 +1,8 @@
 /** Shown for a character without a glyph. PDF/UA forbids glyphs that stand for nothing. */
 const REPLACEMENT = '□';
 
-/** Spaces, line breaks and direction controls need no glyph. */
-const NEEDS_NO_GLYPH = /[\s\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0e\ufe0f\ufeff]/u;
+/** Spaces, line breaks, joiners and direction controls need no glyph. */
+const NEEDS_NO_GLYPH = /\s|\p{Default_Ignorable_Code_Point}/u;
 /** Control characters and halves of surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Cn}\p{Co}]/u;
 

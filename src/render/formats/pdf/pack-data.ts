@@ -1,7 +1,10 @@
+import { isolateBidi } from '../../../base/text/bidi.ts';
+import type { Better } from '../../../definitions/schema/targets.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { languageOf, messagesFor } from '../../../i18n/messages.ts';
+import { languageOf, messagesFor, type Words } from '../../../i18n/messages.ts';
 import { formatZonedInstant } from '../../figures/format-value.ts';
-import type { Pack } from '../../pack/pack.ts';
+import { betterOf } from '../../figures/judge.ts';
+import type { Pack, PackSection } from '../../pack/pack.ts';
 import { MAX_PDF_LINES, MAX_PDF_ROWS } from './pdf-limits.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
 import { createRowBudget, type SectionData, sectionData } from './section-data.ts';
@@ -79,7 +82,7 @@ export interface PackDataOptions {
   readonly formats: readonly string[];
 }
 
-type PackDataset = Pick<Dataset, 'org' | 'report' | 'registryVersion' | 'calls'>;
+type PackDataset = Pick<Dataset, 'targets' | 'org' | 'report' | 'registryVersion' | 'calls'>;
 
 export function packData(pack: Pack, dataset: PackDataset, options: PackDataOptions): PackData {
   const { locale, summary, completeness } = pack;
@@ -117,7 +120,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
         unit,
         text: [description, ...notes].filter((text) => text !== '').join(' '),
       })),
-    legend: [...new Set(printed.flatMap((section) => section.legend))],
+    legend: legendOf(printed, dataset, words),
     made: madeFacts(pack, dataset, options),
     words: {
       headlines: words.status.headlines,
@@ -130,6 +133,26 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
       logo: words.workbook.cover.logoOf(pack.organization),
     },
   };
+}
+
+/** What marks mean, each once; the colours of changes in one sentence for all sections. */
+function legendOf(
+  sections: readonly PackSection[],
+  dataset: Pick<Dataset, 'targets'>,
+  { status }: Words,
+): readonly string[] {
+  const columns = sections.flatMap((section) => section.columns.filter(({ role }) => role === 'change'));
+  const labels = (better: Better): readonly string[] => [
+    ...new Set(
+      columns.flatMap(({ source }) =>
+        source.provisional !== true && betterOf(dataset, source.name) === better ? [isolateBidi(source.label)] : [],
+      ),
+    ),
+  ];
+  const [higher, lower] = [labels('higher'), labels('lower')];
+  const colours = status.betterMeans([], []);
+  const others = sections.flatMap(({ legend }) => legend).filter((line) => !line.startsWith(colours));
+  return [...new Set(others), ...(higher.length + lower.length === 0 ? [] : [status.betterMeans(higher, lower)])];
 }
 
 function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, { run, digest, madeAt }: PackDataOptions) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_TOP } from '../../../definitions/schema/layout.ts';
 import type { OutputIssue } from '../../../definitions/schema/kinds.ts';
+import { DEFAULT_TOP } from '../../../definitions/schema/layout.ts';
 
 /**
  * Rows of all sections that a PDF shows: some sixty pages. More belongs in the workbook or the CSV files, and would not be

@@ -148,7 +148,11 @@ export function samplePackData(): PackData {
     classification: 'Confidential',
     owner: 'owner@acme.example',
     logo: null,
-    completeness: { complete: false, text: 'Incomplete: 1 thing to know', notes: [{ section: 'Risk', text: 'Truncated.' }] },
+    completeness: {
+      complete: false,
+      text: 'Incomplete: 1 thing to know',
+      notes: [{ section: 'Risk', text: 'Truncated.' }],
+    },
     headlines: ['Profiles created: 12, target 16, breached.'],
     summary: scorecard,
     contents: true,

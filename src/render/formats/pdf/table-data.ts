@@ -37,8 +37,8 @@ export interface TableData {
 }
 
 /** Width of a letter at the size of table texts, points; a cell has its padding besides. */
-const LETTER_WIDTH = 4.7;
-const PADDING = 10;
+const LETTER_WIDTH = 4.9;
+const PADDING = 12;
 const MIN_WIDTH = 34;
 const MAX_FIGURE_WIDTH = 96;
 const MAX_KEY_WIDTH = 260;
@@ -80,13 +80,19 @@ export interface TableOptions {
 
 const EMPTY: CellData = { text: '', number: false, tone: '', status: null };
 
-/** A cell whose unit stands in the header, not beside the figure. */
-function cellData({ quantity }: ViewColumn, cell: PackCell | undefined, number: boolean, words: Words): CellData {
+/** A cell; its unit is left out where its heading has it. */
+function cellData(
+  { quantity }: ViewColumn,
+  heading: string,
+  cell: PackCell | undefined,
+  number: boolean,
+  words: Words,
+): CellData {
   if (cell === undefined) return EMPTY;
   const unit = unitLabel(quantity, words);
   const { text, tone, status } = cell;
   return {
-    text: unit !== undefined && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text,
+    text: unit !== undefined && heading.includes(`(${unit})`) && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text,
     number,
     tone,
     status: status === undefined ? null : statusData(status, words),
@@ -121,23 +127,26 @@ export function blockTable(
   const words = messagesFor(locale);
   const titled = groups.some(({ title }) => title !== null);
   const columns = [
-    ...keys.map((column) => ({ column, header: column.header })),
-    ...groups.flatMap(({ columns: own, headings }) =>
-      own.map((column, index) => ({ column, header: headings[index] ?? column.header })),
+    ...keys.map((column) => ({ column, header: column.header, heading: column.header })),
+    ...groups.flatMap(({ title, columns: own, headings }) =>
+      own.map((column, index) => {
+        const header = headings[index] ?? column.header;
+        return { column, header, heading: column.role === 'change' ? header : `${title ?? ''} ${header}` };
+      }),
     ),
   ].map((each) => ({ ...each, number: isNumeric(each.column) }));
   const body = rows.map(
     (row): TableRowData => ({
-      cells: columns.map(({ column, number }) => cellData(column, cells.ofRow(column, row), number, words)),
+      cells: columns.map(({ column, heading, number }) => cellData(column, heading, cells.ofRow(column, row), number, words)),
       partial: row.partial,
       total: false,
     }),
   );
   const totals = (heading: string): TableRowData => ({
-    cells: columns.map(({ column, number }, index) =>
+    cells: columns.map(({ column, heading: own, number }, index) =>
       column.total === undefined && index === 0
         ? { ...EMPTY, text: heading }
-        : cellData(column, cells.ofTotals(column), number, words),
+        : cellData(column, own, cells.ofTotals(column), number, words),
     ),
     partial: false,
     total: true,
@@ -180,8 +189,8 @@ export function transposedTable(
       rows: figures.map((column) => ({
         cells: [
           { ...EMPTY, text: column.header },
-          ...rows.map((row) => cellData(column, cells.ofRow(column, row), true, words)),
-          ...(total === undefined ? [] : [cellData(column, cells.ofTotals(column), true, words)]),
+          ...rows.map((row) => cellData(column, column.header, cells.ofRow(column, row), true, words)),
+          ...(total === undefined ? [] : [cellData(column, column.header, cells.ofTotals(column), true, words)]),
         ],
         partial: false,
         total: false,

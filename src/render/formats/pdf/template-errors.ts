@@ -22,7 +22,8 @@ const LIMITS: Readonly<Record<TypstLimit, string>> = {
   memory: 'it needs more than 768 MB of memory',
 };
 
-const mainFile = ({ files }: PackTemplates): string => files.find(({ path }) => path === MAIN_TEMPLATE)?.file ?? join(PACK_FOLDER, MAIN_TEMPLATE);
+const mainFile = ({ files }: PackTemplates): string =>
+  files.find(({ path }) => path === MAIN_TEMPLATE)?.file ?? join(PACK_FOLDER, MAIN_TEMPLATE);
 
 /** A template that exceeded a limit. */
 export const limitIssue = (limit: TypstLimit, templates: PackTemplates): TemplateIssue => ({
@@ -40,7 +41,10 @@ export function typstIssue(
 ): TemplateIssue {
   const file = templates.files.find((each) => each.path === path)?.file ?? mainFile(templates);
   const text = message.replaceAll(/\s+/g, ' ').replace(/\.$/, '');
-  const refused = /^(file not found|access denied|failed to load file|cannot read file|package not found|failed to download)/i.test(text);
+  const refused =
+    /^(file not found|access denied|failed to load file|cannot read file|package not found|failed to download)/i.test(
+      text,
+    );
   return {
     file,
     line,
