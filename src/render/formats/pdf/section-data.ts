@@ -101,7 +101,7 @@ function exceptionTables(section: SectionOf<'exceptions'>, context: SectionConte
   const rows = section.rows.slice(0, shown).map(({ row }) => row);
   return {
     tables: rows.length === 0 ? [] : blocks.map((block) => blockTable(block, rows, { ...context, cells })),
-    more: shown < section.of ? restText(shown, section.of, context) : empty,
+    more: shown < section.rows.length ? restText(shown, section.of, context) : empty,
   };
 }
 
