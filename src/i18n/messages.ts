@@ -2,6 +2,7 @@ import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
 import { pack as dePack } from './de/pack.ts';
+import { pdf as dePdf } from './de/pdf.ts';
 import { status as deStatus } from './de/status.ts';
 import { table as deTable } from './de/table.ts';
 import { workbook as deWorkbook } from './de/workbook.ts';
@@ -9,6 +10,7 @@ import { chart as enChart } from './en/chart.ts';
 import { mail as enMail } from './en/mail.ts';
 import { notes as enNotes } from './en/notes.ts';
 import { pack as enPack } from './en/pack.ts';
+import { pdf as enPdf } from './en/pdf.ts';
 import { status as enStatus } from './en/status.ts';
 import { table as enTable } from './en/table.ts';
 import { workbook as enWorkbook } from './en/workbook.ts';
@@ -22,6 +24,7 @@ const englishMessages = (to: LocaleFormatters) => ({
   table: enTable(to),
   chart: enChart(to),
   mail: enMail(to),
+  pdf: enPdf(to),
   workbook: enWorkbook(to),
   status: enStatus(to),
   pack: enPack(to),
@@ -34,6 +37,7 @@ const germanMessages = (to: LocaleFormatters): Words => ({
   table: deTable(to),
   chart: deChart(to),
   mail: deMail(to),
+  pdf: dePdf(to),
   workbook: deWorkbook(to),
   status: deStatus(to),
   pack: dePack(to),

@@ -37,6 +37,7 @@ export async function renderAndPublish(
     files: {
       logo: settings.logo,
       classification: definition.classification ?? settings.classification,
+      templates,
       secrets,
       folder,
       digest: order.digest,

@@ -25,7 +25,11 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
     filterIsAmong: (label, values) => `${label} ist eine von ${number(values)} Angaben`,
     filterIsNotAmong: (label, values) => `${label} ist keine von ${number(values)} Angaben`,
 
-    inAttached: { xlsx: 'in der angehängten Arbeitsmappe', csv: 'in den angehängten CSV-Dateien' },
+    inAttached: {
+      xlsx: 'in der angehängten Arbeitsmappe',
+      csv: 'in den angehängten CSV-Dateien',
+      pdf: 'im angehängten PDF',
+    },
     inFiles: 'in den unten genannten Dateien',
     leftOut: 'nicht in dieser E-Mail',
     below: 'weiter unten',

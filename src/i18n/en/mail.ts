@@ -35,7 +35,7 @@ export const mail = (to: LocaleFormatters) => {
     filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
 
     /** By output format, the preferred one first; other formats use `inFiles`. */
-    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files' },
+    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files', pdf: 'in the attached PDF' },
     inFiles: 'in the files named below',
     leftOut: 'left out here',
     below: 'below',
