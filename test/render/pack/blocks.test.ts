@@ -3,7 +3,6 @@ import type { Table } from '../../../src/fetch/dataset.ts';
 import { MAX_FIGURE_COLUMNS } from '../../../src/render/pack/blocks.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import type { SectionOf } from '../../../src/render/pack/pack.ts';
-import { transposeTable } from '../../../src/render/pack/transposed.ts';
 import { bucketColumn, countColumn, groupColumn, ratioColumn, row, table, typeColumn } from '../../support/dataset.ts';
 import { judged, kpis, metrics, monthTable, october, SEPTEMBER, sectionOf, target } from './fixtures.ts';
 
@@ -113,16 +112,6 @@ describe('a transposed table', () => {
     expect(tableOf(byGroup(10, {}, 0))).toMatchObject({ transposed: false, transposedOnPages: false });
   });
 
-  it('has a column for each row and its totals, and a row for each figure', () => {
-    const totals = { values: Object.fromEntries(metrics(10).map(({ name }, at) => [name, at * 100])) };
-    const section = tableOf(byGroup(10, { totals }, 2));
-    const { headings, groups } = transposeTable(section, 'en-GB');
-    expect(headings.map(({ text }) => text)).toEqual(['g0', 'g1', 'Total']);
-    const rows = groups.flatMap((group) => group.rows);
-    expect(rows.map(({ heading }) => heading)).toEqual(metrics(10).map(({ label }) => label));
-    expect(rows[3]?.cells.map((cell) => cell?.value)).toEqual([3, 4, 300]);
-  });
-
   it('of a single row is a scorecard as well, unless its totals are another figure', () => {
     const { layout: _, ...plain } = kpis();
     const section = tableOf(plain);
@@ -132,7 +121,6 @@ describe('a transposed table', () => {
     const differs = tableOf({ ...plain, totals: { values: { [countColumn.name]: 1 } } });
     expect(differs).toMatchObject({ transposed: true });
     expect(differs).not.toHaveProperty('scorecard');
-    expect(transposeTable(differs, 'en-GB').headings.map(({ text }) => text)).toEqual(['Value', 'Total']);
   });
 });
 
@@ -161,15 +149,14 @@ describe('cells', () => {
     const { cells, columns } = sectionOf(buildPack(of).sections, 'table');
     const [group, value, before, change] = columns;
     const [first] = of.tables[0]!.rows as readonly ReturnType<typeof row>[];
-    expect(cells.ofRow(group!, first!)).toEqual({ value: 'high', text: 'high', bare: 'high', tone: '' });
+    expect(cells.ofRow(group!, first!)).toEqual({ value: 'high', text: 'high', tone: '' });
     expect(cells.ofRow(value!, first!)).toMatchObject({
       value: 0.8997,
       text: '89.97%',
-      bare: '89.97%',
       status: { status: 'breached' },
     });
-    expect(cells.ofRow(before!, first!)).toEqual({ value: 0.95, text: '95.0%', bare: '95.0%', tone: '' });
-    expect(cells.ofRow(change!, first!)).toMatchObject({ text: '-5.0 pp', bare: '-5.0', tone: 'worse' });
+    expect(cells.ofRow(before!, first!)).toEqual({ value: 0.95, text: '95.0%', tone: '' });
+    expect(cells.ofRow(change!, first!)).toMatchObject({ text: '-5.0 pp', tone: 'worse' });
     expect(cells.ofTotals(group!)).toBeUndefined();
     expect(cells.ofTotals(value!)).toMatchObject({ value: 0.91, status: { status: 'breached' } });
     expect(cells.ofTotals(change!)).toMatchObject({ value: null, text: '–', tone: '' });

@@ -97,8 +97,8 @@ describe('a pack', () => {
   });
 
   it('puts a chart where the definition says, above its table by default', () => {
-    const place = (chart: unknown) =>
-      buildPack(dataset([{ ...onboarding, chart: chart as NonNullable<Table['chart']> }])).sections[0]?.chart?.place;
+    const place = (chart: NonNullable<Table['chart']>) =>
+      buildPack(dataset([{ ...onboarding, chart }])).sections[0]?.chart?.place;
     expect(place('line')).toBe('above');
     expect(place({ kind: 'line', place: 'beside' })).toBe('beside');
     expect(place({ kind: 'line', place: 'own_sheet' })).toBe('own_sheet');
