@@ -43,11 +43,6 @@ export function evaluateTemplates(folder: string, faults: number): CheckResult {
 }
 
 export async function checkTemplateFolder(folder: string): Promise<Finding> {
-<<<<<<< HEAD:src/cli/doctor/definitions.ts
-  const { checkTemplates } = await import('../../render/check-templates.ts');
+  const { checkTemplates } = await import('../../../render/check-templates.ts');
   return { what: 'Templates', ...evaluateTemplates(folder, (await checkTemplates(folder)).length) };
-=======
-  const { checkEmailTemplates } = await import('../../../render/email/check-templates.ts');
-  return { what: 'Templates', ...evaluateTemplates(folder, (await checkEmailTemplates(folder)).length) };
->>>>>>> work/pack:src/cli/doctor/reports/definitions.ts
 }

@@ -130,7 +130,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
       made: words.pack.howMade,
       page: words.workbook.page('{page}', '{pages}'),
       running: words.mail.soFar,
-      logo: words.workbook.cover.logoOf(pack.organization),
+      logo: words.workbook.summary.logoOf(pack.organization),
     },
   };
 }
@@ -159,11 +159,11 @@ function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, { run,
   const words = messagesFor(locale).workbook;
   return [
     { label: words.run.report, text: `${dataset.org}/${dataset.report}` },
-    { label: words.cover.made, text: formatZonedInstant(new Date(madeAt), period.timezone, locale) },
+    { label: words.run.made, text: formatZonedInstant(new Date(madeAt), period.timezone, locale) },
     { label: words.run.run, text: run },
     { label: words.run.definition, text: `SHA-256 ${digest}` },
     { label: words.run.registry, text: words.run.version(dataset.registryVersion) },
     { label: words.run.calls, text: words.run.callCount(dataset.calls.length) },
-    { label: words.cover.owner, text: owner },
+    { label: words.summary.owner, text: owner },
   ];
 }

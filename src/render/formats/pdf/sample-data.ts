@@ -177,7 +177,7 @@ export function samplePackData(): PackData {
       page: workbook.page('{page}', '{pages}'),
       running: mail.soFar,
       reading: mail.template.how_to_read,
-      logo: workbook.cover.logoOf('Acme'),
+      logo: workbook.summary.logoOf('Acme'),
     },
   };
 }
