@@ -52,7 +52,7 @@ export function columnWidths(
 ): readonly number[] {
   const wanted = columns.map(({ number, header, texts }) => {
     const cell = Math.max(0, ...texts.map((text) => text.length));
-    const letters = Math.max(cell, longestWord(header), Math.min(header.length, number ? 14 : 24));
+    const letters = Math.max(cell, longestWord(header), Math.min(header.length, number ? 11 : 24));
     const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
     return Math.min(most, Math.max(MIN_WIDTH, letters * LETTER_WIDTH + PADDING));
   });
