@@ -229,7 +229,7 @@ describe('docket explain', () => {
       { sectionPeriods: { trend: TREND } },
     );
     const document = explain(plan, { catalog: CATALOG });
-    expect(document.further_calls).toEqual({ previous_year: 3, to_date: 1 });
+    expect(document.further_calls).toEqual({ previous_year: 3, to_date: 1, trend: 0 });
     expect(document.tokens).toBe(plan.calls.length);
     expect(document.sections.map(({ id, period, to_date }) => [id, period.label, to_date])).toEqual([
       ['card', '2026-10', 'year'],

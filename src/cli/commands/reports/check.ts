@@ -73,8 +73,8 @@ const formatCount = (count: number, noun: string): string =>
 
 async function templateDiagnostics(folder: string | undefined): Promise<Diagnostic[]> {
   if (folder === undefined) return [];
-  const { checkEmailTemplates } = await import('../../../render/email/check-templates.ts');
-  return checkEmailTemplates(folder);
+  const { checkTemplates } = await import('../../../render/check-templates.ts');
+  return checkTemplates(folder);
 }
 
 /** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */

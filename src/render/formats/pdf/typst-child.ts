@@ -1,0 +1,85 @@
+// Runs in a process of its own: compiles one document and sends the result. typst-compiler.ts limits its time and memory.
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { NodeCompiler, type NodeError, PdfStandard } from '@myriaddreamin/typst-ts-node-compiler';
+import { z } from 'zod';
+import type { TypstDiagnostic, TypstJob, TypstResult } from './typst-job.ts';
+
+/** No folder of the disk: a document reads the files that it was sent and no others. */
+const ROOT = resolve('/docket-document.invalid');
+const SEVERITY_ERROR = 1;
+
+const diagnosticsSchema = z.array(
+  z.object({
+    message: z.string(),
+    path: z.string(),
+    severity: z.number(),
+    /** From 0. */
+    range: z.object({ start: z.object({ line: z.number(), character: z.number() }) }).nullable(),
+  }),
+);
+
+/** Typst appends hints to the message. */
+const HINTS = /, hints: /;
+
+const withoutRoot = (text: string): string => text.replaceAll(`${ROOT}/`, '').replaceAll(ROOT, '');
+
+function diagnosticsOf(compiler: NodeCompiler, error: NodeError): TypstDiagnostic[] {
+  const found = diagnosticsSchema.parse(compiler.fetchDiagnostics(error));
+  return found
+    .filter(({ severity }) => severity === SEVERITY_ERROR)
+    .map(({ message, path, range }) => {
+      const [text = message, ...hints] = withoutRoot(message).split(HINTS);
+      return {
+        message: text,
+        path: path.startsWith(ROOT) ? withoutRoot(path.replaceAll('\\', '/')) : null,
+        line: (range?.start.line ?? 0) + 1,
+        column: (range?.start.character ?? 0) + 1,
+        hints,
+      };
+    });
+}
+
+/** Errors of the export have their place in numbers that only Typst understands; the message is quoted in the text. */
+function exportDiagnostics(thrown: unknown): TypstDiagnostic[] {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const messages = [...text.matchAll(/message: ("(?:[^"\\]|\\.)*")/g)].map(([, quoted = '""']) =>
+    quoted.slice(1, -1).replaceAll(/\\(.)/g, '$1'),
+  );
+  const distinct = [...new Set(messages.length === 0 ? [text] : messages)];
+  return distinct.map((message) => ({ message: withoutRoot(message), path: null, line: 1, column: 1, hints: [] }));
+}
+
+function compile({ main, files, fontFiles, fonts, madeAt }: TypstJob): TypstResult {
+  const compiler = NodeCompiler.create({
+    workspace: ROOT,
+    fontArgs: [{ fontPaths: [...fontFiles] }, { fontBlobs: fonts.map((font) => Buffer.from(font)) }],
+  });
+  for (const { path, bytes } of files) compiler.mapShadow(resolve(ROOT, path), Buffer.from(bytes));
+  try {
+    const compiled = compiler.compile({ mainFilePath: resolve(ROOT, main) });
+    const error = compiled.takeError();
+    if (error !== null) return { kind: 'failed', diagnostics: diagnosticsOf(compiler, error) };
+    const { result: document } = compiled;
+    if (document === null) throw new Error('the compiler gave no document');
+    const pdf = compiler.pdf(document, { pdfStandard: PdfStandard.UA_1, creationTimestamp: madeAt });
+    return { kind: 'done', pdf };
+  } catch (thrown) {
+    return { kind: 'failed', diagnostics: exportDiagnostics(thrown) };
+  }
+}
+
+/** Where memory runs out all the same, the system ends this process rather than the worker. Linux only. */
+function preferToBeEnded(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000');
+  } catch {
+    // Another system, or one that forbids it.
+  }
+}
+
+preferToBeEnded();
+process.once('message', (job) => {
+  // Sent by typst-compiler.ts, of the same version.
+  process.send?.(compile(job as TypstJob), () => process.disconnect());
+});
