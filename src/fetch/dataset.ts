@@ -3,7 +3,7 @@ import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
 import type { Better, TargetPeriod } from '../definitions/schema/targets.ts';
-import type { DurationUnit } from '../definitions/schema/units.ts';
+import type { DurationUnit } from '../definitions/schema/values/units.ts';
 import { messagesFor, type Words } from '../i18n/messages.ts';
 import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
 import type { DateRange } from '../plan/buckets.ts';
@@ -301,6 +301,9 @@ export interface Dataset {
   /** Sentences about the most important figures, in the report's language. Absent: not written. */
   readonly headlines?: readonly string[];
 }
+
+/** Whether the section is a text: it has a title and a description, and no figures. */
+export const isTextTable = ({ layout }: Pick<Table, 'layout'>): boolean => layout?.kind === 'text';
 
 /** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */
 export const lacksCurrentCounts = ({ notes }: Pick<Table, 'notes'>): boolean =>

@@ -5,8 +5,11 @@ import type { ReportResponse } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { isCurrentSection, withoutAnswered } from '../plan/answered-sections.ts';
 import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
+import { readingGap } from '../plan/reading.ts';
+import { followedMetrics } from '../plan/replacements.ts';
+import { wantedComparisons, wantedToDate } from '../plan/requests/section-requests.ts';
 import { storeUntilFull } from './cache/response-store.ts';
-import type { CallRecord, Dataset, Sums, Table } from './dataset.ts';
+import type { CallRecord, Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
 import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
 import { fetchReport } from './fetch-report.ts';
@@ -14,14 +17,16 @@ import { createFinishEstimator } from './finish-estimate.ts';
 import { mapOutcomes } from './map-outcomes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
+import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/comparisons/partner-answers.ts';
 import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
 import { byMetric, renamedCatalog, renamedResponse } from './tables/display-names.ts';
 import { withDisplayUnits } from './tables/display-units.ts';
 import { summedFiguresOf } from './tables/join-totals.ts';
+import { laidOut, textTable } from './tables/layout.ts';
 import { listTable } from './tables/list-table.ts';
-import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
-import { type ReadingsSource, readingsTable } from './tables/readings-table.ts';
+import { type ReadingsSource, readingsTable } from './tables/readings/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
+import { readTrend } from './tables/table-trend.ts';
 
 export interface FetchInput extends FetchContext {
   readonly plan: Plan;
@@ -65,6 +70,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
   const input = { ...asked, catalog: renamedCatalog(asked.catalog, names) };
   const { organization } = input;
   const read = await readingsTables(input);
+  const trends = await readTrends(input);
   const plan = withoutAnswered(input.plan, new Set(read.keys()));
   const results = await mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner({ ...input, plan }));
   if (results.kind !== 'done') return results;
@@ -75,7 +81,11 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     ]),
   );
   const tables = withDisplayUnits(
-    plan.sections.map((section) => read.get(section.section.id) ?? tableOf(section, byCall, input)),
+    plan.sections.map((section) => {
+      const { id } = section.section;
+      const table = read.get(id) ?? tableOf(section, byCall, input);
+      return laidOut(table, section.section, trends.get(id));
+    }),
     byMetric(units, plan.sections),
   );
   const sums = plan.sections.flatMap((section): [string, Sums][] => {
@@ -83,6 +93,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     return summed === undefined ? [] : [[section.section.id, summed]];
   });
   const { definition } = plan;
+  const { headline } = definition;
   return done({
     org: plan.org,
     organization,
@@ -95,6 +106,7 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
     ...(sums.length === 0 ? {} : { sums: Object.fromEntries(sums) }),
     calls: results.value.map(({ record }) => record),
     registryVersion: plan.registryVersion,
+    ...(headline === undefined ? {} : { headlineMetrics: followedMetrics(headline, definition, asked.catalog) }),
   });
 }
 
@@ -110,12 +122,26 @@ async function readingsTables({
   if (readings === undefined) return tables;
   const now = clock.now();
   for (const { section, period, replaced } of plan.sections) {
-    const comparisons = section.compare ?? plan.definition.compare ?? [];
+    const comparisons = wantedComparisons(section, plan.definition);
     const input = { org: plan.org, section, catalog, period, comparisons, calendar, replaced, readings, now };
     const table = await readingsTable(input);
     if (table !== undefined) tables.set(section.id, table);
   }
   return tables;
+}
+
+/** The trends of current counts, from readings, by section id. */
+async function readTrends({ plan, catalog, readings, clock }: FetchInput): Promise<ReadonlyMap<string, TableTrend>> {
+  const trends = new Map<string, TableTrend>();
+  if (readings === undefined) return trends;
+  for (const { section, period } of plan.sections) {
+    const { metrics = [], trend } = section;
+    if (trend === undefined || !isCurrentSection(section, catalog)) continue;
+    if (readingGap(section, readings.settings) !== undefined) continue;
+    const input = { org: plan.org, metrics, period, trend, readings, now: clock.now() };
+    trends.set(section.id, await readTrend(input));
+  }
+  return trends;
 }
 
 function missingCall(call: string, { section }: SectionPlan): never {
@@ -125,6 +151,7 @@ function missingCall(call: string, { section }: SectionPlan): never {
 function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResult>, input: FetchInput): Table {
   const { section, period, comparisons, join, replaced } = sectionPlan;
   const { plan, catalog, counts, calendar } = input;
+  if (sectionPlan.call === undefined) return textTable(section, period);
   if (counts !== undefined && isCurrentSection(section, catalog)) {
     const isLate = callsOf(sectionPlan).some((call) => {
       const result = byCall.get(call);
@@ -159,7 +186,7 @@ function tableOf(sectionPlan: SectionPlan, byCall: ReadonlyMap<string, CallResul
     at: first.at,
     comparisons,
     partners,
-    toDate: section.to_date ?? plan.definition.to_date,
+    toDate: wantedToDate(section, plan.definition),
     calendar,
     request: join?.request ?? first.request,
     response: tableResponse(join, parts, catalog),

@@ -34,7 +34,7 @@ export type MissingData =
   | { readonly of: 'column'; readonly label: string }
   /** No metrics means all. */
   | {
-      readonly of: 'previous' | 'previous_totals' | 'year_before' | 'year_before_totals' | 'to_date';
+      readonly of: 'previous' | 'previous_totals' | 'year_before' | 'year_before_totals' | 'to_date' | 'trend';
       readonly metrics: readonly string[];
     }
   | { readonly of: 'totals' }
@@ -46,6 +46,7 @@ interface MissingDataNames {
   readonly year_before: string;
   readonly year_before_totals: string;
   readonly to_date: string;
+  readonly trend: string;
   readonly totals: string;
   readonly total: (metric: string) => string;
 }

@@ -1,12 +1,12 @@
 import { DocketError } from '../base/error.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
-import { callLimits, listCall } from './call.ts';
-import type { PlanDiagnostic } from './catalog-check.ts';
-import { type CheckPlanInput, checkRequests } from './check-plan.ts';
-import type { Call, Plan, SectionPlan } from './plan.ts';
-import { type PlannedCalls, planRequests } from './plan-requests.ts';
-import { sectionRequests } from './section-requests.ts';
+import type { PlanDiagnostic } from './checks/catalog-check.ts';
+import { type CheckPlanInput, checkRequests } from './checks/check-plan.ts';
+import type { Call, PartnerPlan, Plan, SectionPlan } from './plan.ts';
+import { callLimits, listCall } from './requests/call.ts';
+import { type PlannedCalls, planRequests } from './requests/plan-requests.ts';
+import { type SectionRequest, sectionRequests } from './requests/section-requests.ts';
 
 export interface PlanInput extends CheckPlanInput {
   readonly settings: OrgSettings;
@@ -27,23 +27,24 @@ export function compilePlan(input: PlanInput): Plan {
   const requests = sectionRequests(input);
   const planned = planRequests(requests, settings.org, catalog, callLimits(catalog, input.limits));
   const calls = new Map<string, Call>();
-  const callOf = ({ calls: [first, ...more], join }: PlannedCalls): Pick<SectionPlan, 'call' | 'join'> => {
+  const callOf = ({ calls: [first, ...more], join }: PlannedCalls): Pick<PartnerPlan, 'call' | 'join'> => {
     // Setting a key again keeps its position: equal calls are made once.
     for (const call of [first, ...more]) calls.set(call.id, call);
     return { call: first.id, ...(join === undefined ? {} : { join }) };
   };
+  const ownCalls = ({ section, request }: SectionRequest): PlannedCalls | undefined => {
+    if (section.list !== undefined) return { calls: [listCall(settings.org, section.list, section)] };
+    return request === undefined ? undefined : planned.own(section.id);
+  };
   const sections = requests.map((one): SectionPlan => {
     const { section, replaced, comparisons } = one;
-    const own =
-      section.list === undefined
-        ? planned.own(section.id)
-        : { calls: [listCall(settings.org, section.list, section)] as const };
+    const own = ownCalls(one);
     return {
       section,
       period: one.period,
       comparisons,
       ...(one.toDate === undefined ? {} : { toDate: one.toDate }),
-      ...callOf(own),
+      ...(own === undefined ? {} : callOf(own)),
       partners: planned
         .partners(section.id)
         .map(({ calls: answers, ...partner }) => ({ ...partner, ...callOf(answers) })),

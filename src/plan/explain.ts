@@ -2,8 +2,9 @@ import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { maxRowsOf } from './partition.ts';
 import { allCallsOf, type Call, callsOf, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
+import { maxRowsOf } from './requests/partition.ts';
+import { wantedComparisons } from './requests/section-requests.ts';
 
 /** Additional facts from the caller, all optional. */
 export interface ExplainContext {
@@ -33,7 +34,7 @@ export interface ExplainDocument {
     readonly kind: Call['kind'];
     /** Whose own figures it answers. */
     readonly sections: readonly string[];
-    /** Whose comparisons or figures to date it answers. */
+    /** Whose comparisons, figures to date or trends it answers. */
     readonly partners: readonly (Pick<PartnerPlan, 'kind' | 'of'> & { readonly section: string })[];
     /** Human-readable description of the request. */
     readonly asks: string;
@@ -46,8 +47,9 @@ export interface ExplainDocument {
   readonly naive_calls: number;
   /** Metrics calls without sharing between sections. */
   readonly section_calls: number;
-  /** Metrics calls that only comparisons or figures to date need; included in `tokens`. */
+  /** Metrics calls that only comparisons, figures to date or trends need; included in `tokens`. */
   readonly further_calls: Readonly<Record<PartnerPlan['kind'], number>>;
+  /** Without texts, which have no figures. */
   readonly sections: readonly {
     readonly id: string;
     readonly period: Plan['period'];
@@ -96,14 +98,22 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     calls,
     naive_calls: asking.reduce((sum, section) => sum + naiveCallCount(section), 0),
     section_calls: asking.reduce((sum, one) => sum + (one.section.list === undefined ? allCallsOf(one).length : 0), 0),
-    further_calls: { previous_year: furtherCalls('previous_year'), to_date: furtherCalls('to_date') },
-    sections: plan.sections.map(({ section, period, comparisons, toDate }) => ({
-      id: section.id,
-      period,
-      comparisons: answered.has(section.id) ? (section.compare ?? plan.definition.compare ?? []) : comparisons,
-      to_date: toDate ?? null,
-      readings: answered.has(section.id),
-    })),
+    further_calls: {
+      previous_year: furtherCalls('previous_year'),
+      to_date: furtherCalls('to_date'),
+      trend: furtherCalls('trend'),
+    },
+    sections: plan.sections.flatMap(({ section, period, comparisons, toDate }) =>
+      section.layout === 'text'
+        ? []
+        : {
+            id: section.id,
+            period,
+            comparisons: answered.has(section.id) ? wantedComparisons(section, plan.definition) : comparisons,
+            to_date: toDate ?? null,
+            readings: answered.has(section.id),
+          },
+    ),
     tokens: plan.calls.filter((call) => call.kind === 'report').length,
     rows_at_most: calls.reduce<number | null>(
       (sum, { rows_at_most }) => (sum === null || rows_at_most === null ? null : sum + rows_at_most),
@@ -169,8 +179,12 @@ function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 
-const PARTNER_KINDS = ['previous_year', 'to_date'] as const;
-const PARTNER_TEXTS = { previous_year: 'the year before', to_date: 'the figures to date' } as const;
+const PARTNER_KINDS = ['previous_year', 'to_date', 'trend'] as const;
+const PARTNER_TEXTS = {
+  previous_year: 'the year before',
+  to_date: 'the figures to date',
+  trend: 'the trend',
+} as const;
 
 /** `days, rate; the year before of days (rows and totals)`: what reads a call. */
 function formatReaders({ sections, partners }: ExplainDocument['calls'][number]): string {
@@ -179,7 +193,7 @@ function formatReaders({ sections, partners }: ExplainDocument['calls'][number])
     if (readers.length === 0) return [];
     const names = [...new Set(readers.map(({ section }) => section))].map((id) => {
       const read = readers.filter(({ section }) => section === id).map(({ of }) => of);
-      return `${id} (${read.join(' and ')})`;
+      return kind === 'trend' ? id : `${id} (${read.join(' and ')})`;
     });
     return [`${PARTNER_TEXTS[kind]} of ${names.join(', ')}`];
   });

@@ -68,16 +68,16 @@ export interface Replacement {
 }
 
 /**
- * Figures of a section over other days, which its own calls do not answer: of the year before, or from the start of a
- * year or quarter on. Their requests have neither `order` nor `limit`, unless the days are the section's own and its calls
+ * Figures of a section over other days, which its own calls do not answer: of the year before, from the start of a year
+ * or quarter on, or of the buckets of a scorecard's trend. Their requests have neither `order` nor `limit`, unless the days are the section's own and its calls
  * answer them. Totals are read from the response's totals if the request includes them, else from its single row.
  */
 export interface PartnerPlan {
-  readonly kind: 'previous_year' | 'to_date';
+  readonly kind: 'previous_year' | 'to_date' | 'trend';
   /** What the figures belong to: the rows by bucket and group, or the totals (and a single row without bucket). */
   readonly of: 'rows' | 'totals';
   readonly range: DateRange;
-  /** Regardless of limits. */
+  /** Regardless of limits. That of a trend may cover more days than `range`, and may be compared. */
   readonly request: ReportRequest;
   /** Id of its call; of the first part if there is a `join`. */
   readonly call: string;
@@ -94,17 +94,17 @@ export interface SectionPlan {
   readonly comparisons: readonly ComparisonKind[];
   /** The section's `to_date`, or the report's. Absent for current counts and lists. */
   readonly toDate?: ToDate;
-  /** For `previous_year` and `to_date`. A range that serves rows and totals alike is there twice, with the same call. */
+  /** For `previous_year`, `to_date` and `trend`. A range that serves rows and totals alike is there twice, with the same call. */
   readonly partners: readonly PartnerPlan[];
-  /** Id of its call; of the first part if there is a `join`. */
-  readonly call: string;
+  /** Id of its call; of the first part if there is a `join`. Absent for a text, which has none. */
+  readonly call?: string;
   readonly join?: Join;
   readonly replaced?: readonly Replacement[];
 }
 
 /** Ids of the calls of a section, or of a partner, each once. */
 export const callsOf = ({ call, join }: Pick<SectionPlan, 'call' | 'join'>): readonly string[] =>
-  join === undefined ? [call] : [...new Set(join.parts.map((part) => part.call))];
+  join !== undefined ? [...new Set(join.parts.map((part) => part.call))] : call === undefined ? [] : [call];
 
 /** Ids of all calls of a section, those of its partners included. */
 export const allCallsOf = (section: SectionPlan): readonly string[] => [

@@ -20,7 +20,7 @@ export function followReplacements(
   if (!follow_replacements) return sections.map((section) => ({ section, replaced: [] }));
   const successor = (id: string): string => successorOf(id, catalog);
   return sections.map((section) => {
-    const { metrics, order, chart } = section;
+    const { metrics, groups, order, chart } = section;
     const replaced = [...new Set(metrics)].flatMap((from) => {
       const to = successor(from);
       return to === from ? [] : [{ from, to }];
@@ -30,6 +30,7 @@ export function followReplacements(
       section: {
         ...section,
         metrics: metrics.map(successor),
+        ...(groups === undefined ? {} : { groups: replaceInGroups(groups, successor) }),
         ...(order === undefined
           ? {}
           : { order: order.map(({ by, dir }) => ({ by: metrics.includes(by) ? successor(by) : by, dir })) }),
@@ -65,6 +66,19 @@ export const followedMetrics = (
   { follow_replacements }: Pick<Definition, 'follow_replacements'>,
   catalog: Catalog,
 ): readonly string[] => (follow_replacements ? [...new Set(ids.map((id) => successorOf(id, catalog)))] : ids);
+
+/** A metric that another group has already as the successor of its own stays with the first. */
+function replaceInGroups(
+  groups: NonNullable<Section['groups']>,
+  successor: (id: string) => string,
+): NonNullable<Section['groups']> {
+  const seen = new Set<string>();
+  return groups.flatMap(({ title, metrics }) => {
+    const own = [...new Set(metrics.map(successor))].filter((id) => !seen.has(id));
+    for (const id of own) seen.add(id);
+    return own.length === 0 ? [] : [{ title, metrics: own }];
+  });
+}
 
 function replaceInChart(chart: ChartSpec, successor: (id: string) => string): ChartSpec {
   if (typeof chart === 'string') return chart;

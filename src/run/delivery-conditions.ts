@@ -5,7 +5,7 @@ import { meetsComparison, parseSendCondition, type SendCondition } from '../defi
 import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
 import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
-import type { Dataset, Judgement, Row, Status, Table } from '../fetch/dataset.ts';
+import { type Dataset, isTextTable, type Judgement, type Row, type Status, type Table } from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
 import { currentJudgements, statusesByFigure } from '../render/figures/judge.ts';
 
@@ -18,7 +18,10 @@ export async function hashFigures(
   yieldToEventLoop?: YieldToEventLoop,
 ): Promise<string> {
   const hash = createHash('sha256');
-  for (const { id, columns, rows, totals } of tables) {
+  for (const table of tables) {
+    // A text has no figures: adding one changes none.
+    if (isTextTable(table)) continue;
+    const { id, columns, rows, totals, trend } = table;
     const names = columns.map(({ name }) => name);
     const valuesOf = (values: Row['values'] | undefined) => values && names.map((name) => values[name] ?? null);
     const rowJson = ({ values, compare, toDate }: Pick<Row, 'values' | 'compare' | 'toDate'>): string => {
@@ -30,6 +33,7 @@ export async function hashFigures(
     hash.update(`${JSON.stringify([id, names])}\n`);
     for await (const batch of rowBatches(rows, yieldToEventLoop)) hash.update(batch.map(rowJson).join(''));
     if (totals !== undefined) hash.update(rowJson(totals));
+    if (trend !== undefined) hash.update(`${JSON.stringify(names.map((name) => trend.values[name] ?? null))}\n`);
     hash.update('\n');
   }
   return hash.digest('hex');

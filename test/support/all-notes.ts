@@ -19,6 +19,7 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
         { of: 'year_before', metrics: [] },
         { of: 'year_before_totals', metrics: [METRIC.id] },
         { of: 'to_date', metrics: [] },
+        { of: 'trend', metrics: [] },
         { of: 'totals' },
         { of: 'total', metric: METRIC.id },
       ],

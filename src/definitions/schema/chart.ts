@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { lineSchema } from './primitives.ts';
+import { lineSchema } from './values/primitives.ts';
 
 export const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
+export const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;
+/** Where a chart stands in the workbook. */
+export type ChartPlace = (typeof CHART_PLACES)[number];
 
 const metricIds = z
   .array(lineSchema(200))
@@ -24,6 +27,10 @@ export const chartSchema = z
           .strictObject({ primary: titleSchema.optional(), secondary: titleSchema.optional() })
           .optional()
           .describe('Titles of the value axes; the unit is added.'),
+        place: z
+          .enum(CHART_PLACES)
+          .optional()
+          .describe('Where the workbook shows it: above its table (when absent), beside it, or on a sheet of its own.'),
       }),
     ],
     { error: `one of ${CHART_KINDS.join(', ')}, or a mapping with its "kind"` },

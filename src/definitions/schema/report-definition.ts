@@ -4,14 +4,14 @@ import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
 import { createDeliverySchema } from './deliveries.ts';
-import { deadlineSchema, maxAgeSchema } from './durations.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
 import { classificationSchema } from './org-settings.ts';
 import { createOutputSchema, outputIssues } from './outputs.ts';
-import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
 import { sectionSchema } from './section.ts';
 import { MAX_HEADLINES, targetListSchema } from './targets.ts';
-import { labelsSchema, unitsSchema } from './units.ts';
+import { deadlineSchema, maxAgeSchema } from './values/durations.ts';
+import { lineSchema, localeSchema, textSchema, zoneSchema } from './values/primitives.ts';
+import { labelsSchema, unitsSchema } from './values/units.ts';
 
 export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
 export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
@@ -126,10 +126,19 @@ function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.
         params: { next: 'give one of the two another id' },
       });
     });
+    if (sections.length > 0 && sections.every(({ layout }) => layout === 'text')) {
+      context.addIssue({
+        code: 'custom',
+        path: ['sections'],
+        message: 'a section with "metrics" or a "list" besides the text, which has no figures of its own',
+        params: { next: 'add one' },
+      });
+    }
     // An invalid output says nothing about the attachments that name it.
     if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
     const made = outputs.map(({ format }) => format);
-    for (const { path, expected, next } of outputIssues(outputs, sections, kinds.formats)) {
+    const withFigures = sections.filter(({ layout }) => layout !== 'text');
+    for (const { path, expected, next } of outputIssues(outputs, withFigures, kinds.formats)) {
       context.addIssue({ code: 'custom', path: ['outputs', ...path], message: expected, params: { next } });
     }
     made.forEach((format, index) => {

@@ -4,7 +4,8 @@ import { FILTER_OPS, GRANULARITIES } from '../../contract/report.ts';
 import { periodSpecSchema } from '../periods/period-spec.ts';
 import { chartIssues, chartSchema } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
-import { idSchema, lineSchema, textSchema } from './primitives.ts';
+import { layoutFields, layoutIssues, sectionMetrics, withGroupMetrics } from './layout.ts';
+import { idSchema, lineSchema, textSchema } from './values/primitives.ts';
 
 /** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
 export const MAX_METRICS = 100;
@@ -61,11 +62,14 @@ const METRIC_FIELDS = [
   'chart',
 ] as const;
 const LIST_FIELDS = ['ordering', 'search'] as const;
+/** A text has figures of no kind. */
+const NOT_OF_TEXT = ['metrics', 'list', ...METRIC_FIELDS.slice(1), ...LIST_FIELDS, 'groups', 'trend', 'top'] as const;
 
 const fieldsSchema = z.strictObject({
   id: idSchema.describe('Names the section in files and errors; unique in the report.'),
   title: lineSchema(200).optional().describe('Defaults to the id.'),
   description: textSchema(2000).optional(),
+  ...layoutFields,
   metrics: z
     .array(metricId)
     .min(1)
@@ -125,26 +129,40 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
     context.addIssue({ code: 'custom', path, message, params });
   const has = (name: keyof SectionFields) => section[name] !== undefined && section[name] !== false;
 
-  if (has('list') === has('metrics')) {
+  if (section.layout === 'text') {
+    for (const name of NOT_OF_TEXT) {
+      if (has(name))
+        add([name], `no "${name}" here: a section of text has no figures of its own`, { next: 'remove it' });
+    }
+    return;
+  }
+  const hasMetrics = has('metrics') || has('groups');
+  if (has('list') === hasMetrics) {
     const both = has('list');
     const next = both ? 'make two sections of it' : 'add one of them';
     add(both ? ['list'] : [], 'either "metrics" or "list" in a section', { next });
     return;
   }
+  const layout = layoutIssues(section, (name) => has(name as keyof SectionFields));
+  for (const { path, message, params } of layout) add(path, message, params);
   const requiredField = has('list') ? 'metrics' : 'list';
   for (const name of has('list') ? METRIC_FIELDS : LIST_FIELDS) {
-    if (has(name))
+    if (has(name) && !layout.some(({ path }) => path[0] === name))
       add([name], `no "${name}" here: it belongs to a section with "${requiredField}"`, { next: 'remove it' });
   }
   if (has('list')) return;
 
-  const { metrics = [], dimensions = [], granularity, order = [], chart } = section;
+  const { dimensions = [], granularity, order = [], chart } = section;
+  const metrics = sectionMetrics(section);
+  if (metrics.length > MAX_METRICS && has('groups')) {
+    add(['groups'], `at most ${MAX_METRICS} metrics a section`, { next: 'make two sections of it' });
+  }
   if (has('to_date') && has('granularity') && !section.totals) {
     add(['to_date'], 'a section with "totals: true", or without "granularity": the figure is for the whole period', {
       next: 'add totals: true',
     });
   }
-  for (const [name, ids] of Object.entries({ metrics, dimensions })) {
+  for (const [name, ids] of Object.entries({ metrics: section.metrics ?? [], dimensions })) {
     ids.forEach((id, index) => {
       if (ids.indexOf(id) < index) add([name, index], `each of the ${name} once`, { next: 'remove the second one' });
     });
@@ -154,11 +172,13 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
     if (columns.includes(by)) return;
     add(['order', index, 'by'], `a column of the section (${columns.join(', ')})`, { near: columns });
   });
-  if (chart === undefined) return;
+  if (chart === undefined || layout.some(({ path }) => path[0] === 'chart')) return;
   for (const { path, message, params } of chartIssues(chart, { metrics, dimensions, granularity })) {
     add(path, message, params);
   }
 }
 
-/** One table of a report: metrics of a period, current counts, or a list. */
-export const sectionSchema = fieldsSchema.superRefine(crossCheck);
+/** One table of a report: metrics of a period, current counts, or a list; or a text. `metrics` has those of `groups`. */
+export const sectionSchema = fieldsSchema
+  .superRefine(crossCheck)
+  .transform((section): SectionFields => withGroupMetrics(section));

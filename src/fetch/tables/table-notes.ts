@@ -9,10 +9,10 @@ import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../answer-checks/freshness.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Column, NoteCode, Row, Table, TableNote } from '../dataset.ts';
-import { rangeOf, type TableComparer } from './compare-figures.ts';
-import { comparisonNotes, comparisonStartNotes } from './comparison-notes.ts';
+import { rangeOf, type TableComparer } from './comparisons/compare-figures.ts';
+import { comparisonNotes, comparisonStartNotes } from './comparisons/comparison-notes.ts';
+import type { PartnerAnswer } from './comparisons/partner-answers.ts';
 import { dataStartsAfter } from './data-start.ts';
-import type { PartnerAnswer } from './partner-answers.ts';
 
 /** Input for the notes of a table. */
 export interface NoteContext {
@@ -94,7 +94,13 @@ const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boo
 function findings(context: NoteContext): TableNote[] {
   const { answers, partners, catalog, metrics, running } = context;
   const ofPartners = partners.flatMap(({ kind, request, response, answers: partnerAnswers }) =>
-    answerFindings(partnerAnswers, { catalog, metrics, request, response, running: running && kind === 'to_date' }),
+    answerFindings(partnerAnswers, {
+      catalog,
+      metrics,
+      request,
+      response,
+      running: running && kind !== 'previous_year',
+    }),
   );
   const found = [...answerFindings(answers, context), ...ofPartners];
   return [...new Map(found.map((finding) => [JSON.stringify(finding.message), finding])).values()];

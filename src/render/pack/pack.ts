@@ -135,12 +135,14 @@ export interface ColumnGroup {
   readonly headings: readonly string[];
 }
 
-/** A cell for readers. */
+/** A cell of a table for readers. */
 export interface PackCell {
   /** Raw, as in the dataset. */
   readonly value: Value;
   /** With its unit; a dash where it is undefined. */
   readonly text: string;
+  /** The same without the unit, for columns whose heading names it. A percentage keeps its sign. */
+  readonly bare: string;
   /** Of a change. */
   readonly tone: Tone;
   /** Absent without a target. */
@@ -254,7 +256,7 @@ export interface Pack {
   readonly headlines: readonly string[];
   /** All present figures that are breached, then those on watch. Headlines are at most five, of chosen metrics. */
   readonly attention: readonly Attention[];
-  /** Of the first scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
+  /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
   readonly summary: { readonly of?: string; readonly scorecard: Scorecard } | undefined;
   /** In the order of the report, the summary's scorecard included. */
   readonly sections: readonly PackSection[];

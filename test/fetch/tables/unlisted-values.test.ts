@@ -167,7 +167,7 @@ function answered(world: World, plan: Plan, catalog: Catalog, maxRows: number) {
   const [section] = plan.sections;
   if (section === undefined) throw new Error('expected a section');
   if (section.join !== undefined) return joinAnswers(section.join, responses, catalog);
-  return responses.get(section.call)?.response;
+  return responses.get(section.call ?? '')?.response;
 }
 
 const world: fc.Arbitrary<World & { readonly unlisted: boolean }> = fc

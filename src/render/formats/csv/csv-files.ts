@@ -1,6 +1,6 @@
 import { DocketError } from '../../../base/error.ts';
 import { safeFileName } from '../../../base/files/safe-path.ts';
-import type { Dataset, Table } from '../../../fetch/dataset.ts';
+import { type Dataset, isTextTable, type Table } from '../../../fetch/dataset.ts';
 import { type NameVariables, renderFileName } from '../../file-names.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
 import type { CsvOutput } from './csv-schema.ts';
@@ -76,8 +76,9 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
   return [...files, totalsFile, schemaFile(`${stem}.totals.schema.json`, totalsFile, totals)];
 }
 
+/** A section of text has no file. */
 export const csvFiles = (dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] =>
-  dataset.tables.flatMap((table) => sectionFiles(dataset, table, output, context));
+  dataset.tables.flatMap((table) => (isTextTable(table) ? [] : sectionFiles(dataset, table, output, context)));
 
 /** The CSV files and their schemas as one zip; undefined when there is only one CSV file. */
 export function zipFile(
