@@ -4,6 +4,7 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Artifact } from '../artifact.ts';
 import type { Chart } from '../charts/chart.ts';
+import type { SectionTable } from './section-tables.ts';
 import type { SummarySection } from './summary.ts';
 
 /** Where the e-mail's omitted figures are: in an attachment, in a file that it names, or nowhere. */
@@ -24,8 +25,12 @@ export const moreCountText = (
 ): string => (count <= 0 ? '' : text(count, location));
 
 /** What a section's table leaves out, and where to find it; empty when it shows everything. */
-export function omissionText(section: SummarySection, shown: number, location: string, { mail }: Words): string {
-  const { size, which, headers } = section;
+export function omissionText(
+  { size, which, headers }: SectionTable,
+  shown: number,
+  location: string,
+  { mail }: Words,
+): string {
   const rowText = (): string =>
     shown === 0 ? mail.allRows(size.rows, location) : mail.someRows(which, shown, size.rows, location);
   const rows = shown >= size.rows ? '' : rowText();
@@ -81,8 +86,6 @@ export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: 
     .filter((sentence) => sentence !== '')
     .join(' ');
 }
-
-export { chartAltText } from '../charts/alt-text.ts';
 
 /**
  * The caption of a chart's image: what it leaves out, whether its end is still running, and the statuses of its totals. May

@@ -4,8 +4,8 @@ import { renderNonEmptySubject, renderSubject } from '../../../base/text/email-s
 import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
 import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { shortPeriod } from '../../../definitions/periods/period.ts';
-import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/values/primitives.ts';
 import { subjectSchema } from '../../../definitions/schema/template-fields.ts';
+import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/values/primitives.ts';
 import {
   type Artifact,
   MAIL_BODIES,

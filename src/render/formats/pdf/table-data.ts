@@ -92,7 +92,10 @@ function cellData(
   const unit = unitLabel(quantity, words);
   const { text, tone, status } = cell;
   return {
-    text: unit !== undefined && heading.includes(`(${unit})`) && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text,
+    text:
+      unit !== undefined && heading.includes(`(${unit})`) && text.endsWith(` ${unit}`)
+        ? text.slice(0, -unit.length - 1)
+        : text,
     number,
     tone,
     status: status === undefined ? null : statusData(status, words),
@@ -137,7 +140,9 @@ export function blockTable(
   ].map((each) => ({ ...each, number: isNumeric(each.column) }));
   const body = rows.map(
     (row): TableRowData => ({
-      cells: columns.map(({ column, heading, number }) => cellData(column, heading, cells.ofRow(column, row), number, words)),
+      cells: columns.map(({ column, heading, number }) =>
+        cellData(column, heading, cells.ofRow(column, row), number, words),
+      ),
       partial: row.partial,
       total: false,
     }),
