@@ -1,6 +1,6 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Granularity } from '../../contract/report.ts';
-import { type ChartSpec, chartAsked } from '../../definitions/schema/chart.ts';
+import { chartAsked } from '../../definitions/schema/chart.ts';
 import type { Better } from '../../definitions/schema/targets.ts';
 import { lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
 import { firstRows } from '../../fetch/rows.ts';
@@ -12,16 +12,10 @@ import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../tabl
 import { columnBlocks, isTransposedOnPages } from './blocks.ts';
 import { sectionCells } from './cells.ts';
 import { exceptionRows } from './exceptions.ts';
-import type { ChartPlace, PackSection } from './pack.ts';
+import type { PackSection } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { sectionScorecard } from './scorecard.ts';
 import { trendPanels } from './trends/trend-panels.ts';
-
-/** Above the table when the definition does not say. */
-function chartPlace(spec: ChartSpec): ChartPlace {
-  const { place }: Readonly<Record<string, unknown>> = chartAsked(spec);
-  return place === 'beside' || place === 'own_sheet' ? place : 'above';
-}
 
 /** Texts separated by empty lines; line breaks inside one are spaces. */
 const paragraphsOf = (text: string): string[] =>
@@ -81,7 +75,9 @@ function sectionHead(
     ],
     ...(empty === undefined ? {} : { empty }),
     printed: table.print !== false,
-    ...(chart === undefined || table.chart === undefined ? {} : { chart: { chart, place: chartPlace(table.chart) } }),
+    ...(chart === undefined || table.chart === undefined
+      ? {}
+      : { chart: { chart, place: chartAsked(table.chart).place ?? 'above' } }),
   };
 }
 
