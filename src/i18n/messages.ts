@@ -1,3 +1,4 @@
+import { memoize } from '../base/memoize.ts';
 import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
@@ -55,9 +56,17 @@ export function languageOf(locale: string): Language {
   return Object.hasOwn(BY_LANGUAGE, language) ? (language as Language) : 'en';
 }
 
+/** Locales in use at a time. */
+const MAX_CACHED_LOCALES = 50;
+
+const cachedMessages = memoize(
+  (locale: string): Words => BY_LANGUAGE[languageOf(locale)](localeFormatters(locale)),
+  MAX_CACHED_LOCALES,
+);
+
 /**
- * Docket's messages in the language of a locale. Labels of the API are not translated.
+ * Docket's messages in the language of a locale. Labels of the API are not translated. Cached: a scorecard asks for them
+ * for every figure.
  * @param locale BCP 47
  */
-export const messagesFor = (locale: string = DEFAULT_LOCALE): Words =>
-  BY_LANGUAGE[languageOf(locale)](localeFormatters(locale));
+export const messagesFor = (locale: string = DEFAULT_LOCALE): Words => cachedMessages(locale);

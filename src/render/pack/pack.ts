@@ -1,5 +1,6 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { Period } from '../../definitions/periods/period.ts';
+import type { ChartPlace } from '../../definitions/schema/chart.ts';
 import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
 import type { Column, Row, Status, Table, Value } from '../../fetch/dataset.ts';
 import type { Chart } from '../charts/chart.ts';
@@ -141,8 +142,6 @@ export interface PackCell {
   readonly value: Value;
   /** With its unit; a dash where it is undefined. */
   readonly text: string;
-  /** The same without the unit, for columns whose heading names it. A percentage keeps its sign. */
-  readonly bare: string;
   /** Of a change. */
   readonly tone: Tone;
   /** Absent without a target. */
@@ -184,7 +183,7 @@ interface SectionHead {
   readonly chart?: { readonly chart: Chart; readonly place: ChartPlace };
 }
 
-export type ChartPlace = 'above' | 'beside' | 'own_sheet';
+export type { ChartPlace };
 
 export type PackSection = SectionHead &
   (

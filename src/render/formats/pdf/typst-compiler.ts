@@ -97,7 +97,8 @@ export async function compileTypst(
   signal.throwIfAborted();
   const child = fork(CHILD, [], {
     env: ENVIRONMENT,
-    execArgv: [`--max-old-space-size=${HEAP_MB}`],
+    // Those of this process let it load our modules where it does.
+    execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB}`],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
