@@ -77,7 +77,7 @@ function compile({ main, files, fontFiles, fonts, madeAt }) {
     const { result: document } = compiled;
     if (document === null) throw new Error('the compiler gave no document');
     const pdf = compiler.pdf(document, { pdfStandard: PdfStandard.UA_1, creationTimestamp: madeAt });
-    return { kind: 'done', pdf, usage: usage() };
+    return { kind: 'done', pdf: new Uint8Array(pdf), usage: usage() };
   } catch (thrown) {
     return { kind: 'failed', diagnostics: exportDiagnostics(thrown) };
   }

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import { DocketError } from '../../../base/error.ts';
-import { type Logo, readLogo } from '../../../definitions/load/logo.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
+import { readCurrentLogo } from '../../current-logo.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { FormatContext } from '../format.ts';
 import { compilePack } from './compile-pack.ts';
@@ -43,18 +42,4 @@ export async function writePdf(path: string, dataset: Dataset, options: PdfOptio
   }
   await writeFile(path, result.pdf, { flag: 'wx' });
   return result.usage;
-}
-
-/** Reads the logo again: the file may have changed since the definitions were checked. */
-async function readCurrentLogo(path: string | undefined): Promise<Logo | undefined> {
-  if (path === undefined) return undefined;
-  const logo = await readLogo(path);
-  if (!('expected' in logo)) return logo;
-  const { expected, got, next } = logo;
-  throw new DocketError('render.failed', 'The logo of the organization cannot be used.', {
-    where: path,
-    expected,
-    ...(got === undefined ? {} : { got }),
-    next: `Correct the logo file: ${next}.`,
-  });
 }

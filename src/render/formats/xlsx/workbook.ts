@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
-import { DocketError } from '../../../base/error.ts';
-import { type Logo, readLogo } from '../../../definitions/load/logo.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
+import { readCurrentLogo } from '../../current-logo.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
@@ -17,20 +16,6 @@ import { writeScorecardSheet, writeTextSheet } from './sections/simple-sheets.ts
 import { writeTableSheets } from './sections/table-sheet.ts';
 import { writeTrendSheet } from './sections/trend-sheet.ts';
 import { createWorkbookContext, type WorkbookContext, type WorkbookOptions } from './workbook-context.ts';
-
-/** Reads the logo again: the file may have changed since the definitions were checked. */
-async function readCurrentLogo(path: string | undefined): Promise<Logo | undefined> {
-  if (path === undefined) return undefined;
-  const logo = await readLogo(path);
-  if (!('expected' in logo)) return logo;
-  const { expected, got, next } = logo;
-  throw new DocketError('render.failed', 'The logo of the organization cannot be used.', {
-    where: path,
-    expected,
-    got,
-    next: `Correct the logo file: ${next}.`,
-  });
-}
 
 /** @param names the sheets of the section; none for the scorecard that the summary shows */
 async function writeSection(
