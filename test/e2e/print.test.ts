@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ExcelJS from 'exceljs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Output } from '../../src/definitions/schema/kinds.ts';
 import { FORMATS } from '../../src/render/formats/registry.ts';
 import { renderFiles } from '../../src/render/render-files.ts';
 import { MADE_AT } from '../support/dataset.ts';
@@ -21,6 +22,7 @@ const MOST_DEMO_PAGES = 10;
 const PAPERS = { 'en-GB': [842, 595], 'de-CH': [842, 595], 'en-US': [792, 612] } as const;
 const DEMO_LOCALES = ['en-GB', 'de-CH', 'en-US'] as const;
 const GENERATED = 10;
+const OUTPUTS: Output[] = [{ format: 'xlsx' }, { format: 'pdf' }];
 
 const smallTexts = (pages: readonly PrintedPage[]) =>
   pages
@@ -35,6 +37,8 @@ const emptyPages = (pages: readonly PrintedPage[], mayBeEmpty: (page: PrintedPag
 
 const isLastOfSeveral = (pages: readonly PrintedPage[]) => (page: PrintedPage, index: number) =>
   pages[index - 1]?.section === page.section && pages[index + 1]?.section !== page.section;
+
+const isLast = (pages: readonly PrintedPage[]) => (_: PrintedPage, index: number) => index === pages.length - 1;
 
 /** A column that is too narrow for its figure. */
 const hashes = (pages: readonly PrintedPage[]): string[] =>
@@ -73,14 +77,14 @@ beforeAll(async () => {
     documents.push(await named(artifactNamed(artifacts, '.pdf').path, `${name}.typst.pdf`));
   };
   for (const locale of DEMO_LOCALES) {
-    const { artifacts } = await demo.run('board-pack', `board-${locale}`, { locale });
+    const { artifacts } = await demo.run('board-pack', `board-${locale}`, { locale, outputs: OUTPUTS });
     await keep(`board ${locale}`, artifacts);
   }
   generated = samplePacks(GENERATED);
   for (const [index, { dataset, locale }] of generated.entries()) {
     const own = join(folder, `generated-${index}`);
     await mkdir(own);
-    const artifacts = await renderFiles(dataset, [{ format: 'xlsx' }, { format: 'pdf' }], FORMATS, {
+    const artifacts = await renderFiles(dataset, OUTPUTS, FORMATS, {
       folder: own,
       run: '0123456789abcdef0123456789abcdef',
       madeAt: MADE_AT,
@@ -136,14 +140,14 @@ test('the measurement finds small print, empty pages and figures that are cut', 
 
 describe.each(DEMO_LOCALES)('the board pack of the demo in %s', (locale) => {
   test.each([
-    ['printed from the workbook', printed],
-    ['as PDF', pdfs],
-  ] as const)('%s: ten pages at most, readable, none of them nearly empty', (_, from) => {
+    ['printed from the workbook', printed, isLastOfSeveral],
+    ['as PDF', pdfs, isLast],
+  ] as const)('%s: ten pages at most, readable, none of them nearly empty', (_, from, mayBeEmpty) => {
     const pages = pagesOf(from, `board ${locale}`);
     expect({
       paper: paperOf(pages),
       small: smallTexts(pages),
-      empty: emptyPages(pages, isLastOfSeveral(pages)),
+      empty: emptyPages(pages, mayBeEmpty(pages)),
       cut: hashes(pages),
     }).toEqual({ paper: [PAPERS[locale].join(' × ')], small: [], empty: [], cut: [] });
     expect(pages.length).toBeLessThanOrEqual(MOST_DEMO_PAGES);
@@ -170,29 +174,27 @@ describe('packs as people may define them', () => {
     expect(Math.max(...counts)).toBeGreaterThanOrEqual(25);
   });
 
+  /** What is wrong with a page of any of them. */
+  const faultsOf = (
+    from: ReadonlyMap<string, readonly PrintedPage[]>,
+    mayBeEmpty: (pages: readonly PrintedPage[]) => (page: PrintedPage, index: number) => boolean,
+  ) =>
+    generated.flatMap((_, pack) => {
+      const pages = pagesOf(from, `generated ${pack}`);
+      return [
+        ...smallTexts(pages).map((fault) => ({ pack, small: fault })),
+        ...emptyPages(pages, mayBeEmpty(pages)).map((fault) => ({ pack, empty: fault })),
+        ...hashes(pages).map((fault) => ({ pack, cut: fault })),
+      ];
+    });
+  const isLastOfSheet = (pages: readonly PrintedPage[]) => (page: PrintedPage, index: number) =>
+    pages[index + 1]?.section !== page.section;
+
   test('printed from the workbook, every page is readable; a sheet of several pages uses all but its last', () => {
-    for (const [index] of generated.entries()) {
-      const pages = pagesOf(printed, `generated ${index}`);
-      const isOnlyOrLast = (page: PrintedPage, at: number) => pages[at + 1]?.section !== page.section;
-      expect({ index, small: smallTexts(pages), empty: emptyPages(pages, isOnlyOrLast), cut: hashes(pages) }).toEqual({
-        index,
-        small: [],
-        empty: [],
-        cut: [],
-      });
-    }
+    expect(faultsOf(printed, isLastOfSheet)).toEqual([]);
   });
 
   test('as PDF, every page is readable and every page but the last is in use', () => {
-    for (const [index] of generated.entries()) {
-      const pages = pagesOf(pdfs, `generated ${index}`);
-      const isLast = (_: PrintedPage, at: number) => at === pages.length - 1;
-      expect({ index, small: smallTexts(pages), empty: emptyPages(pages, isLast), cut: hashes(pages) }).toEqual({
-        index,
-        small: [],
-        empty: [],
-        cut: [],
-      });
-    }
+    expect(faultsOf(pdfs, isLast)).toEqual([]);
   });
 });

@@ -26,7 +26,11 @@ function printTable(pages: readonly PrintedPage[]): void {
     const { number, width, height, smallest, used, area, section = '' } = page;
     const paper = `${Math.round(width)} × ${Math.round(height)}`.padStart(11);
     const least = (smallest?.size.toFixed(2) ?? '–').padStart(7);
-    const flags = [...smallTexts(page).map((text) => `SMALL ${text}`), ...(used < LEAST_USED ? ['EMPTY'] : [])];
+    const flags = [
+      ...smallTexts(page).map((text) => `SMALL ${text}`),
+      ...(used < LEAST_USED ? ['EMPTY'] : []),
+      ...page.collisions.slice(0, 3).map((text) => `COLLISION ${text}`),
+    ];
     const shares = `${percent(used)}  ${percent(area)}`;
     console.log(
       `${`${number}`.padStart(4)}  ${paper}   ${least}    ${shares}  ${section}  ${flags.join('  ')}`.trimEnd(),

@@ -64,7 +64,7 @@ const label = fc.oneof(
 
 const UNITS = {
   count: fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: 40_000_000 })),
-  ratio: fc.double({ min: 0, max: 1, noNaN: true }),
+  ratio: fc.nat({ max: 10_000 }).map((parts) => parts / 10_000),
   seconds: fc.oneof(fc.nat({ max: 7_000 }), fc.nat({ max: 3_000_000 })),
 } as const;
 type Unit = keyof typeof UNITS;

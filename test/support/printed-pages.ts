@@ -30,6 +30,8 @@ export interface PrintedPage {
   /** Share of the area between the margins that has marks on it, 0 to 1, in squares of `SQUARE_MM`. */
   readonly area: number;
   readonly texts: readonly PrintedText[];
+  /** Lines of text that are printed over each other, and lines that leave the paper. */
+  readonly collisions: readonly string[];
   /** The page's text, line by line, in reading order. */
   readonly lines: readonly string[];
 }
@@ -61,7 +63,8 @@ export async function printedPages(pdf: string): Promise<PrintedPage[]> {
       ),
       ...(marks[index] ?? { used: 0, area: 0 }),
       texts: visible,
-      lines,
+      collisions: collisionsOf(lines, width),
+      lines: lines.map(({ text }) => text),
     };
   });
 }
@@ -93,11 +96,37 @@ const unescaped = (text: string): string =>
     return decimal === undefined ? (ENTITIES[name] ?? '') : String.fromCodePoint(Number(decimal));
   });
 
+interface PrintedLine {
+  readonly text: string;
+  /** Points from the top left: left, top, right, bottom. */
+  readonly box: readonly [number, number, number, number];
+}
+
 interface PageTexts {
   readonly width: number;
   readonly height: number;
   readonly pieces: readonly PrintedText[];
-  readonly lines: readonly string[];
+  readonly lines: readonly PrintedLine[];
+}
+
+/** A line's box holds the tallest letter of its font: this share of its height, above and below, may be another line's. */
+const SLACK = 0.25;
+/** Points. */
+const TOUCH = 1.5;
+
+function collisionsOf(all: readonly PrintedLine[], width: number): string[] {
+  const lines = all.flatMap(({ text, box: [left, top, right, bottom] }) => {
+    const slack = SLACK * (bottom - top);
+    return text.trim() === '' ? [] : [{ text: text.trim(), left, right, top: top + slack, bottom: bottom - slack }];
+  });
+  return lines.flatMap((one, index) => [
+    ...(one.left < 0 || one.right > width ? [`"${one.text}" leaves the paper`] : []),
+    ...lines.slice(index + 1).flatMap((other) => {
+      const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const down = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+      return across > TOUCH && down > TOUCH ? [`"${one.text}" and "${other.text}"`] : [];
+    }),
+  ]);
 }
 
 /** MuPDF gives each run of text with the size it has on paper; poppler gives the box of a word, which is taller. */
@@ -105,18 +134,18 @@ async function textsOf(pdf: string): Promise<PageTexts[]> {
   const { stdout } = await run(await mutool(), ['draw', '-q', '-F', 'stext', '-o', '-', pdf], LARGE);
   return [...stdout.matchAll(/<page [^>]*width="([\d.]+)" height="([\d.]+)"[^>]*>(.*?)<\/page>/gs)].map(
     ([, width, height, page = '']) => {
-      const lines = [...page.matchAll(/<line [^>]*>(.*?)<\/line>/gs)].map(([, line = '']) =>
-        [...line.matchAll(/<font [^>]*size="([\d.]+)"[^>]*>(.*?)<\/font>/gs)].map(([, size, chars = '']) => ({
-          size: Number(size),
-          text: [...chars.matchAll(/ c="([^"]*)"/g)].map(([, char = '']) => unescaped(char)).join(''),
-        })),
-      );
-      return {
-        width: Number(width),
-        height: Number(height),
-        pieces: lines.flat(),
-        lines: lines.map((line) => line.map(({ text }) => text).join('')),
-      };
+      const lines = [...page.matchAll(/<line bbox="([^"]*)"[^>]*>(.*?)<\/line>/gs)].map(([, box = '', line = '']) => {
+        const [left = 0, top = 0, right = 0, bottom = 0] = box.split(' ').map(Number);
+        const pieces = [...line.matchAll(/<font [^>]*size="([\d.]+)"[^>]*>(.*?)<\/font>/gs)].map(
+          ([, size, chars = '']) => ({
+            size: Number(size),
+            text: [...chars.matchAll(/ c="([^"]*)"/g)].map(([, char = '']) => unescaped(char)).join(''),
+          }),
+        );
+        const text = pieces.map((piece) => piece.text).join('');
+        return { pieces, text, box: [left, top, right, bottom] as const };
+      });
+      return { width: Number(width), height: Number(height), pieces: lines.flatMap(({ pieces }) => pieces), lines };
     },
   );
 }

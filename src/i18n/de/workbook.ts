@@ -85,6 +85,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       name: 'Name',
       type: 'Typ',
       values: 'Werte',
+      ofAll: (note) => `Für alle: ${note}`,
       filters: 'Filter',
       count: 'Anzahl',
       ratio: 'Anteil von 0 bis 1, als % dargestellt',

@@ -91,6 +91,8 @@ export const workbook = (to: LocaleFormatters) => {
       name: 'Name',
       type: 'Type',
       values: 'Values',
+      /** @param note of every metric */
+      ofAll: (note: string) => `All of them: ${note}`,
       filters: 'Filters',
       count: 'count',
       ratio: 'ratio from 0 to 1, shown as %',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DocketError } from '../../../base/error.ts';
 import { SECOND_MS } from '../../../base/time.ts';
-import type { TypstJob, TypstResult } from './typst-job.ts';
+import { type TypstJob, type TypstResult, typstResultSchema } from './typst-job.ts';
 
 /** A board pack takes half a second; this is for a busy machine. */
 const DEADLINE_MS = 20 * SECOND_MS;
@@ -15,7 +15,7 @@ const MEMORY_INTERVAL_MS = 50;
 /** Of what the child wrote to stderr, for the log. */
 const MAX_STDERR_LENGTH = 2000;
 
-const CHILD = fileURLToPath(new URL('./typst-child.js', import.meta.url));
+const CHILD = fileURLToPath(new URL('./typst-child.mjs', import.meta.url));
 
 /**
  * Nothing of our environment. Typst looks for packages in the user's folders and on the network: there are no such folders
@@ -97,7 +97,8 @@ export async function compileTypst(
   signal.throwIfAborted();
   const child = fork(CHILD, [], {
     env: ENVIRONMENT,
-    execArgv: [`--max-old-space-size=${HEAP_MB}`],
+    // Those of this process let it load our modules where it does.
+    execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB}`],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
@@ -120,7 +121,13 @@ export async function compileTypst(
     const deadline = setTimeout(() => end(() => reject(new TypstLimitError('deadline'))), deadlineMs);
     const stopWatching = watchMemory(child, memoryMb, () => end(() => reject(new TypstLimitError('memory'))));
     signal.addEventListener('abort', abort, { once: true });
-    child.once('message', (result) => end(() => resolve(result as TypstResult)));
+    child.once('message', (answer) =>
+      end(() => {
+        const { success, data, error } = typstResultSchema.safeParse(answer);
+        if (success) resolve(data);
+        else reject(processFailed('gave an answer that cannot be read', error));
+      }),
+    );
     child.once('error', (cause) => end(() => reject(processFailed('could not be started', cause))));
     child.once('close', (code, killed) =>
       end(() => reject(processFailed(`ended with ${killed ?? code}`, new Error(stderr.trim())))),

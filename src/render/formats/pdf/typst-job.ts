@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** A file that the document may read, at a path relative to its root, with `/`. */
 export interface TypstFile {
   readonly path: string;
@@ -18,18 +20,30 @@ export interface TypstJob {
   readonly madeAt: number;
 }
 
-/** An error of Typst. `path` is relative to the root; null where Typst names no place. */
-export interface TypstDiagnostic {
-  readonly message: string;
-  readonly path: string | null;
+const diagnosticSchema = z.object({
+  message: z.string(),
+  /** Relative to the root; null where Typst names no place. */
+  path: z.string().nullable(),
   /** From 1. */
-  readonly line: number;
+  line: z.int().min(1),
   /** From 1. */
-  readonly column: number;
-  readonly hints: readonly string[];
-}
+  column: z.int().min(1),
+  hints: z.array(z.string()),
+});
+/** An error of Typst. */
+export type TypstDiagnostic = z.output<typeof diagnosticSchema>;
 
-export type TypstResult =
-  | { readonly kind: 'done'; readonly pdf: Uint8Array }
-  /** Never empty. */
-  | { readonly kind: 'failed'; readonly diagnostics: readonly TypstDiagnostic[] };
+const usageSchema = z.object({
+  cpuMs: z.number(),
+  /** Resident memory at its highest. */
+  rssMb: z.number(),
+});
+/** What the process needed, its start included. */
+export type TypstUsage = z.output<typeof usageSchema>;
+
+/** What the process answers. */
+export const typstResultSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('done'), pdf: z.instanceof(Uint8Array), usage: usageSchema }),
+  z.object({ kind: z.literal('failed'), diagnostics: z.array(diagnosticSchema).min(1) }),
+]);
+export type TypstResult = z.output<typeof typstResultSchema>;

@@ -9,6 +9,7 @@ import { packData } from './pack-data.ts';
 import { readPackTemplates } from './pack-templates.ts';
 import { rethrowLimit, throwIssue, typstIssue } from './template-errors.ts';
 import type { TypstLimits } from './typst-compiler.ts';
+import type { TypstUsage } from './typst-job.ts';
 
 export type PdfOptions = Pick<
   FormatContext,
@@ -19,10 +20,10 @@ export type PdfOptions = Pick<
 };
 
 /**
- * Writes the pack as PDF/UA-1 to a new file. The same dataset, run and instant give the same bytes.
+ * Writes the pack as PDF/UA-1 to a new file; returns what its process needed. The same dataset, run and instant give the same bytes.
  * Throws `template.invalid` for an error in the organization's templates, `render.failed`, or the signal's reason.
  */
-export async function writePdf(path: string, dataset: Dataset, options: PdfOptions): Promise<void> {
+export async function writePdf(path: string, dataset: Dataset, options: PdfOptions): Promise<TypstUsage> {
   const { locale, classification, run, digest, madeAt, outputs = [], signal, limits } = options;
   const [templates, logo] = await Promise.all([readPackTemplates(options.templates), readCurrentLogo(options.logo)]);
   const pack = buildPack(dataset, { locale, classification });
@@ -41,6 +42,7 @@ export async function writePdf(path: string, dataset: Dataset, options: PdfOptio
     throwIssue(typstIssue(first, templates), templates);
   }
   await writeFile(path, result.pdf, { flag: 'wx' });
+  return result.usage;
 }
 
 /** Reads the logo again: the file may have changed since the definitions were checked. */

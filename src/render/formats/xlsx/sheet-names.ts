@@ -5,7 +5,7 @@ const MAX_SHEET_NAME_LENGTH = 31;
 /** A name is cut between words if at least this much of it remains. */
 const MIN_WHOLE_WORDS_LENGTH = 10;
 /** Shorter words connect others: a name never ends with one of them, or with a comma. */
-const DANGLING_END = /(?:[\s,;–-]+\p{Ll}{1,3})?[\s,;–-]*$/u;
+const DANGLING_END = /(?:\s+\p{Ll}{1,3})?[\s,;–-]*$/u;
 
 /** At most so many UTF-16 units, cut between words where there are any. */
 function truncateSheetName(text: string, length: number, unnamed: string): string {

@@ -20,8 +20,8 @@ import { textCell, writeHeader } from './cells.ts';
 /** Printed: name, description, unit, what to know. Beside them: the service's name, aggregation, sections. */
 const PRINTED_COLUMNS = 4;
 const NAME_WIDTH = 34;
-const UNIT_WIDTH = 22;
-const KNOW_WIDTH = 36;
+const UNIT_WIDTH = 26;
+const KNOW_WIDTH = 40;
 const OTHER_WIDTHS = [34, 14, 40];
 const MIN_DESCRIPTION_WIDTH = 40;
 
@@ -33,11 +33,21 @@ interface Definition {
   readonly others: readonly string[];
 }
 
-const definitionOf = ({ column, unit, notes, sections }: PackDefinition): Definition => ({
+/** Notes that all metrics have: one line below them in place of one beside each. */
+function commonNotes(metrics: readonly PackDefinition[]): string[] {
+  const [first, ...others] = metrics;
+  if (first === undefined || others.length === 0) return [];
+  return first.notes.filter((note) => others.every(({ notes }) => notes.includes(note)));
+}
+
+const definitionOf = (
+  { column, unit, notes, sections }: PackDefinition,
+  common: readonly string[] = [],
+): Definition => ({
   name: column.label,
   description: column.description ?? '',
   unit,
-  notes: notes.join(' '),
+  notes: notes.filter((note) => !common.includes(note)).join(' '),
   others: [column.name, column.aggregation ?? '', sections.map(isolateBidi).join(', ')],
 });
 
@@ -89,8 +99,12 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
   const { dataset, pack, names, locale, words, page } = context;
   const { sheets, definitions: texts } = words.workbook;
   const isMetric = ({ column }: PackDefinition) => column.kind === 'metric';
-  const metrics = pack.definitions.filter((each) => isMetric(each) && each.printed).map(definitionOf);
-  const unprinted = pack.definitions.filter((each) => isMetric(each) && !each.printed).map(definitionOf);
+  const shown = pack.definitions.filter((each) => isMetric(each) && each.printed);
+  const common = commonNotes(shown);
+  const metrics = shown.map((each) => definitionOf(each, common));
+  const unprinted = pack.definitions
+    .filter((each) => isMetric(each) && !each.printed)
+    .map((each) => definitionOf(each));
   const groups = pack.definitions.filter((each) => !isMetric(each));
   // As small as paper allows: all metrics stand on one page where they can.
   const fixed = NAME_WIDTH + UNIT_WIDTH + KNOW_WIDTH;
@@ -99,12 +113,13 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
   const widths = [...printed, ...OTHER_WIDTHS];
   const width = { columns: PRINTED_COLUMNS, characters: totalWidth(printed) };
   const made = quietLines(madeLines(context));
+  const ofAll = quietLines(common.map((note) => texts.ofAll(note)));
   const points =
     TITLE_POINTS +
     20 +
     metrics.reduce((sum, each) => sum + definitionPoints(each, printed), 0) +
-    34 +
-    linesPoints(made, width);
+    36 +
+    linesPoints([...ofAll, ...made], width);
   const headerRow = FIRST_PRINTED_ROW + 1;
   const sheet = book.addSheet(names.definitions, {
     widths,
@@ -126,6 +141,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     texts.sections,
   ]);
   for (const each of metrics) await writeDefinition(sheet, each, printed);
+  await writeLines(sheet, ofAll, width);
   await sheet.addRow([], 12);
   await sheet.addRow([{ value: words.pack.howMade, style: STYLES.heading, span: PRINTED_COLUMNS }], 20);
   await writeLines(sheet, made, width);

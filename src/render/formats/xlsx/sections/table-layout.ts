@@ -2,7 +2,15 @@ import type { Chart } from '../../../charts/chart.ts';
 import type { ChartPlace } from '../../../pack/pack.ts';
 import { CHART_ROW_POINTS, chartRows } from '../charts/chart-placement.ts';
 import type { SheetOptions } from '../package/sheet-writer.ts';
-import { type ColumnSpan, type Page, pageAt, scaleForHeight, splitColumns } from '../style/page-layout.ts';
+import {
+  type ColumnSpan,
+  MIN_SCALE,
+  type Page,
+  pageAt,
+  scaleForHeight,
+  scaleForWidth,
+  splitColumns,
+} from '../style/page-layout.ts';
 import { lineHeightPoints, totalWidth } from '../style/text-size.ts';
 import { LINK_POINTS, TITLE_POINTS } from '../workbook-context.ts';
 import type { Grid } from './grid.ts';
@@ -48,7 +56,9 @@ export interface SheetContent {
 export const SPACER_POINTS = 5;
 
 /** A chart beside its table is at least this wide, in characters. */
-const MIN_CHART_CHARACTERS = 56;
+const MIN_CHART_CHARACTERS = 44;
+const CHART_CHARACTERS = 64;
+const BESIDE_GAP = 2;
 const BESIDE_ROWS = 18;
 /** Maximum height of frozen rows: more would leave a small screen no space for the figures. */
 const MAX_FROZEN_POINTS = 200;
@@ -81,12 +91,11 @@ function placeChart(
 ): PlacedChart | undefined {
   if (chart === undefined) return undefined;
   const table = totalWidth(grid.widths);
-  const gap = 2;
-  if (chart.place === 'beside' && pages.length === 1 && width.characters - table - gap >= MIN_CHART_CHARACTERS) {
+  if (width.characters - table - BESIDE_GAP >= MIN_CHART_CHARACTERS && chart.place === 'beside' && pages.length === 1) {
     const extra = Math.ceil(allHeaderPoints(grid) / lineHeightPoints(1));
     return {
       beside: true,
-      left: table + gap,
+      left: table + BESIDE_GAP,
       right: width.characters,
       rows: Math.max(BESIDE_ROWS - extra, Math.min(rows, BESIDE_ROWS)) + headerRows(grid),
       rowPoints: lineHeightPoints(1),
@@ -122,12 +131,16 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const split = splitColumns(grid.widths, keys, columnGroups(grid.groups, keys), page);
   const only = split.pages.length === 1;
   const characters = totalWidth(grid.widths);
-  const filler = only ? page.characters - characters : 0;
+  // The smallest scale gives a chart beside its table space that it would not have otherwise.
+  const wanted = content.chart?.place === 'beside' ? characters + BESIDE_GAP + CHART_CHARACTERS : 0;
+  const total = Math.max(page.characters, Math.min(wanted, pageAt(page, MIN_SCALE).characters));
+  const filler = only ? total - characters : 0;
   const widths = filler >= 1 ? [...grid.widths, filler] : grid.widths;
   const first = split.pages[0]?.to ?? grid.widths.length - 1;
   const columns = only ? widths.length : first + 1;
   const lines = { columns, characters: totalWidth(widths.slice(0, columns)) };
-  const placed = placeChart(grid, content, pageAt(page, split.scale), split.pages, lines);
+  const scale = only ? Math.min(split.scale, scaleForWidth(lines.characters, page)) : split.scale;
+  const placed = placeChart(grid, content, pageAt(page, scale), split.pages, lines);
   const head = TITLE_POINTS + linesPoints(content.above, lines) + SPACER_POINTS;
   const chartPoints = placed === undefined || placed.beside ? 0 : placed.rows * placed.rowPoints + 6;
   const gridHeight = gridPoints(grid, content.rows);
@@ -141,7 +154,7 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
     headerRow,
     freeze: freezePanes(grid, headerRow, LINK_POINTS + head + chartPoints + allHeaderPoints(grid)),
     ...(placed === undefined ? {} : { chart: placed }),
-    scale: placed?.ownPage ? split.scale : scaleForHeight(points, page, split.scale),
+    scale: placed?.ownPage ? scale : scaleForHeight(points, page, scale),
     keys: split.keys,
     pages: split.pages,
   };
