@@ -14,7 +14,7 @@ const SOAK = 'test/e2e/soak.test.ts';
 /** Test files at once in the tiers whose tests wait for other programs. */
 const FILES_THAT_WAIT = Math.ceil(availableParallelism() * 1.5);
 
-/** Lets Docket's worker threads run from the source. */
+/** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
 
 // What goes where: docs/testing.md.
@@ -70,6 +70,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: [SOAK],
+          execArgv: THREADS,
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,

@@ -12,7 +12,7 @@ import { resolvePeriod } from '../dist/definitions/periods/period.js';
 import { createClient } from '../dist/fetch/client/compliance-client.js';
 import { compilePlan } from '../dist/plan/compile.js';
 import { explain } from '../dist/plan/explain.js';
-import { sectionRequests } from '../dist/plan/section-requests.js';
+import { sectionRequests } from '../dist/plan/requests/section-requests.js';
 import { startSandbox } from '../dist/sandbox/sandbox.js';
 import { loadDefinitions } from '../dist/services/definitions/built-in-kinds.js';
 import { leastCalls } from './support/call-bound.mjs';

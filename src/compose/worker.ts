@@ -123,6 +123,7 @@ export async function openWorker(
     ledger,
     archive,
     circuit,
+    publicUrl: context.config.DOCKET_PUBLIC_URL,
     clock,
     log,
     observe: (order, event) => settings.observe?.(order, event),

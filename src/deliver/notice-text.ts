@@ -12,6 +12,10 @@ export interface NoticeContent {
     readonly period: { readonly label: string };
   };
   readonly definition: { readonly title: string };
+  /** The organization's name; its id when absent. */
+  readonly organization?: string | undefined;
+  /** The page of the run; absent without a public URL. */
+  readonly pageUrl?: string | undefined;
   /** Why the run failed; null when it was delivered partially. */
   readonly error: ErrorJson | null;
   readonly receipts: readonly Receipt[];
@@ -31,63 +35,125 @@ const HEADLINES: Readonly<Record<NoticeKind, { readonly subject: string; readonl
 export const noticeSubject = ({ order, definition, error }: NoticeContent): string =>
   `${HEADLINES[noticeKind(error)].subject}: ${definition.title} ${order.period.label}`;
 
-/** The notice as plain text with CRLF. */
-export function noticeText({ order, definition, error, receipts }: NoticeContent): string {
-  const group = (
-    heading: string,
-    states: readonly Receipt['state'][],
-    instructions: (found: readonly Receipt[]) => readonly string[] = () => [],
-  ): string[] => {
-    const found = receipts.filter(({ state }) => states.includes(state));
-    const lines = found.map(
-      ({ recipient, target, detail }) =>
-        `  - ${toSingleLine(recipient)} (${target})${detail === null ? '' : `: ${indent(detail)}`}`,
-    );
-    return lines.length === 0 ? [] : ['', heading, ...lines, ...instructions(found)];
-  };
+/** A line of a notice: an entry of a list, a sentence, or a command to type. Texts from outside may have several lines. */
+export type NoticeLine =
+  | { readonly kind: 'item' | 'text'; readonly text: string }
+  /** `of`: it belongs to the sentence before it. */
+  | { readonly kind: 'command'; readonly text: string; readonly of?: 'text' };
+
+export interface NoticeGroup {
+  readonly heading: string;
+  readonly lines: readonly NoticeLine[];
+}
+
+/** A notice as data: `groups` in order, then the facts. */
+export interface Notice {
+  readonly lead: string;
+  readonly groups: readonly NoticeGroup[];
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly closing: string;
+}
+
+const command = (text: string, of?: 'text'): NoticeLine => ({
+  kind: 'command',
+  text: `docket ${text}`,
+  ...(of === undefined ? {} : { of }),
+});
+const sentence = (text: string): NoticeLine => ({ kind: 'text', text });
+
+/** The deliveries in these states, and what to do about them. */
+function deliveryGroup(
+  heading: string,
+  states: readonly Receipt['state'][],
+  receipts: readonly Receipt[],
+  instructions: (found: readonly Receipt[]) => readonly NoticeLine[] = () => [],
+): NoticeGroup[] {
+  const found = receipts.filter(({ state }) => states.includes(state));
+  if (found.length === 0) return [];
+  const items = found.map(
+    ({ recipient, target, detail }): NoticeLine => ({
+      kind: 'item',
+      text: `${toSingleLine(recipient)} (${target})${detail === null ? '' : `: ${cleanLines(detail)}`}`,
+    }),
+  );
+  return [{ heading, lines: [...items, ...instructions(found)] }];
+}
+
+/** What the notice says, for both of its bodies. */
+export function buildNotice({ order, definition, error, receipts }: NoticeContent): Notice {
   const kind = noticeKind(error);
+  const retry = (of?: 'text') => command(`runs retry ${order.id} --reason "..."`, of);
+  return {
+    lead: `"${toSingleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
+    groups: [
+      ...(error === null ? [] : [{ heading: 'Reason:', lines: errorLines(error) }]),
+      ...deliveryGroup('Not delivered:', ['refused', 'pending'], receipts, () => [
+        sentence('To retry these deliveries only, with the same files:'),
+        retry('text'),
+      ]),
+      ...deliveryGroup('Delivery uncertain:', ['unknown', 'sending'], receipts, (found) => [
+        sentence(
+          'Docket does not send these again by itself, because they may have arrived. Ask the recipients, then confirm the delivery or send it again:',
+        ),
+        ...found.map(({ delivery }) =>
+          command(`deliveries resolve ${delivery} --sent|--resend --reason "..."`, 'text'),
+        ),
+      ]),
+      ...deliveryGroup('Delivered:', ['sent'], receipts),
+      ...(receipts.length === 0 && error !== null ? [{ heading: 'Nothing was delivered.', lines: [] }] : []),
+      ...(kind === 'held'
+        ? [{ heading: 'To send it as it is:', lines: [command(`runs release ${order.id} --reason "..."`)] }]
+        : kind === 'failed' && receipts.length === 0
+          ? [{ heading: 'To retry after the cause is fixed:', lines: [retry()] }]
+          : []),
+    ],
+    facts: [
+      ['Report', `${order.org}/${order.report}`],
+      ['Run', order.id],
+      ['Slot', order.slot],
+    ],
+    closing: 'You receive this message once, as the owner of the report.',
+  };
+}
+
+const NAME_WIDTH = 9;
+
+/** The notice as plain text with CRLF. */
+export function noticeText(content: NoticeContent): string {
+  const { lead, groups, facts, closing } = buildNotice(content);
+  const { pageUrl } = content;
   return [
-    `"${toSingleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
-    ...(error === null ? [] : ['', 'Reason:', ...errorLines(error)]),
-    ...group('Not delivered:', ['refused', 'pending'], () => [
-      '  To retry these deliveries only, with the same files:',
-      `    docket runs retry ${order.id} --reason "..."`,
-    ]),
-    ...group('Delivery uncertain:', ['unknown', 'sending'], (found) => [
-      '  Docket does not send these again by itself, because they may have arrived. Ask the recipients, then confirm the',
-      '  delivery or send it again:',
-      ...found.map(({ delivery }) => `    docket deliveries resolve ${delivery} --sent|--resend --reason "..."`),
-    ]),
-    ...group('Delivered:', ['sent']),
-    ...(receipts.length === 0 && error !== null ? ['', 'Nothing was delivered.'] : []),
-    ...(kind === 'held'
-      ? ['', 'To send it as it is:', `  docket runs release ${order.id} --reason "..."`]
-      : kind === 'failed' && receipts.length === 0
-        ? ['', 'To retry after the cause is fixed:', `  docket runs retry ${order.id} --reason "..."`]
-        : []),
+    lead,
+    ...(pageUrl === undefined ? [] : ['', 'The run on the page:', `  ${pageUrl}`]),
+    ...groups.flatMap(({ heading, lines }) => ['', heading, ...lines.map(textLine)]),
     '',
-    `Report:  ${order.org}/${order.report}`,
-    `Run:     ${order.id}`,
-    `Slot:    ${order.slot}`,
+    ...facts.map(([name, value]) => `${`${name}:`.padEnd(NAME_WIDTH)}${value}`),
     '',
-    'You receive this message once, as the owner of the report.',
+    closing,
     '',
   ].join('\r\n');
 }
 
-/** Indents the further lines of foreign text, so that none of them looks like a line of the notice. */
-const indent = (text: string): string =>
+/** Further lines of foreign text are indented, so that none of them looks like a line of the notice. */
+function textLine(line: NoticeLine): string {
+  const text = line.text.replaceAll('\n', '\r\n      ');
+  if (line.kind === 'item') return `  - ${text}`;
+  return line.kind === 'command' && line.of === 'text' ? `    ${text}` : `  ${text}`;
+}
+
+/** Foreign text with its lines, each without control characters. */
+const cleanLines = (text: string): string =>
   text
     .split(/\r\n|[\r\n\p{Zl}\p{Zp}]/u)
     .map(toSingleLine)
-    .join('\r\n      ');
+    .join('\n');
 
-function errorLines(error: ErrorJson): string[] {
+function errorLines(error: ErrorJson): NoticeLine[] {
   const { message, code, where, expected, got, next, correlation_id: correlation } = error;
-  const line = (name: string, value: string | undefined): string[] =>
-    value === undefined ? [] : [`  ${name}: ${indent(value)}`];
+  const line = (name: string, value: string | undefined): NoticeLine[] =>
+    value === undefined ? [] : [sentence(`${name}: ${cleanLines(value)}`)];
   return [
-    `  ${indent(message)} [${code}]`,
+    sentence(`${cleanLines(message)} [${code}]`),
     ...line('where', where),
     ...line('expected', expected),
     ...line('got', got),

@@ -14,6 +14,7 @@ import {
   noticeId,
   type Receipt,
 } from './ledger/ledger.ts';
+import { noticeHtml } from './notice-html.ts';
 import { type NoticeContent, noticeKind, noticeSubject, noticeText } from './notice-text.ts';
 import { buildEmail, messageIdOf } from './targets/email/email-message.ts';
 import { emailSender } from './targets/email/email-target.ts';
@@ -101,9 +102,12 @@ async function prepareNotice(row: NewDelivery, input: NoticeInput, isResend: boo
     delivery: row.id,
     run: order.id,
     from: mail.from,
+    fromName: mail.fromName,
+    list: order,
     to: row.recipient,
     subject: noticeSubject(input),
     text: noticeText(input),
+    html: noticeHtml(input),
     attachments: [],
     date: new Date(order.createdAt),
     dkim: mail.dkim,

@@ -3,7 +3,7 @@ import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
 import type { Better, TargetPeriod } from '../definitions/schema/targets.ts';
-import type { DurationUnit } from '../definitions/schema/units.ts';
+import type { DurationUnit } from '../definitions/schema/values/units.ts';
 import { messagesFor, type Words } from '../i18n/messages.ts';
 import { type FilterDescription, type NoteMessage, noteText } from '../i18n/note.ts';
 import type { DateRange } from '../plan/buckets.ts';

@@ -7,7 +7,7 @@ import { isCurrentSection, withoutAnswered } from '../plan/answered-sections.ts'
 import { allCallsOf, type Call, callsOf, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { readingGap } from '../plan/reading.ts';
 import { followedMetrics } from '../plan/replacements.ts';
-import { wantedComparisons, wantedToDate } from '../plan/section-requests.ts';
+import { wantedComparisons, wantedToDate } from '../plan/requests/section-requests.ts';
 import { storeUntilFull } from './cache/response-store.ts';
 import type { CallRecord, Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -17,14 +17,14 @@ import { createFinishEstimator } from './finish-estimate.ts';
 import { mapOutcomes } from './map-outcomes.ts';
 import type { Budget } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
+import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/comparisons/partner-answers.ts';
 import { type CurrentCountsWindow, undefinedCountsTable } from './tables/current-counts.ts';
 import { byMetric, renamedCatalog, renamedResponse } from './tables/display-names.ts';
 import { withDisplayUnits } from './tables/display-units.ts';
 import { summedFiguresOf } from './tables/join-totals.ts';
 import { laidOut, textTable } from './tables/layout.ts';
 import { listTable } from './tables/list-table.ts';
-import { type IdentifiedAnswer, type PartnerAnswer, tableResponse } from './tables/partner-answers.ts';
-import { type ReadingsSource, readingsTable } from './tables/readings-table.ts';
+import { type ReadingsSource, readingsTable } from './tables/readings/readings-table.ts';
 import { reportTable } from './tables/report-table.ts';
 import { readTrend } from './tables/table-trend.ts';
 

@@ -23,6 +23,10 @@ const later = (a: string, b: string): string => (a < b ? b : a);
 export const endOfDay = (day: string, zone = 'UTC'): number =>
   DateTime.fromISO(day, { zone }).plus({ days: 1 }).startOf('day').toMillis();
 
+/** Whether two ranges are the same days; two that are absent are. */
+export const sameDays = (one: DateRange | null | undefined, other: DateRange | null | undefined): boolean =>
+  one?.from === other?.from && one?.to === other?.to;
+
 /** Days of a range, both ends included. */
 export const dayCount = ({ from, to }: DateRange): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;

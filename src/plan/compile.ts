@@ -1,12 +1,12 @@
 import { DocketError } from '../base/error.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
-import { callLimits, listCall } from './call.ts';
-import type { PlanDiagnostic } from './catalog-check.ts';
-import { type CheckPlanInput, checkRequests } from './check-plan.ts';
+import type { PlanDiagnostic } from './checks/catalog-check.ts';
+import { type CheckPlanInput, checkRequests } from './checks/check-plan.ts';
 import type { Call, PartnerPlan, Plan, SectionPlan } from './plan.ts';
-import { type PlannedCalls, planRequests } from './plan-requests.ts';
-import { type SectionRequest, sectionRequests } from './section-requests.ts';
+import { callLimits, listCall } from './requests/call.ts';
+import { type PlannedCalls, planRequests } from './requests/plan-requests.ts';
+import { type SectionRequest, sectionRequests } from './requests/section-requests.ts';
 
 export interface PlanInput extends CheckPlanInput {
   readonly settings: OrgSettings;

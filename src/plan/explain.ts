@@ -2,9 +2,9 @@ import type { Catalog } from '../contract/catalog.ts';
 import { LIMITS } from '../contract/limits.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { maxRowsOf } from './partition.ts';
 import { allCallsOf, type Call, callsOf, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
-import { wantedComparisons } from './section-requests.ts';
+import { maxRowsOf } from './requests/partition.ts';
+import { wantedComparisons } from './requests/section-requests.ts';
 
 /** Additional facts from the caller, all optional. */
 export interface ExplainContext {

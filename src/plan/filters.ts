@@ -76,7 +76,7 @@ export function splitFilters(filters: Filters, maxValues: number): SplitFilters 
 }
 
 /**
- * Splits the filters by the values of the dimension with maxGroups values, so that no call has more than `maxGroups` groups.
+ * Splits the filters by the values of the dimension with the most values, so that no call has more than `maxGroups` groups.
  * Each group is in one call only. The last call excludes the values of the others, so that unlisted values are included,
  * and has as few listed values as possible: if there are too many unlisted ones, its response is marked as truncated.
  * Undefined if a single value has more than `maxGroups` groups.

@@ -97,13 +97,20 @@ export function compareTotals(
   if (!hasEnded(range, timezone, asOf)) return { compared: false, unlike: 'unfinished' };
   if (partner === undefined) return { compared: false, unlike: 'no_partner' };
   const unlike = unlikeness(range, partner, calendar);
+  const shorter = Math.min(dayCount(range), dayCount(partner));
+  if (unlike !== undefined && shorter < MIN_DAYS_OF_UNLIKE_TOTALS) return { compared: false, unlike };
+  const days = differentLengths(range, partner);
+  return { compared: true, ...(unlike === undefined ? {} : { unlike }), ...(days === null ? {} : { days }) };
+}
+
+/** The days of a range and of its partner, where they differ. */
+export function differentLengths(
+  range: DateRange | undefined,
+  partner: DateRange | undefined,
+): readonly [number, number] | null {
+  if (range === undefined || partner === undefined) return null;
   const days = [dayCount(range), dayCount(partner)] as const;
-  if (unlike !== undefined && Math.min(...days) < MIN_DAYS_OF_UNLIKE_TOTALS) return { compared: false, unlike };
-  return {
-    compared: true,
-    ...(unlike === undefined ? {} : { unlike }),
-    ...(days[0] === days[1] ? {} : { days }),
-  };
+  return days[0] === days[1] ? null : days;
 }
 
 /** The same week number of the ISO year before; undefined for a week 53 that it does not have. */

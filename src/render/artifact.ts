@@ -82,13 +82,41 @@ export interface InlineImage {
   readonly bytes: Uint8Array;
 }
 
-/** The body of a report's e-mail, the same for every recipient. */
+/** How much of a report an e-mail shows: everything, tiles and headlines, or that the pack is ready. */
+export const MAIL_BODIES = ['full', 'summary', 'notice'] as const;
+
+/** The bodies that a run may have; `full-lists` is the full one with the rows of lists. Part of file names in the archive. */
+export const MAIL_BODY_NAMES = [...MAIL_BODIES, 'full-lists'] as const;
+export type MailBodyName = (typeof MAIL_BODY_NAMES)[number];
+
+/** A body of a report's e-mail, the same for every recipient of the deliveries that ask for it. */
 export interface MailBody {
   readonly html: string;
   readonly text: string;
   /** The images that the HTML refers to. */
   readonly pictures: readonly InlineImage[];
 }
+
+export interface NamedMailBody extends MailBody {
+  readonly body: MailBodyName;
+}
+
+/** The bodies that the deliveries of a run need: the first one, and the others. */
+export interface RunMail extends MailBody {
+  /** Absent in runs of versions that had one body. */
+  readonly body?: MailBodyName;
+  readonly others?: readonly NamedMailBody[];
+}
+
+/** All bodies; one without a name, of a run of an older version, counts as `full`. */
+export const mailBodies = ({ others = [], body = 'full', html, text, pictures }: RunMail): readonly NamedMailBody[] => [
+  { body, html, text, pictures },
+  ...others,
+];
+
+/** The body of a delivery; that of an older version's run is the only one. Undefined: the run has no such body. */
+export const mailBodyOf = (mail: RunMail, body: MailBodyName): MailBody | undefined =>
+  mail.body === undefined ? mail : mailBodies(mail).find((each) => each.body === body);
 
 /** The HTML body as a single page for browsers, which do not resolve `cid:` references. */
 export const inlineImages = ({ html, pictures }: MailBody): string =>

@@ -1,6 +1,7 @@
+import { DocketError } from '../base/error.ts';
 import type { Output } from '../definitions/schema/kinds.ts';
 import type { Dataset } from '../fetch/dataset.ts';
-import { type Artifact, type MailBody, mailAttachments } from './artifact.ts';
+import { type Artifact, type MailBodyName, mailAttachments, type NamedMailBody, type RunMail } from './artifact.ts';
 import { renderEmail } from './email/render-email.ts';
 import type { EmailOptions } from './email/template-data.ts';
 import type { Format } from './formats/format.ts';
@@ -11,8 +12,10 @@ export interface RenderRequest {
   readonly dataset: Dataset;
   readonly outputs: readonly Output[];
   readonly files: Omit<RenderOptions, 'signal' | 'run' | 'madeAt' | 'locale'>;
-  /** `attached`: the output formats that every e-mail of the report attaches. */
-  readonly mail: Omit<EmailOptions, 'run' | 'madeAt' | 'locale'>;
+  /** `bodies`: what to render, the first one first, with the output formats that every e-mail of that body attaches. */
+  readonly mail: Omit<EmailOptions, 'run' | 'madeAt' | 'locale' | 'body' | 'attached' | 'logo' | 'classification'> & {
+    readonly bodies?: readonly { readonly body: MailBodyName; readonly attached: readonly string[] }[];
+  };
   /** The run's id. */
   readonly run: string;
   /** Epoch ms: the time of creation that all files and the e-mail show. */
@@ -23,7 +26,7 @@ export interface RenderRequest {
 
 export interface Rendered {
   readonly artifacts: readonly Artifact[];
-  readonly mail: MailBody;
+  readonly mail: RunMail;
 }
 
 /**
@@ -41,5 +44,14 @@ export const createRenderer =
       artifacts,
       outputs.map(({ format }) => format),
     );
-    return { artifacts, mail: await renderEmail(dataset, attachable, { ...mail, ...shared }) };
+    const { logo, classification } = files;
+    const { bodies = [{ body: 'full', attached: [] }], ...options } = mail;
+    const rendered: NamedMailBody[] = [];
+    for (const body of bodies) {
+      const email = await renderEmail(dataset, attachable, { ...options, ...shared, ...body, logo, classification });
+      rendered.push({ body: body.body, ...email });
+    }
+    const [first, ...others] = rendered;
+    if (first === undefined) throw new DocketError('internal.defect', 'No e-mail body was asked for.');
+    return { artifacts, mail: { ...first, ...(others.length === 0 ? {} : { others }) } };
   };

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
+import { runPageUrl } from '../base/config/public-url.ts';
+import { DocketError } from '../base/error.ts';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import type { ReadingRecord } from '../deliver/archive/manifest.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
-import { type Artifact, storedKind } from '../render/artifact.ts';
+import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
@@ -25,7 +27,7 @@ export async function renderAndPublish(
   order: RunOrder,
   secrets: RenderOptions['secrets'],
   { definition, settings, signal, observe }: RunContext,
-  { archive, clock, trace, templates, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
+  { archive, clock, trace, templates, publicUrl, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
 ): Promise<PublishedRun> {
   const madeAt = clock.now();
   const { outputs } = definition;
@@ -37,12 +39,19 @@ export async function renderAndPublish(
     files: {
       logo: settings.logo,
       classification: definition.classification ?? settings.classification,
+      templates,
       secrets,
       folder,
       digest: order.digest,
       bundled: deliveries.flatMap(({ attach = [] }) => attach),
     },
-    mail: { templates, attached: attachedToAll(deliveries, outputs), ...scheduleOptions(order, definition, settings) },
+    mail: {
+      templates,
+      bodies: neededBodies(deliveries, outputs),
+      pageUrl: runPageUrl(publicUrl, order.id),
+      calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
+      ...scheduleOptions(order, definition, settings),
+    },
     run: order.id,
     madeAt,
     // The digest freezes both files, so that a retry writes in the same language.
@@ -59,14 +68,27 @@ export async function renderAndPublish(
   return published;
 }
 
-/** The formats that every message has attached: all recipients get the same body. */
-function attachedToAll(
+/** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
+function neededBodies(
   deliveries: readonly TargetDescription[],
   outputs: RunContext['definition']['outputs'],
-): readonly string[] {
-  const attachments = deliveries.flatMap(({ attach }) => (attach === undefined ? [] : [attach]));
-  if (attachments.length === 0) return [];
-  return outputs.map(({ format }) => format).filter((format) => attachments.every((each) => each.includes(format)));
+): NonNullable<RenderRequest['mail']['bodies']> {
+  const emails = deliveries.flatMap(({ body, attach = [] }) => (body === undefined ? [] : [{ body, attach }]));
+  const names = [...new Set(emails.map(({ body }) => body))];
+  // Without an e-mail the full body is for the archive and the page.
+  return (names.length === 0 ? ['full'] : names).map((name) => {
+    const attachments = emails.filter(({ body }) => body === name).map(({ attach }) => attach);
+    const attached = outputs
+      .map(({ format }) => format)
+      .filter((format) => attachments.length > 0 && attachments.every((each) => each.includes(format)));
+    return { body: requireBody(name), attached };
+  });
+}
+
+function requireBody(name: string): MailBodyName {
+  const body = MAIL_BODY_NAMES.find((known) => known === name);
+  if (body === undefined) throw new DocketError('internal.defect', `A target wants an unknown e-mail body, "${name}".`);
+  return body;
 }
 
 /** The report's schedules, and whether this run is on demand. */

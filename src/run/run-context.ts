@@ -38,6 +38,8 @@ export interface RunPorts
   readonly mail: MailRoute | undefined;
   /** Folder of user templates. */
   readonly templates: string | undefined;
+  /** Where readers open the page, without a slash at its end; undefined: no links to it. */
+  readonly publicUrl?: string | undefined;
   /** Deployment-wide rules for delivery destinations. */
   readonly destinations?: DestinationPolicy | undefined;
   /** Base of relative directory targets. */

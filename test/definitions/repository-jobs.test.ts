@@ -8,12 +8,12 @@ import { formatDiagnostic } from '../../src/definitions/diagnostics/diagnostic.t
 import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
 import { runPeriodsOf } from '../../src/definitions/periods/period.ts';
 import { nextReportSlots, timetableOf } from '../../src/definitions/schedules/slots.ts';
-import { checkAgainstCatalog } from '../../src/plan/catalog-check.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
-import { checkTargets } from '../../src/plan/check-targets.ts';
+import { checkAgainstCatalog } from '../../src/plan/checks/catalog-check.ts';
+import { checkPlan } from '../../src/plan/checks/check-plan.ts';
+import { checkTargets } from '../../src/plan/checks/check-targets.ts';
+import { checkReadings } from '../../src/plan/checks/reading-check.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { readingGap } from '../../src/plan/reading.ts';
-import { checkReadings } from '../../src/plan/reading-check.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
 

@@ -1,6 +1,6 @@
 // Mutation testing: Stryker over TypeScript, our own few mutants over Lua. Part after part; exits 1 under `LEAST`.
 //
-//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/split-request.ts]
+//   npm run mutation [-- ledger budget plan] [--no-lua] [--only-lua] [--mutate src/plan/requests/split-request.ts]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -31,9 +31,13 @@ const PARTS = {
     lua: [],
     // Not those that compare whole tables or all calls (`…-property`, `board-pack-calls`): they take a minute each.
     tests: [
-      ...['answered-sections', 'buckets', 'catalog-check', 'check-display', 'check-plan', 'check-targets', 'compile'],
-      ...['compile-split', 'explain', 'filters', 'like-for-like', 'partner-requests', 'requests', 'section-requests'],
-      'split-request',
+      ...['answered-sections', 'buckets', 'compile', 'compile-split', 'explain', 'filters', 'like-for-like', 'reading'],
+      ...['catalog-check', 'check-display', 'check-plan', 'check-targets', 'comparison-check', 'reading-check'].map(
+        (name) => `checks/${name}`,
+      ),
+      ...['partner-requests', 'requests', 'section-requests', 'share-totals', 'split-request'].map(
+        (name) => `requests/${name}`,
+      ),
     ].map((name) => `plan/${name}`),
   },
 };

@@ -3,7 +3,7 @@ import type { Catalog } from '../../src/contract/catalog.ts';
 import { LIMITS } from '../../src/contract/limits.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
 import { bucketsOf, dayCount, previousPeriod } from '../../src/plan/buckets.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
+import { checkPlan } from '../../src/plan/checks/check-plan.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
 import { callsOf } from '../../src/plan/plan.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
-import { checkPlan } from '../../src/plan/check-plan.ts';
+import { checkPlan } from '../../src/plan/checks/check-plan.ts';
 import { compilePlan, type PlanInput } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
 import type { Plan } from '../../src/plan/plan.ts';

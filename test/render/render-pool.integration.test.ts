@@ -38,7 +38,7 @@ const requestOf = async (from: Dataset, change: Partial<RenderRequest> = {}): Pr
   dataset: from,
   outputs: [{ format: 'csv' }],
   files: { folder: await folder(), digest: 'd'.repeat(64), bundled: ['csv'] },
-  mail: { templates: undefined, attached: ['csv'] },
+  mail: { templates: undefined, bodies: [{ body: 'full', attached: ['csv'] }] },
   run: 'r'.repeat(32),
   madeAt: MADE_AT,
   ...change,

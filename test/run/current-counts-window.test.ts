@@ -132,7 +132,7 @@ describe('a pack with current counts', () => {
       calls: calls.flatMap(({ sections }) => sections),
       incomplete,
       values: cells.slice(header + 1, header + 7).map((line) => line[1]?.v),
-      texts: { cover: textsOf('Cover'), whole: textsOf('Whole'), queue: textsOf('Queue now'), run: textsOf('Run') },
+      texts: { cover: textsOf('Summary'), whole: textsOf('Whole'), queue: textsOf('Queue now'), run: textsOf('Run') },
       csv: readCsv(named('whole.csv')),
       grouped: readCsv(named('queue.csv')),
       schema: JSON.parse(await readFile(named('whole.schema.json'), 'utf8')),

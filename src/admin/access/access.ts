@@ -62,7 +62,7 @@ export interface Access {
    * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
    * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
    */
-  preview(id: string): Promise<string>;
+  preview(id: string, body?: string): Promise<string>;
 
   /** The preview of a release; null for a run that is not held. */
   heldRun(id: string): Promise<HeldRun | null>;

@@ -23,8 +23,8 @@ export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Acces
       return file;
     },
 
-    preview: async (id) => {
-      const html = await ports.archivedFiles.preview(await run(id));
+    preview: async (id, body) => {
+      const html = await ports.archivedFiles.preview(await run(id), body);
       if (html === undefined) throw notFoundError();
       return html;
     },

@@ -3,7 +3,7 @@ import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { periodOf } from '../../definitions/periods/period.ts';
 import { formatSchedule, slotView } from '../../definitions/schedules/slot-view.ts';
 import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
-import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
 import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';

@@ -4,7 +4,7 @@ import { create as contentDisposition } from 'content-disposition';
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import type { FileEntry } from '../../services/runs/run-file-reader.ts';
+import { type FileEntry, MAIL_BODY_NAMES } from '../../services/runs/run-file-reader.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../auth/headers.ts';
 import type { AdminApp } from '../hono-env.ts';
 import { idParams, jsonResponse, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
@@ -15,7 +15,9 @@ const fileSchema = z
     name: z.string().meta({ example: 'KPIs 2026-W46.xlsx' }),
     kind: z
       .enum(['file', 'mail', 'picture'])
-      .describe('mail: `mail.html` and `mail.txt`; picture: what the HTML shows as `cid:`.'),
+      .describe(
+        'mail: `mail.html` and `mail.txt`, and `mail-<body>.html` and `.txt` of further bodies; picture: what the HTML shows as `cid:`.',
+      ),
     type: z.string().describe('Media type.'),
     bytes: z.int().nullable().describe('null for parts of the mail.'),
     sha256: z.string().nullable().describe('Hex; null for the mail of runs of older versions.'),
@@ -75,6 +77,11 @@ const oneRoute = createRoute({
   },
 });
 
+const bodySchema = z
+  .enum(MAIL_BODY_NAMES)
+  .optional()
+  .describe('Which of its bodies: `full-lists` is the full one with the rows of lists. Absent: that of `mail.html`.');
+
 const previewRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/preview',
@@ -82,9 +89,10 @@ const previewRoute = createRoute({
   summary: 'The e-mail as a page of its own, its pictures inside',
   description: 'Under a policy in which nothing runs, loads or links.',
   security,
-  request: { params: idParams },
+  request: { params: idParams, query: z.object({ body: bodySchema }) },
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
+    400: PROBLEM_RESPONSES[400],
     ...lookupProblems,
   },
 });
@@ -127,7 +135,7 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
 
   app.openapi(previewRoute, async (context) => {
     const { id } = context.req.valid('param');
-    const html = await context.get('access').preview(id);
+    const html = await context.get('access').preview(id, context.req.valid('query').body);
     return context.html(html, 200, { 'Content-Security-Policy': PREVIEW_POLICY });
   });
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { toDocketError } from '../../base/error.ts';
 import { parsePeriod } from '../../definitions/periods/period.ts';
-import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
+import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import { problemSchema } from '../problem.ts';
 import { idOrPrefixSchema } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { ID_PATTERN } from '../../definitions/schema/primitives.ts';
+import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {

@@ -4,6 +4,8 @@ import { DocketError } from '../error.ts';
 import { type AddressList, parseAddressList } from '../net/address-list.ts';
 import { parseSecretRef, type SecretRef } from '../secrets/secret.ts';
 import { type ArchiveLocation, parseArchiveUrl } from './archive-url.ts';
+import { parseMailSender } from './mail-sender.ts';
+import { parsePublicUrl } from './public-url.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { smtpDiagnostics, smtpVariables } from './smtp-variables.ts';
 
@@ -50,7 +52,12 @@ const variables = {
     })
     .default('redis://127.0.0.1:6379'),
   SMTP_URL: url(['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com').optional(),
-  MAIL_FROM: z.email({ error: 'an e-mail address, e.g. reports@example.com' }).optional(),
+  MAIL_FROM: z
+    .string()
+    .refine((text) => parseMailSender(text) !== undefined, {
+      error: 'an e-mail address, e.g. reports@example.com or Acme Compliance <reports@example.com>',
+    })
+    .optional(),
   ...smtpVariables,
   DOCKET_JOBS: z.string().min(1).default('jobs'),
   DOCKET_TEMPLATES: z.string().min(1).optional(),
@@ -99,6 +106,10 @@ const variables = {
   }),
   DOCKET_REQUIRE_DESTINATIONS: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
   DOCKET_REPORT_SCOPE: z.enum(['warn', 'enforce'], { error: 'warn or enforce' }).default('warn'),
+  DOCKET_PUBLIC_URL: parsed((text, reject): string | undefined => {
+    const read = parsePublicUrl(text);
+    return 'url' in read ? read.url : reject(read.expected, read.got);
+  }),
   DOCKET_REPEAT: z.enum(['ask', 'allow'], { error: 'ask or allow' }).default('ask'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {

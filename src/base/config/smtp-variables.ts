@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { senderAddress } from './mail-sender.ts';
 
 const token = (what: string) => z.string().regex(/^[^\s\p{Cc}]{1,320}$/u, { error: what });
 const file = (what: string) => z.string().min(1, { error: `the path of a file with ${what}` });
@@ -64,7 +65,7 @@ function groupDiagnostics(values: Variables): string[] {
 }
 
 function senderDiagnostics({ SMTP_DKIM_DOMAIN: domain, MAIL_FROM: from }: Variables): string[] {
-  if (domain === undefined || from === undefined || signsFor(domain, from)) return [];
+  if (domain === undefined || from === undefined || signsFor(domain, senderAddress(from))) return [];
   return [
     `SMTP_DKIM_DOMAIN: expected the domain of MAIL_FROM or a parent of it, got "${domain}" with MAIL_FROM "${from}"`,
   ];

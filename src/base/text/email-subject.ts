@@ -14,16 +14,31 @@ function renderVisibleSubject(template: string, variables: TemplateVariables, wh
   return VISIBLE.test(subject) ? subject : undefined;
 }
 
-const DEFAULT_SUBJECT = '{{ title }} {{ period.label }}';
+/** What the default subject says. */
+export interface SubjectParts {
+  readonly title: string;
+  /** For readers, e.g. `October 2026`. */
+  readonly period: string;
+  /** The first headline; empty for none. */
+  readonly headline: string;
+}
+
+const defaultSubject = ({ title, period, headline }: SubjectParts): string =>
+  headerText(`${title}, ${period}${headline === '' ? '' : `: ${headline.replace(/\.$/, '')}`}`);
 
 /**
- * The subject of an e-mail. Title and period without a template, and where the template gives an empty subject for this
- * period, which must not prevent the mail. Throws `template.invalid`.
+ * The subject of an e-mail. Title, period and first headline without a template, and where the template gives an empty
+ * subject for this period, which must not prevent the mail. Throws `template.invalid`.
  * @param where the field of the definition, e.g. `deliveries[].email.subject`
  */
-export function renderSubject(template: string | undefined, variables: TemplateVariables, where: string): string {
+export function renderSubject(
+  template: string | undefined,
+  variables: TemplateVariables,
+  where: string,
+  parts: SubjectParts,
+): string {
   const subject = template === undefined ? undefined : renderVisibleSubject(template, variables, where);
-  return subject ?? headerText(renderTemplate(DEFAULT_SUBJECT, variables, where));
+  return subject ?? defaultSubject(parts);
 }
 
 /** As `renderSubject`, but throws `template.invalid` for an empty subject, e.g. of comments or spaces alone. */

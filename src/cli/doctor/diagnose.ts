@@ -9,16 +9,16 @@ import { checkAdminTokens } from './admin-tokens.ts';
 import { checkApi } from './api.ts';
 import { checkApiKeys, checkBudgetSettings } from './api-keys.ts';
 import { checkArchive } from './archive.ts';
-import { checkDefinitions, checkTemplateFolder } from './definitions.ts';
 import { type Finding, fail, formatFinding } from './finding.ts';
 import { checkDeploymentIdentity } from './identity.ts';
 import { checkMailServers } from './mail.ts';
-import { checkReadings } from './readings.ts';
 import { checkRedis } from './redis.ts';
-import { checkReportScope } from './report-scope.ts';
+import { checkDefinitions, checkTemplateFolder } from './reports/definitions.ts';
+import { checkReadings } from './reports/readings.ts';
+import { checkReportScope } from './reports/report-scope.ts';
+import { checkSchedules } from './reports/schedules.ts';
+import { checkTargets } from './reports/targets.ts';
 import { checkRuntime } from './runtime.ts';
-import { checkSchedules } from './schedules.ts';
-import { checkTargets } from './targets.ts';
 
 export async function doctor(
   flags: { readonly catalog?: boolean; readonly json?: boolean },

@@ -1,4 +1,5 @@
 import { resolve4, resolveMx } from 'node:dns/promises';
+import { senderAddress } from '../../base/config/mail-sender.ts';
 import { signsFor } from '../../base/config/smtp-variables.ts';
 import type { AppContext } from '../../base/context.ts';
 import { isErrno } from '../../base/errno.ts';
@@ -26,9 +27,12 @@ export type DomainLookup = { readonly receives: boolean } | undefined;
 
 export function evaluateSender(from: string | undefined, domain: DomainLookup, signs: string | undefined): CheckResult {
   if (from === undefined) return fail('MAIL_FROM is not set', 'Set it to the sender address of reports.');
-  const plain = canonicalAddress(from);
+  const plain = canonicalAddress(senderAddress(from));
   if (plain === undefined) {
-    return fail('MAIL_FROM is no plain address', 'Write it as name@domain.example, without a display name.');
+    return fail(
+      'MAIL_FROM is no plain address',
+      'Write it as name@domain.example or Display name <name@domain.example>.',
+    );
   }
   if (signs !== undefined && !signsFor(signs, plain)) {
     return warn(
@@ -87,7 +91,7 @@ export async function checkMailServers(jobs: Definitions, context: AppContext): 
   if (own.length < mailing.size) findings.push(await runCheck('Mail server (SMTP_URL)', () => handshake({})));
   const { dkim } = deploymentSmtp(config);
   if (orgs.some(({ id, smtp }) => mailing.has(id) && smtp?.from === undefined)) {
-    const from = config.MAIL_FROM;
+    const from = config.MAIL_FROM === undefined ? undefined : senderAddress(config.MAIL_FROM);
     const domain =
       from === undefined ? undefined : await lookUpDomain(from.slice(from.lastIndexOf('@') + 1).toLowerCase());
     findings.push({ what: 'Sender (MAIL_FROM)', ...evaluateSender(from, domain, dkim?.domain) });

@@ -4,7 +4,7 @@ import { parseRedisUrl } from '../../base/config/redis-url.ts';
 import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import { ID_DESCRIPTION, ID_PATTERN, isZone } from '../../definitions/schema/primitives.ts';
+import { ID_DESCRIPTION, ID_PATTERN, isZone } from '../../definitions/schema/values/primitives.ts';
 import { looksLikeSecret } from '../../definitions/yaml/secret-detection.ts';
 import type { Environment } from '../io.ts';
 

@@ -1,9 +1,9 @@
 import { relative } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
 import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
-import { checkDefinitions } from '../doctor/definitions.ts';
 import { diagnose } from '../doctor/diagnose.ts';
 import type { Finding } from '../doctor/finding.ts';
+import { checkDefinitions } from '../doctor/reports/definitions.ts';
 import { type Answers, isSecretSet, quoteForShell, secretSetupCommand } from './answers.ts';
 import { type InitPaths, reportNames } from './files.ts';
 import type { ServiceInfo } from './query-service.ts';

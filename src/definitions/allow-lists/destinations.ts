@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isInsideFolder, isSameFolder } from '../../base/files/canonical-path.ts';
 import { normalizeHost } from '../../base/net/private-address.ts';
-import { lineSchema } from '../schema/primitives.ts';
+import { lineSchema } from '../schema/values/primitives.ts';
 
 const hostSchema = lineSchema(253).refine(
   (text) => /^(\*\.)?[^*/@\s]+$/.test(text) && normalizeHost(text.replace(/^\*\./, '')) !== '',

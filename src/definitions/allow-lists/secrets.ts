@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isReservedVariable } from '../../base/config/reserved-variables.ts';
 import { canonicalPath, isSubpath } from '../../base/files/canonical-path.ts';
 import { type SecretRef, secretRefSchema } from '../../base/secrets/secret.ts';
-import { lineSchema } from '../schema/primitives.ts';
+import { lineSchema } from '../schema/values/primitives.ts';
 import type { ValuePath } from '../yaml/source-file.ts';
 
 /** The only secrets that an organization's reports may refer to. */

@@ -1,10 +1,10 @@
 import { DAY_MS } from '../../base/time.ts';
 import { HOLIDAY_YEARS } from '../schedules/holidays.ts';
-import { formatDurationLiteral } from '../schema/durations.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
 import { parseSendCondition } from '../schema/send-condition.ts';
 import { reportTargets } from '../schema/targets.ts';
+import { formatDurationLiteral } from '../schema/values/durations.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';

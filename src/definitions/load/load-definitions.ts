@@ -73,9 +73,9 @@ export async function loadDefinitions(
   const state: LoadState = {
     root,
     folder,
-    previous: previous,
-    admissionCheck: admissionCheck,
-    parser: parser,
+    previous,
+    admissionCheck,
+    parser,
     orgs: new Map(),
     reports: new Map(),
     sources: new Map(),

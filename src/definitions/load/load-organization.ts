@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
-import { ID_DESCRIPTION, ID_PATTERN } from '../schema/primitives.ts';
+import { ID_DESCRIPTION, ID_PATTERN } from '../schema/values/primitives.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type DirectoryEntry, listDirectory, readDefinitionFile } from './files.ts';

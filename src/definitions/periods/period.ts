@@ -204,6 +204,17 @@ export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): s
   return `${FISCAL_LABEL.test(period.label) ? `${period.label}, ` : ''}${dates} (${period.timezone})`;
 }
 
+/**
+ * The period for a heading: whole calendar months, quarters and years by their names (`October 2026`), others by their label
+ * (`2026-W46`).
+ */
+export function shortPeriod(period: Period, locale: string = DEFAULT_LOCALE): string {
+  const [from, to] = [civil(period.from), civil(period.to)];
+  const months = from.day === 1 && isoDate(to.endOf('month')) === period.to;
+  if (!months || FISCAL_LABEL.test(period.label)) return period.label;
+  return formatPeriod(period, locale).replace(` (${period.timezone})`, '');
+}
+
 /** A label without dates. */
 const FISCAL_LABEL = /^[A-Z]{2}\d{4}/;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../base/time.ts';
-import { lineSchema } from '../schema/primitives.ts';
+import { lineSchema } from '../schema/values/primitives.ts';
 import { type CivilDay, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './civil-day.ts';
 import { HOLIDAY_YEARS, publicHolidays } from './holidays.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { durationSchema } from '../schema/durations.ts';
-import { zoneSchema } from '../schema/primitives.ts';
+import { durationSchema } from '../schema/values/durations.ts';
+import { zoneSchema } from '../schema/values/primitives.ts';
 import { cronError, runsOnAnyDay } from './cron.ts';
 
 export const CATCH_UP = ['skip', 'latest', 'all'] as const;

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { formatDurationLiteral } from '../schema/durations.ts';
+import { formatDurationLiteral } from '../schema/values/durations.ts';
 import type { Schedule } from './schedule.ts';
 import { jitterMs, type Slot } from './slots.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
-import { zoneSchema } from '../schema/primitives.ts';
+import { zoneSchema } from '../schema/values/primitives.ts';
 import { businessDayShift } from './business-day-shift.ts';
 import { type Calendar, calendarSchema } from './calendar.ts';
 import { parseCron } from './cron.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lineSchema } from './primitives.ts';
+import { lineSchema } from './values/primitives.ts';
 
 export const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
 export const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;

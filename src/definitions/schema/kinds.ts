@@ -41,6 +41,8 @@ export interface TargetDescription {
   readonly mailboxes?: readonly { readonly address: string; readonly path: ValuePath }[];
   /** The formats of the files that the message carries; absent where it carries none ever. */
   readonly attach?: readonly string[];
+  /** The name of the e-mail body that the message shows; absent where it is no e-mail. */
+  readonly body?: string;
   readonly destinations?: readonly Destination[];
 }
 

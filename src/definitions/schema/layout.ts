@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lineSchema } from './primitives.ts';
+import { lineSchema } from './values/primitives.ts';
 
 export const LAYOUTS = ['table', 'scorecard', 'trend', 'exceptions', 'text'] as const;
 /** How a section is laid out in the workbook, the PDF and the e-mail. */

@@ -5,9 +5,9 @@ import { addressKey, canonicalDomain } from '../allow-lists/recipients.ts';
 import { secretsSchema } from '../allow-lists/secrets.ts';
 import { fiscalYearSchema, weekStartSchema } from '../periods/fiscal-calendar.ts';
 import { calendarSchema } from '../schedules/calendar.ts';
-import { lineSchema, localeSchema, zoneSchema } from './primitives.ts';
 import { readingsSchema } from './readings.ts';
 import { targetListSchema } from './targets.ts';
+import { lineSchema, localeSchema, zoneSchema } from './values/primitives.ts';
 
 const addressSchema = z
   .string()

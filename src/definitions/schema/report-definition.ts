@@ -4,14 +4,14 @@ import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
 import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
 import { createDeliverySchema } from './deliveries.ts';
-import { deadlineSchema, maxAgeSchema } from './durations.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
 import { classificationSchema } from './org-settings.ts';
 import { createOutputSchema, outputIssues } from './outputs.ts';
-import { lineSchema, localeSchema, textSchema, zoneSchema } from './primitives.ts';
 import { sectionSchema } from './section.ts';
 import { MAX_HEADLINES, targetListSchema } from './targets.ts';
-import { labelsSchema, unitsSchema } from './units.ts';
+import { deadlineSchema, maxAgeSchema } from './values/durations.ts';
+import { lineSchema, localeSchema, textSchema, zoneSchema } from './values/primitives.ts';
+import { labelsSchema, unitsSchema } from './values/units.ts';
 
 export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
 export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };

@@ -5,7 +5,7 @@ import { periodSpecSchema } from '../periods/period-spec.ts';
 import { chartIssues, chartSchema } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
 import { layoutFields, layoutIssues, sectionMetrics, withGroupMetrics } from './layout.ts';
-import { idSchema, lineSchema, textSchema } from './primitives.ts';
+import { idSchema, lineSchema, textSchema } from './values/primitives.ts';
 
 /** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
 export const MAX_METRICS = 100;

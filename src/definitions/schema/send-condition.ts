@@ -1,5 +1,5 @@
-import { type AmountUnit, parseAmount } from './amount.ts';
-import { lineSchema } from './primitives.ts';
+import { type AmountUnit, parseAmount } from './values/amount.ts';
+import { lineSchema } from './values/primitives.ts';
 
 export const COMPARISONS = ['<', '<=', '>', '>=', '=', '!='] as const;
 export type Comparison = (typeof COMPARISONS)[number];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseAmount } from './amount.ts';
-import { lineSchema } from './primitives.ts';
+import { parseAmount } from './values/amount.ts';
+import { lineSchema } from './values/primitives.ts';
 
 export const BETTER = ['higher', 'lower'] as const;
 export type Better = (typeof BETTER)[number];

@@ -1,6 +1,6 @@
 import { Liquid } from 'liquidjs';
 import { didYouMean } from '../diagnostics/suggest.ts';
-import { lineSchema } from './primitives.ts';
+import { lineSchema } from './values/primitives.ts';
 
 /** Variables available in every template. */
 const COMMON_VARIABLES = [

@@ -1,4 +1,4 @@
-import type { Artifact, MailBody } from '../../render/artifact.ts';
+import type { Artifact, RunMail } from '../../render/artifact.ts';
 import type { ArchivedState, DeliveryRow, Receipt, Resolution } from '../ledger/ledger.ts';
 import type { AttemptRecord, Release } from './attempt-log.ts';
 import type { Manifest } from './manifest.ts';
@@ -12,7 +12,7 @@ export interface PublishedRun {
   readonly folder: string;
   readonly manifest: Manifest;
   readonly artifacts: readonly Artifact[];
-  readonly mail: MailBody;
+  readonly mail: RunMail;
 }
 
 /** The archive's record of a decision that was carried out. It counts like the result of an attempt. */
@@ -34,7 +34,7 @@ export interface Archive {
   /** Creates a private, empty local folder for the files of a run. */
   stage(run: string): Promise<string>;
   /** Publishes the staged folder with its manifest in one step. Returns the existing run where it is published already. */
-  publish(staged: string, manifest: Manifest, artifacts: readonly Artifact[], mail: MailBody): Promise<PublishedRun>;
+  publish(staged: string, manifest: Manifest, artifacts: readonly Artifact[], mail: RunMail): Promise<PublishedRun>;
   /**
    * The published run, after comparing each file with the manifest's hashes. Undefined when it is not published.
    * Throws `archive.corrupt` when a file is missing or changed: then nothing of the run may be sent.

@@ -6,6 +6,9 @@ import { NOTE_CODES, STATUSES } from '../../fetch/dataset.ts';
 /** File name of a picture beside `mail.html`. */
 export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;
 
+/** A body of the e-mail, as part of a file name. */
+const BODY_NAME = /^[a-z][a-z-]{0,39}$/;
+
 /** Far above what a run can have: 100 sections of several tables with up to 100 calls each. */
 const MAX_CALLS = 100_000;
 /** 50 deliveries to 100 recipients each. */
@@ -17,9 +20,19 @@ const MAX_JUDGEMENTS = 1_000_000;
 /** One a day over several years, with comparisons, of every section. */
 const MAX_READINGS = 1_000_000;
 const MAX_HEADLINES = 100;
+const MAX_BODIES = 10;
 
 /** Checks the length before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
+
+const mailBodySchema = z.object({
+  html_sha256: z.string(),
+  text_sha256: z.string(),
+  pictures: listOf(
+    z.object({ name: z.string().regex(PICTURE_NAME), cid: z.string(), sha256: z.string() }),
+    MAX_FILES,
+  ).optional(),
+});
 
 const nullableText = z.string().nullable();
 const periodSchema = z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() });
@@ -114,15 +127,14 @@ const knownFieldsSchema = z.object({
     }),
     MAX_FILES,
   ),
-  /** SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. */
-  mail: z
-    .object({
-      html_sha256: z.string(),
-      text_sha256: z.string(),
-      pictures: listOf(
-        z.object({ name: z.string().regex(PICTURE_NAME), cid: z.string(), sha256: z.string() }),
-        MAX_FILES,
-      ).optional(),
+  /**
+   * SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. `body`
+   * names that body, `others` those in `mail-<body>.html` and `mail-<body>.txt`; absent in older manifests.
+   */
+  mail: mailBodySchema
+    .extend({
+      body: z.string().regex(BODY_NAME).optional(),
+      others: listOf(mailBodySchema.extend({ body: z.string().regex(BODY_NAME) }), MAX_BODIES).optional(),
     })
     .optional(),
   recipients: listOf(z.string(), MAX_RECIPIENTS),

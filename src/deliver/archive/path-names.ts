@@ -1,4 +1,5 @@
 import { DocketError } from '../../base/error.ts';
+import { mailFiles } from './mail-files.ts';
 import { type Manifest, PICTURE_NAME } from './manifest.ts';
 
 /** Names in a run's folder that no artifact may have. */
@@ -13,6 +14,9 @@ export const RESERVED_NAMES = [
   'attempts',
   'files',
 ] as const;
+
+/** Files of further bodies of the e-mail. */
+const BODY_FILE = /^mail-[a-z-]+\.(html|txt)$/i;
 
 /** Whether a name may be that of an organization, a report or a run. Other names in the archive are foreign. */
 export const isPathName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name);
@@ -30,7 +34,7 @@ export function requirePathName(name: string, what: string): string {
 export function requireArtifactName(name: string): string {
   const reserved: readonly string[] = RESERVED_NAMES;
   const isPlain = name.length > 0 && !name.startsWith('.') && !/[/\\\p{Cc}]/u.test(name);
-  if (isPlain && !reserved.includes(name.toLowerCase())) return name;
+  if (isPlain && !reserved.includes(name.toLowerCase()) && !BODY_FILE.test(name)) return name;
   throw invalidName(
     'The archive cannot store a file of this name.',
     `a plain file name other than ${RESERVED_NAMES.join(', ')}`,
@@ -47,7 +51,5 @@ export function requirePictureName(name: string): string {
 /** Names of all published files that a delivery needs, relative to the run's folder. Throws `archive.unwritable`. */
 export const publishedNames = ({ files, mail }: Manifest): readonly string[] => [
   ...files.map(({ name }) => `files/${requireArtifactName(name)}`),
-  'mail.html',
-  'mail.txt',
-  ...(mail?.pictures ?? []).map(({ name }) => requirePictureName(name)),
+  ...mailFiles(mail).map(({ name, kind }) => (kind === 'picture' ? requirePictureName(name) : name)),
 ];

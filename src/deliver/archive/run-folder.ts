@@ -4,9 +4,10 @@ import { join, resolve } from 'node:path';
 import { isErrno } from '../../base/errno.ts';
 import { syncPath, writeSynced } from '../../base/files/durable-file.ts';
 import { sha256, sha256OfStream } from '../../base/sha256.ts';
-import { type Artifact, artifactKind, type InlineImage, type MailBody } from '../../render/artifact.ts';
+import { type Artifact, artifactKind, type InlineImage, type MailBody, type RunMail } from '../../render/artifact.ts';
 import type { PublishedRun } from './archive.ts';
 import { archiveCorrupt, throwMissingFile } from './archive-errors.ts';
+import { bodyFileName, type MailBodyFiles, type MailFile, mailBodyFiles, requireBodyName } from './mail-files.ts';
 import type { Manifest } from './manifest.ts';
 import { requireArtifactName, requirePictureName } from './path-names.ts';
 
@@ -20,9 +21,18 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
+const hashesOf = ({ html, text, pictures }: MailBody) => ({
+  html_sha256: sha256(html),
+  text_sha256: sha256(text),
+  pictures: pictures.map(({ name, cid, bytes }) => ({ name, cid, sha256: sha256(bytes) })),
+});
+
+const picturesOf = ({ pictures }: MailBody) =>
+  pictures.map(({ name, bytes }) => [requirePictureName(name), bytes] as const);
+
 /**
- * Brings a staged folder into its final form and syncs it: `<files>/<artifact>`, `mail.html`, `mail.txt`, the mail's
- * pictures and `manifest.json`. Removes everything else, such as temporary files of a renderer.
+ * Brings a staged folder into its final form and syncs it: `<files>/<artifact>`, `mail.html`, `mail.txt`, further bodies as
+ * `mail-<body>.html` and `mail-<body>.txt`, their pictures and `manifest.json`. Removes everything else, such as temporary files of a renderer.
  * @param files folder of the artifacts inside the run's folder: `files`, or `.`
  * @returns the names at the top of the folder, and the manifest as it was written
  */
@@ -31,7 +41,7 @@ export async function assembleRunFolder(
   files: string,
   manifest: Manifest,
   artifacts: readonly Artifact[],
-  mail: MailBody,
+  mail: RunMail,
 ): Promise<{ readonly names: readonly string[]; readonly manifest: Manifest }> {
   await mkdir(join(staged, files), { recursive: true });
   for (const artifact of artifacts) {
@@ -39,18 +49,23 @@ export async function assembleRunFolder(
     if (resolve(artifact.path) !== resolve(path)) await move(artifact.path, path);
     await syncPath(path);
   }
+  const { body, others = [] } = mail;
   const complete: Manifest = {
     ...manifest,
     mail: {
-      html_sha256: sha256(mail.html),
-      text_sha256: sha256(mail.text),
-      pictures: mail.pictures.map(({ name, cid, bytes }) => ({ name, cid, sha256: sha256(bytes) })),
+      ...(body === undefined ? {} : { body }),
+      ...hashesOf(mail),
+      ...(others.length === 0 ? {} : { others: others.map((each) => ({ body: each.body, ...hashesOf(each) })) }),
     },
   };
   const contents = new Map<string, string | Uint8Array>([
-    ...mail.pictures.map(({ name, bytes }) => [requirePictureName(name), bytes] as const),
+    ...[mail, ...others].flatMap(picturesOf),
     ['mail.html', mail.html],
     ['mail.txt', mail.text],
+    ...others.flatMap((each): [string, string][] => [
+      [bodyFileName(each.body, 'html'), each.html],
+      [bodyFileName(each.body, 'txt'), each.text],
+    ]),
     ['manifest.json', `${JSON.stringify(complete, null, 2)}\n`],
   ]);
   const artifactNames = files === '.' ? artifacts.map((artifact) => artifact.name) : [files];
@@ -89,26 +104,41 @@ export async function readPublishedRun(
     artifacts.push(Object.freeze({ name, format, ...artifactKind(file), path, bytes, sha256 }));
   }
   const mail = await readMail(folder, manifest, location);
-  if (manifest.mail !== undefined) {
-    if (sha256(mail.html) !== manifest.mail.html_sha256) throw archiveCorrupt(location, 'mail.html has changed');
-    if (sha256(mail.text) !== manifest.mail.text_sha256) throw archiveCorrupt(location, 'mail.txt has changed');
-  }
   return Object.freeze({ folder, manifest: Object.freeze(manifest), artifacts: Object.freeze(artifacts), mail });
 }
 
-async function readMail(folder: string, manifest: Manifest, location: string): Promise<MailBody> {
-  const [html, text, pictures] = await Promise.all([
-    readFile(join(folder, 'mail.html'), 'utf8').catch(throwMissingFile(folder, 'the e-mail', location)),
-    readFile(join(folder, 'mail.txt'), 'utf8').catch(throwMissingFile(folder, 'the e-mail', location)),
-    Promise.all(
-      (manifest.mail?.pictures ?? []).map(async ({ name, cid, sha256: expected }): Promise<InlineImage> => {
-        const bytes = await readFile(join(folder, requirePictureName(name))).catch(
-          throwMissingFile(folder, name, location),
-        );
-        if (sha256(bytes) !== expected) throw archiveCorrupt(location, `${name} has changed`);
-        return { name, cid, bytes };
-      }),
+async function readMail(folder: string, { mail }: Manifest, location: string): Promise<RunMail> {
+  const read = async ({ name, kind, sha256: expected }: MailFile): Promise<Buffer> => {
+    const missing = throwMissingFile(folder, kind === 'picture' ? name : 'the e-mail', location);
+    const bytes = await readFile(join(folder, name)).catch(missing);
+    if (expected !== undefined && sha256(bytes) !== expected) throw archiveCorrupt(location, `${name} has changed`);
+    return bytes;
+  };
+  const readBody = async ({ html, text, pictures }: MailBodyFiles): Promise<MailBody> => ({
+    html: (await read(html)).toString('utf8'),
+    text: (await read(text)).toString('utf8'),
+    pictures: await Promise.all(
+      pictures.map(
+        async ({ cid, ...file }): Promise<InlineImage> => ({
+          name: requirePictureName(file.name),
+          cid,
+          bytes: await read(file),
+        }),
+      ),
     ),
-  ]);
-  return Object.freeze({ html, text, pictures });
+  });
+  const bodies = await Promise.all(
+    mailBodyFiles(mail).map(async (files) => ({
+      ...(files.body === undefined ? {} : { body: requireBodyName(files.body, location) }),
+      ...(await readBody(files)),
+    })),
+  );
+  const [first, ...others] = bodies;
+  if (first === undefined) throw archiveCorrupt(location, 'the e-mail is missing');
+  return Object.freeze({
+    ...first,
+    ...(others.length === 0
+      ? {}
+      : { others: others.flatMap((each) => (each.body === undefined ? [] : [{ ...each, body: each.body }])) }),
+  });
 }

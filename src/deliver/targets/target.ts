@@ -78,6 +78,8 @@ export interface MailRoute {
   readonly mailer: Mailer;
   /** The sender's address. */
   readonly from: string;
+  /** The sender's name. */
+  readonly fromName?: string;
   /** Signs every message. */
   readonly dkim?: DkimKey;
   /** The server's name without secrets: the routes of all organizations that use one server fail together. */

@@ -2,7 +2,7 @@ import type { Catalog, Metric } from '../../contract/catalog.ts';
 import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
 import type { NoteMessage } from '../../i18n/note.ts';
 import { bucketsOf, type DateRange, previousPeriod } from '../../plan/buckets.ts';
-import { requestRange } from '../../plan/partition.ts';
+import { requestRange } from '../../plan/requests/partition.ts';
 import type { NoteCode, TableNote } from '../dataset.ts';
 
 /** A call with its response. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ReportResponse } from '../../contract/report.ts';
-import { canonicalJson } from '../../plan/call.ts';
 import type { ReportCall } from '../../plan/plan.ts';
+import { canonicalJson } from '../../plan/requests/call.ts';
 import type { StoredResponse } from './response-store.ts';
 
 /** A response that other runs may use. */

@@ -1,9 +1,10 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import { requestRange } from '../../plan/partition.ts';
 import type { Plan, Replacement } from '../../plan/plan.ts';
+import { requestRange } from '../../plan/requests/partition.ts';
 import type { Table } from '../dataset.ts';
+import { sectionFields } from './section-fields.ts';
 import { columnsOf, filtersOf } from './table-columns.ts';
 import { replacementNotes } from './table-notes.ts';
 
@@ -47,12 +48,9 @@ export function undefinedCountsTable(
   const emptyValues = Object.fromEntries(columns.map(({ name }) => [name, null]));
   const { why, due } = counts;
   return {
-    id: section.id,
-    title: section.title ?? section.id,
-    ...(section.description === undefined ? {} : { description: section.description }),
+    ...sectionFields(section, period),
     granularity: null,
     current: true,
-    period,
     range: null,
     running: false,
     comparisons: [],
@@ -62,7 +60,6 @@ export function undefinedCountsTable(
     ...(section.totals
       ? { totals: { values: Object.fromEntries((section.metrics ?? []).map((id) => [id, null])) } }
       : {}),
-    ...(section.chart === undefined ? {} : { chart: section.chart }),
     filters: filtersOf(section, catalog),
     notes: [
       {

@@ -1,4 +1,4 @@
-import { type DurationUnit, durationUnitFor, measureOf } from '../../definitions/schema/units.ts';
+import { type DurationUnit, durationUnitFor, measureOf } from '../../definitions/schema/values/units.ts';
 import { type Column, isDuration, type MetricValues, type Table } from '../dataset.ts';
 import { iterateRows } from '../rows.ts';
 

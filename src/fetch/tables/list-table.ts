@@ -2,6 +2,7 @@ import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { Table, TableNote } from '../dataset.ts';
 import type { FetchedList } from '../fetch-list.ts';
+import { sectionFields } from './section-fields.ts';
 
 /** A list as a table: its rows stay in their file. */
 export function listTable(
@@ -10,12 +11,8 @@ export function listTable(
   period: Period,
 ): Table {
   return {
-    id: section.id,
-    title: section.title ?? section.id,
-    ...(section.description === undefined ? {} : { description: section.description }),
-    granularity: null,
+    ...sectionFields(section, period),
     current: false,
-    period,
     range: null,
     comparisons: [],
     asOf: null,

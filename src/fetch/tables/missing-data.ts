@@ -3,7 +3,7 @@ import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { MissingData } from '../../i18n/note.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Table } from '../dataset.ts';
-import { type PartnerAnswer, partnerTotals } from './partner-answers.ts';
+import { type PartnerAnswer, partnerTotals } from './comparisons/partner-answers.ts';
 
 const requestsCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
 

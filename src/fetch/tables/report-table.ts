@@ -11,14 +11,16 @@ import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Row, Table, Value } from '../dataset.ts';
-import { comparisonsOf, rangeOf, type TableComparer, tableComparer } from './compare-figures.ts';
+import { rangeOf, type TableComparer, tableComparer } from './comparisons/compare-figures.ts';
+import { comparisonsOf } from './comparisons/compared-figures.ts';
+import { type PartnerAnswer, pickMetrics } from './comparisons/partner-answers.ts';
+import { type ToDateFigures, toDateFigures } from './comparisons/to-date.ts';
 import { withoutValuesOfNoData } from './data-start.ts';
 import { missingData } from './missing-data.ts';
-import { type PartnerAnswer, pickMetrics } from './partner-answers.ts';
+import { sectionFields } from './section-fields.ts';
 import { columnsOf, filtersOf } from './table-columns.ts';
 import { collectTableNotes } from './table-notes.ts';
 import { answeredTrend } from './table-trend.ts';
-import { type ToDateFigures, toDateFigures } from './to-date.ts';
 
 export interface ReportTableInput {
   readonly section: Section;
@@ -89,12 +91,8 @@ export function reportTable(input: ReportTableInput): Table {
   });
   const totals = section.totals ? totalsOf(response, names, withData, comparers, toDate) : undefined;
   return {
-    id: section.id,
-    title: section.title ?? section.id,
-    ...(section.description === undefined ? {} : { description: section.description }),
-    granularity: section.granularity ?? null,
+    ...sectionFields(section, period),
     current,
-    period,
     range: current || meta.range == null ? null : { from: meta.range.from, to: meta.range.to },
     comparisons: comparers.map(({ comparison }) => comparison),
     ...(toDate === undefined ? {} : { toDate: toDate.toDate }),
@@ -103,10 +101,7 @@ export function reportTable(input: ReportTableInput): Table {
     columns,
     rows,
     ...(totals === undefined ? {} : { totals }),
-    ...(section.chart === undefined ? {} : { chart: section.chart }),
     ...(trend === undefined ? {} : { trend }),
-    ...(section.order?.some(({ by }) => by !== 'bucket') ? { ordered: true } : {}),
-    ...(isRanked(section) ? { ranked: true } : {}),
     filters: filtersOf(section, catalog),
     notes: collectTableNotes({
       section,
@@ -175,12 +170,6 @@ function computedAt({ request, response, period, at, parts = [] }: ReportTableIn
 function isRunning({ request, response: { meta, rows }, period }: ReportTableInput, computed: number): boolean {
   const last = meta.range?.to ?? request.time?.to ?? period.to;
   return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;
-}
-
-/** Without an order the service sorts rows by time, then by group. */
-function isRanked({ order = [], granularity }: Section): boolean {
-  const [first] = order;
-  return first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');
 }
 
 function totalsOf(

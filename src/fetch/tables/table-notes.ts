@@ -9,10 +9,10 @@ import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../answer-checks/freshness.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Column, NoteCode, Row, Table, TableNote } from '../dataset.ts';
-import { rangeOf, type TableComparer } from './compare-figures.ts';
-import { comparisonNotes, comparisonStartNotes } from './comparison-notes.ts';
+import { rangeOf, type TableComparer } from './comparisons/compare-figures.ts';
+import { comparisonNotes, comparisonStartNotes } from './comparisons/comparison-notes.ts';
+import type { PartnerAnswer } from './comparisons/partner-answers.ts';
 import { dataStartsAfter } from './data-start.ts';
-import type { PartnerAnswer } from './partner-answers.ts';
 
 /** Input for the notes of a table. */
 export interface NoteContext {

@@ -5,10 +5,10 @@ import { type Bucket, bucketsOf, endOfDay } from '../../plan/buckets.ts';
 import { questionId } from '../../plan/reading.ts';
 import { trendSpan } from '../../plan/trend.ts';
 import type { MetricValues, TableTrend } from '../dataset.ts';
+import { type PartnerAnswer, partnerRows } from './comparisons/partner-answers.ts';
 import { withoutValuesOfNoData } from './data-start.ts';
-import { type PartnerAnswer, partnerRows } from './partner-answers.ts';
-import { dayReadings, groupValues } from './reading-values.ts';
-import type { ReadingsSource } from './readings-table.ts';
+import { dayReadings, groupValues } from './readings/reading-values.ts';
+import type { ReadingsSource } from './readings/readings-table.ts';
 
 /** Values and state of one bucket. */
 interface TrendBucket {

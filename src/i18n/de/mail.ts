@@ -25,7 +25,24 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
     filterIsAmong: (label, values) => `${label} ist eine von ${number(values)} Angaben`,
     filterIsNotAmong: (label, values) => `${label} ist keine von ${number(values)} Angaben`,
 
-    inAttached: { xlsx: 'in der angehängten Arbeitsmappe', csv: 'in den angehängten CSV-Dateien' },
+    attention: (breached, watch) =>
+      [
+        ...(breached === 0 ? [] : [`${number(breached)} verfehlt`]),
+        ...(watch === 0 ? [] : [`${number(watch)} zu beobachten`]),
+      ].join(', '),
+    nothingBreached: 'Kein Ziel ist verfehlt, nichts ist zu beobachten.',
+    moreAttention: (count) =>
+      count === 1
+        ? '1 weiterer Wert verfehlt sein Ziel oder ist zu beobachten.'
+        : `${number(count)} weitere Werte verfehlen ihr Ziel oder sind zu beobachten.`,
+    rowCount: (rows) => (rows === 1 ? '1 Zeile' : `${number(rows)} Zeilen`),
+    ready: (period) => `Der Bericht für ${period} ist fertig.`,
+
+    inAttached: {
+      xlsx: 'in der angehängten Arbeitsmappe',
+      csv: 'in den angehängten CSV-Dateien',
+      pdf: 'im angehängten PDF',
+    },
     inFiles: 'in den unten genannten Dateien',
     leftOut: 'nicht in dieser E-Mail',
     below: 'weiter unten',
@@ -68,6 +85,8 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
       made: 'Erstellt',
       report: 'Bericht',
       run: 'Lauf',
+      open_page: 'Den Lauf auf der Seite öffnen',
+      needs_attention: 'Zu beachten',
     },
   };
 };

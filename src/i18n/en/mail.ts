@@ -34,8 +34,23 @@ export const mail = (to: LocaleFormatters) => {
     filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
     filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
 
+    /** Above what is breached or on watch. */
+    attention: (breached: number, watch: number) =>
+      [
+        ...(breached === 0 ? [] : [`${to.number(breached)} breached`]),
+        ...(watch === 0 ? [] : [`${to.number(watch)} on watch`]),
+      ].join(', '),
+    nothingBreached: 'Nothing is breached or on watch.',
+    moreAttention: (count: number) =>
+      count === 1
+        ? '1 more figure is breached or on watch.'
+        : `${to.number(count)} more figures are breached or on watch.`,
+    rowCount: (rows: number) => counted(rows, 'row'),
+    /** The only sentence of an e-mail without figures. @param period `October 2026` */
+    ready: (period: string) => `The report for ${period} is ready.`,
+
     /** By output format, the preferred one first; other formats use `inFiles`. */
-    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files' },
+    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files', pdf: 'in the attached PDF' },
     inFiles: 'in the files named below',
     leftOut: 'left out here',
     below: 'below',
@@ -76,6 +91,8 @@ export const mail = (to: LocaleFormatters) => {
       made: 'Made',
       report: 'report',
       run: 'run',
+      open_page: 'Open the run on the page',
+      needs_attention: 'Needs attention',
     },
   };
 };

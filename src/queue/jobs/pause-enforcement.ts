@@ -3,7 +3,7 @@ import { DocketError, type ErrorCode } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { cancel, fail, type Outcome, snooze } from '../../base/outcome.ts';
 import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
-import { formatDurationLiteral } from '../../definitions/schema/durations.ts';
+import { formatDurationLiteral } from '../../definitions/schema/values/durations.ts';
 import type { RunOrder, RunStore } from '../../run/run-record.ts';
 import type { RunResult } from '../../run/run-result.ts';
 import type { FrozenDefinition } from '../definitions/definition-store.ts';

@@ -1,11 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import type { Granularity } from '../../contract/report.ts';
 import type { ChartKind } from '../../definitions/schema/report-definition.ts';
 import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { ViewColumn } from '../figures/columns.ts';
-import { formatIsoWeek, UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
+import { formatBucket, formatIsoWeek, UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
 
 /** Maximum number of series that readers can distinguish. */
@@ -20,18 +21,27 @@ export interface Series {
   readonly quantity: Quantity;
   /** Whether these are the figures of other days, of the first comparison. */
   readonly previous: boolean;
+  /** These are the targets of the figures: a dashed line. */
+  readonly target?: true;
 }
 
 const numberOrNull = (value: Value): number | null => (typeof value === 'number' ? value : null);
 
+/** Formats a bucket's first day along an axis: `16 Nov`, `2026-W47`, `Nov 2026`. */
+export function shortBucketFormatter(granularity: Granularity, locale: string): (date: Date) => string {
+  if (granularity === 'month') return (date) => formatBucket(date, granularity, locale);
+  if (granularity === 'week') return formatIsoWeek;
+  const day = intlDateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  return (date) => day.format(date);
+}
+
 function categoryFormatter({ quantity }: ViewColumn, locale: string): (value: Value) => string {
   const other = valueFormatter(quantity, locale);
   if (quantity.kind !== 'bucket') return other;
-  const day = intlDateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  const bucket = shortBucketFormatter(quantity.granularity, locale);
   return (value) => {
     const date = parseCivilDate(value);
-    if (date === undefined || quantity.granularity === 'month') return other(value);
-    return quantity.granularity === 'week' ? formatIsoWeek(date) : day.format(date);
+    return date === undefined ? other(value) : bucket(date);
   };
 }
 

@@ -1,14 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { DocketError } from '../../base/error.ts';
 import type { Chart } from './chart.ts';
 import { CHART_WIDTH, echartsOption } from './echarts-option.ts';
-import { encodePng } from './png.ts';
+import { loadSvgRasterizer } from './svg-rasterizer.ts';
 
 /** Displayed width in an e-mail, in CSS pixels. The PNG has twice as many pixels for high-resolution screens. */
 export const IMAGE_WIDTH = 592;
-
-const resolvePackageFile = createRequire(import.meta.url).resolve;
 
 /** Draws a chart as PNG. The same chart gives the same bytes. Throws `render.failed`. */
 export type RasterizeChart = (chart: Chart, locale: string) => Uint8Array;
@@ -33,15 +29,13 @@ export async function loadRasterizer(): Promise<RasterizeChart> {
     { BarChart, LineChart },
     { GridComponent, LegendComponent, TitleComponent },
     { SVGRenderer },
-    resvg,
-    font,
+    rasterize,
   ] = await Promise.all([
     import('echarts/core'),
     import('echarts/charts'),
     import('echarts/components'),
     import('echarts/renderers'),
-    loadResvg(),
-    readFile(resolvePackageFile('@expo-google-fonts/arimo/400Regular/Arimo_400Regular.ttf')),
+    loadSvgRasterizer(),
   ]);
   echarts.use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
   return (chart, locale) => {
@@ -49,7 +43,7 @@ export async function loadRasterizer(): Promise<RasterizeChart> {
     const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width: CHART_WIDTH, height });
     try {
       drawing.setOption(option);
-      return svgToPng(resvg, drawing.renderToSVGString(), font);
+      return rasterize(drawing.renderToSVGString(), 2 * IMAGE_WIDTH, { opaque: true });
     } catch (cause) {
       throw new DocketError('render.failed', `The chart “${chart.title}” could not be drawn.`, {
         next: 'Report this as a defect of Docket. Remove `chart:` from the section to run the report without it.',
@@ -59,34 +53,4 @@ export async function loadRasterizer(): Promise<RasterizeChart> {
       drawing.dispose();
     }
   };
-}
-
-type ResvgModule = typeof import('@resvg/resvg-wasm');
-let resvgModule: Promise<ResvgModule> | undefined;
-
-/** Cached in the module: `initWasm` may run only once per thread. */
-function loadResvg(): Promise<ResvgModule> {
-  resvgModule ??= (async () => {
-    const resvg = await import('@resvg/resvg-wasm');
-    await resvg.initWasm(await readFile(resolvePackageFile('@resvg/resvg-wasm/index_bg.wasm')));
-    return resvg;
-  })();
-  return resvgModule;
-}
-
-function svgToPng({ Resvg }: ResvgModule, svg: string, font: Uint8Array): Uint8Array {
-  const picture = new Resvg(svg, {
-    fitTo: { mode: 'width', value: 2 * IMAGE_WIDTH },
-    font: { fontBuffers: [font], loadSystemFonts: false, defaultFontFamily: 'Arimo' },
-  });
-  try {
-    const image = picture.render();
-    try {
-      return encodePng(image.pixels, image.width, image.height);
-    } finally {
-      image.free();
-    }
-  } finally {
-    picture.free();
-  }
 }

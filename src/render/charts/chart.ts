@@ -29,6 +29,8 @@ export interface Chart {
   readonly categories: readonly string[];
   /** True: the categories are times in order. False: groups. */
   readonly overTime: boolean;
+  /** By category: whether its time is cut off or has not ended, so that its columns are hatched. Absent: not shown. */
+  readonly partial?: readonly boolean[];
   readonly axes: readonly Axis[];
   /** What the chart leaves out, as parts of a sentence. */
   readonly omitted: readonly string[];

@@ -81,12 +81,36 @@ interface SeriesOnAxis {
   readonly axis: number;
 }
 
+/** Diagonal lines on white. */
+const HATCH = {
+  symbol: 'rect',
+  dashArrayX: [1, 0],
+  dashArrayY: [2, 4],
+  rotation: -Math.PI / 4,
+  color: 'rgba(255,255,255,0.85)',
+} as const;
+
+/** A dashed line over all figures, without points. */
+const targetOption = (data: readonly (number | null)[], axis: number, name: string) => ({
+  name,
+  type: 'line',
+  data,
+  yAxisIndex: axis,
+  showSymbol: false,
+  itemStyle: { color: INK },
+  lineStyle: { color: INK, width: 1.5, type: 'dashed' },
+  // Above the columns that it is compared with.
+  z: 3,
+});
+
 function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: number, name: string) {
   const divide = rawPerShown(series.quantity);
+  const data = series.values.map((value) => (value === null ? null : value / divide));
+  if (series.target === true) return targetOption(data, axis, name);
   const colour = `#${series.previous ? PREVIOUS_PERIOD_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR)}`;
   const shared = {
     name,
-    data: series.values.map((value) => (value === null ? null : value / divide)),
+    data,
     itemStyle: { color: colour },
     ...(chart.kind === 'bar' ? { xAxisIndex: axis } : { yAxisIndex: axis }),
   };
@@ -104,6 +128,9 @@ function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: numbe
   }
   return {
     ...shared,
+    data: data.map((value, at) =>
+      chart.partial?.[at] === true && value !== null ? { value, itemStyle: { decal: HATCH } } : value,
+    ),
     type: 'bar',
     barMaxWidth: 36,
     ...(chart.kind === 'stacked_column' ? { stack: 'all' } : {}),

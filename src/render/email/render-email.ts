@@ -1,18 +1,20 @@
-import { createHash } from 'node:crypto';
 import { DocketError } from '../../base/error.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import type { Artifact, InlineImage, MailBody } from '../artifact.ts';
-import { isRasterizable, loadRasterizer } from '../charts/chart-rasterizer.ts';
-import { chartAltText, chartCaption } from './phrases.ts';
-import { buildSummary, type EmailSummary, MAX_SUMMARY_ROWS, type SummarySection } from './summary.ts';
+import type { Artifact, MailBody } from '../artifact.ts';
+import { isRasterizable } from '../charts/chart-rasterizer.ts';
+import { estimateHeight, MAX_HEIGHT } from './height.ts';
+import { drawCharts, drawLogo, drawSmallCharts, type MailPicture } from './pictures.ts';
+import { MAX_SUMMARY_ROWS } from './section-tables.ts';
+import { buildSummary, type EmailSummary } from './summary.ts';
 import { loadTemplate } from './template.ts';
 import {
+  type BodyData,
   buildTemplateData,
   type EmailOptions,
+  type EmailPictures,
   escapeForHtml,
   escapeForText,
-  type ImageData,
   type SizeBudget,
 } from './template-data.ts';
 
@@ -20,36 +22,29 @@ import {
 export const MAX_HTML_BYTES = 100_000;
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
-/** Tried in order until the HTML is small enough: fewer rows first, then fewer sections. */
-const SIZE_BUDGETS: readonly SizeBudget[] = [
-  ...[MAX_SUMMARY_ROWS, 7, 5, 3, 0].map((rows) => ({ rows, sections: NO_LIMIT, entries: 12 })),
-  ...[30, 15, 7, 3, 0].map((sections) => ({ rows: 0, sections, entries: 6 })),
+/** Rows of each section, and below a picture. */
+const ROWS = [
+  [MAX_SUMMARY_ROWS, MAX_SUMMARY_ROWS],
+  [7, 5],
+  [5, 3],
+  [5, 0],
+] as const;
+/** With this many rows an e-mail shows fewer sections rather than fewer rows. */
+const [LEAST_ROWS, LEAST_ROWS_BELOW_CHART] = [5, 0];
+const MAX_ENTRIES = 12;
+const MIN_ENTRIES = 6;
+
+/** Tried in order until the e-mail is small enough: fewer rows first, then fewer sections, then no rows. */
+const sizeBudgets = (sections: number): readonly SizeBudget[] => [
+  ...ROWS.map(([rows, rowsBelowChart]) => ({ rows, rowsBelowChart, sections: NO_LIMIT, entries: MAX_ENTRIES })),
+  ...Array.from({ length: Math.max(0, sections - 1) }, (_, index) => ({
+    rows: LEAST_ROWS,
+    rowsBelowChart: LEAST_ROWS_BELOW_CHART,
+    sections: sections - 1 - index,
+    entries: MIN_ENTRIES,
+  })),
+  ...[3, 1, 0].map((shown) => ({ rows: 0, rowsBelowChart: 0, sections: shown, entries: MIN_ENTRIES })),
 ];
-
-interface RasterizedChart {
-  readonly section: string;
-  readonly image: InlineImage;
-  readonly data: ImageData;
-}
-
-async function rasterizeCharts(sections: readonly SummarySection[], locale: string): Promise<RasterizedChart[]> {
-  const charts = sections.flatMap((section) =>
-    section.chart !== undefined && isRasterizable(section.chart) ? [{ section, chart: section.chart }] : [],
-  );
-  if (charts.length === 0) return [];
-  const rasterize = await loadRasterizer();
-  return charts.map(({ section, chart }) => {
-    const { id } = section;
-    const bytes = rasterize(chart, locale);
-    // Derived from the content: the same image has the same id in every attempt.
-    const cid = `${id}.${createHash('sha256').update(bytes).digest('hex').slice(0, 24)}@docket`;
-    return {
-      section: id,
-      image: { cid, name: `mail-${id}.png`, bytes },
-      data: { cid, alt: chartAltText(chart, locale), note: chartCaption(chart, section, messagesFor(locale)) },
-    };
-  });
-}
 
 /** Adds a note to each section whose chart cannot be drawn. */
 const withMissingChartNotes = (summary: EmailSummary, { chart }: Words): EmailSummary => ({
@@ -61,10 +56,23 @@ const withMissingChartNotes = (summary: EmailSummary, { chart }: Words): EmailSu
   ),
 });
 
+async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, body }: EmailOptions, locale: string) {
+  const sections = body === 'summary' || body === 'notice' ? [] : summary.sections;
+  const charts = await drawCharts(sections, locale);
+  const cells = sections.flatMap(({ table }) => (table?.rows ?? []).flatMap((row) => row.cells));
+  const smallCharts = await drawSmallCharts(cells.flatMap(({ chart }) => chart ?? []));
+  const drawnLogo = await drawLogo(logo, dataset.organization);
+  const dataOf = <Key>(pictures: ReadonlyMap<Key, MailPicture>) =>
+    new Map([...pictures].map(([key, { data }]) => [key, data]));
+  const data: EmailPictures = { logo: drawnLogo?.data, charts: dataOf(charts), smallCharts: dataOf(smallCharts) };
+  const all = [...(drawnLogo === undefined ? [] : [drawnLogo]), ...charts.values(), ...smallCharts.values()];
+  return { data, images: [...new Map(all.map(({ image }) => [image.cid, image])).values()] };
+}
+
 /**
- * Renders the two bodies of a report's e-mail from `email/report.mjml` and `email/report.txt.liquid`, and its images. The
- * HTML stays below Gmail's limit: first the sections show fewer rows, then the e-mail shows fewer sections, and says so. The
- * same data gives the same bytes.
+ * Renders a body of a report's e-mail, as HTML and as text, from `email/report.mjml` and `email/report.txt.liquid`, and its
+ * images. It stays below Gmail's limit and below a height that readers scroll through: first the sections show fewer rows,
+ * then the e-mail shows fewer sections, and says so. The same data gives the same bytes.
  * Throws `template.invalid` with file, line and column, or `render.failed` when even the smallest e-mail is too large.
  */
 export async function renderEmail(
@@ -74,20 +82,32 @@ export async function renderEmail(
 ): Promise<MailBody> {
   const locale = options.locale ?? DEFAULT_LOCALE;
   const [html, text] = [loadTemplate('html', options.templates), loadTemplate('text', options.templates)];
-  const summary = withMissingChartNotes(buildSummary({ dataset, locale }), messagesFor(locale));
-  const charts = await rasterizeCharts(summary.sections, locale);
-  const pictures = new Map(charts.map(({ section, data }) => [section, data]));
-  for (const budget of SIZE_BUDGETS) {
-    const data = buildTemplateData({ dataset, summary, artifacts, pictures, options }, budget);
+  const { body, classification, calendar } = options;
+  const summary = withMissingChartNotes(
+    buildSummary({ dataset, locale, body, classification, calendar }),
+    messagesFor(locale),
+  );
+  const pictures = await drawPictures(summary, dataset, options, locale);
+  const input = { dataset, summary, artifacts, pictures: pictures.data, options };
+  const render = (data: BodyData): MailBody | undefined => {
     const filled = html.fill(escapeForHtml(data));
-    if (Buffer.byteLength(filled) > MAX_HTML_BYTES) continue;
+    if (Buffer.byteLength(filled) > MAX_HTML_BYTES) return undefined;
     return {
       html: filled,
       text: text.fill(escapeForText(data)),
       // E-mail clients list an image without a reference as an attachment.
-      pictures: charts.map(({ image }) => image).filter(({ cid }) => filled.includes(`cid:${cid}`)),
+      pictures: pictures.images.filter(({ cid }) => filled.includes(`cid:${cid}`)),
     };
+  };
+  let smallest: BodyData | undefined;
+  for (const budget of sizeBudgets(summary.sections.length)) {
+    smallest = buildTemplateData(input, budget);
+    const rendered = estimateHeight(smallest) > MAX_HEIGHT ? undefined : render(smallest);
+    if (rendered !== undefined) return rendered;
   }
+  // Higher than wanted, e.g. by many remarks, but it can be sent.
+  const rendered = smallest && render(smallest);
+  if (rendered !== undefined) return rendered;
   throw new DocketError('render.failed', 'The e-mail exceeds the size that Gmail displays.', {
     where: html.file,
     expected: `at most ${MAX_HTML_BYTES.toLocaleString('en')} bytes of HTML`,

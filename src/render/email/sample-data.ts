@@ -61,6 +61,53 @@ const ONBOARDING: Table = {
   ],
 };
 
+const { granularity: _granularity, chart: _chart, notes: _notes, totals: _totals, ...ONE_ROW } = ONBOARDING;
+const SCORECARD: Table = {
+  ...ONE_ROW,
+  id: 'scorecard',
+  title: 'Scorecard',
+  granularity: null,
+  columns: [COUNT, RATE],
+  rows: [{ values: figures(987, 0.83), compare: { previous_period: { values: figures(826, 0.79) } }, partial: false }],
+  notes: [],
+  layout: { kind: 'scorecard', groups: [{ title: 'Quality', metrics: [RATE.name] }] },
+  trend: {
+    granularity: 'week',
+    buckets: [
+      { label: '2026-11-02', partial: false },
+      { label: '2026-11-09', partial: false },
+    ],
+    values: { [COUNT.name]: [826, 987], [RATE.name]: [0.79, 0.83] },
+  },
+};
+
+const COMMENTARY: Table = {
+  ...ONE_ROW,
+  id: 'commentary',
+  title: 'Commentary',
+  description: 'A sentence about the week.',
+  granularity: null,
+  comparisons: [],
+  columns: [],
+  rows: [],
+  filters: [],
+  notes: [],
+  layout: { kind: 'text' },
+};
+
+const CONTACTS: Table = {
+  ...ONE_ROW,
+  id: 'contacts',
+  title: 'Contacts',
+  granularity: null,
+  range: null,
+  comparisons: [],
+  columns: [{ name: 'name', label: 'Name', kind: 'field', type: 'string', unit: null }],
+  rows: [],
+  filters: [],
+  notes: [],
+};
+
 const FULL: Dataset = {
   org: 'acme',
   organization: 'Acme Ltd',
@@ -69,7 +116,7 @@ const FULL: Dataset = {
   description: 'For the board.',
   owner: 'ops@acme.example',
   period: PERIOD,
-  tables: [ONBOARDING, { ...ONBOARDING, id: 'again', title: 'Again' }],
+  tables: [SCORECARD, ONBOARDING, { ...ONBOARDING, id: 'again', title: 'Again' }, COMMENTARY, CONTACTS],
   calls: [],
   registryVersion: 1,
   targets: [{ metric: RATE.name, better: 'higher', target: 0.9, watch: 0.8, source: 'organization' }],
@@ -104,6 +151,8 @@ const FILE: Artifact = {
 };
 
 const OPTIONS: EmailOptions = {
+  classification: 'Confidential',
+  pageUrl: 'https://docket.example.com/runs/0123456789abcdef0123456789abcdef',
   run: '0123456789abcdef0123456789abcdef',
   madeAt: Date.UTC(2026, 10, 16, 7),
   attached: ['xlsx'],
@@ -114,6 +163,8 @@ const PICTURE = {
   cid: 'onboarding.0123@docket',
   alt: 'Line chart by Day.',
   note: 'In this chart something is not drawn.',
+  width: 592,
+  height: 285,
 };
 
 const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: SizeBudget) => {
@@ -123,7 +174,17 @@ const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: 
       dataset,
       artifacts,
       summary: { ...summary, moreTiles: artifacts.length === 0 ? [] : summary.tiles },
-      pictures: new Map(artifacts.map(() => ['onboarding', PICTURE])),
+      pictures: {
+        logo: artifacts.length === 0 ? undefined : PICTURE,
+        charts: new Map(artifacts.map(() => ['onboarding', PICTURE])),
+        smallCharts: new Map(
+          artifacts.length === 0
+            ? []
+            : summary.sections
+                .flatMap(({ table }) => (table?.rows ?? []).flatMap(({ cells }) => cells))
+                .flatMap(({ chart }) => (chart === undefined ? [] : [[chart, PICTURE] as const])),
+        ),
+      },
       options: OPTIONS,
     },
     budget,
@@ -134,9 +195,10 @@ const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: 
 export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateData>[] => [
   sampleDataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
     rows: 10,
+    rowsBelowChart: 10,
     sections: 10,
     entries: 10,
   }),
-  sampleDataOf(BARE, [], { rows: 10, sections: 10, entries: 10 }),
-  sampleDataOf(FULL, [FILE], { rows: 3, sections: 1, entries: 0 }),
+  sampleDataOf(BARE, [], { rows: 10, rowsBelowChart: 10, sections: 10, entries: 10 }),
+  sampleDataOf(FULL, [FILE], { rows: 3, rowsBelowChart: 3, sections: 1, entries: 0 }),
 ];

@@ -1,59 +1,36 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import {
-  type Dataset,
-  type Judgement,
-  lacksCurrentCounts,
-  type Row,
-  type Status,
-  type Table,
-} from '../../fetch/dataset.ts';
-import { firstRows, iterateRows } from '../../fetch/rows.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
+import type { MailBodyName } from '../artifact.ts';
 import { buildChart, type Chart } from '../charts/chart.ts';
-import { type Figures, judgedChange, type Tone } from '../figures/change-text.ts';
-import {
-  isSingleRow,
-  namedComparison,
-  totalsDiffer,
-  type ViewColumn,
-  valueColumns,
-  viewColumns,
-} from '../figures/columns.ts';
-import { formatTarget, formatValue } from '../figures/format-value.ts';
-import { betterOf } from '../figures/judge.ts';
-import { judgementsByMetric, statusText, totalJudgement } from '../figures/status-text.ts';
-import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes, totalHeading } from '../table-notes.ts';
+import { isSingleRow } from '../figures/columns.ts';
+import { headlineFigures } from '../figures/headline-figures.ts';
+import { byImportance, isNews } from '../figures/headlines.ts';
+import { statusText, totalJudgement } from '../figures/status-text.ts';
+import { buildPack } from '../pack/build-pack.ts';
+import type { Attention, Pack, PackSection } from '../pack/pack.ts';
+import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
+import { type SectionTable, sectionTable } from './section-tables.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
 /** Headline figures as tiles; the others are in the sections and in the files. */
-const MAX_TILES = 8;
-/** Columns of a section, as many as a phone can show. */
-const MAX_COLUMNS = 5;
-/** Rows of a section, before the size limit of an e-mail. */
-export const MAX_SUMMARY_ROWS = 10;
+export const MAX_TILES = 5;
 /** Images of an e-mail, of the first sections with a chart. Each adds some 20 kB to every message. */
 export const MAX_CHARTS = 3;
 /** Groups along the axis of an image, as many as a phone can show. */
 const MAX_CHART_GROUPS = 15;
 
-export interface SummaryCell {
-  readonly text: string;
-  readonly number: boolean;
-  readonly undefined: boolean;
-  /** Shape and word of its status; empty without a target. */
-  readonly status: string;
-  /** Which status it is; empty without a target. */
-  readonly state: Status | '';
-  /** The target, e.g. `target 90%`; empty where it is not shown. */
-  readonly target: string;
-  /** Of a change: whether it is better or worse. */
-  readonly tone: Tone;
-}
-
 export interface SummarySection {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
+  /** Its most important sentence, unless the e-mail shows that above. */
+  readonly takeaway?: string;
+  /** Absent for a section of text. */
+  readonly table?: SectionTable;
+  /** Of a section of text. */
+  readonly paragraphs: readonly string[];
   /** From `coverageFacts`. */
   readonly covers: readonly string[];
   /** From `filterFacts`. */
@@ -62,203 +39,47 @@ export interface SummarySection {
   readonly sums: readonly string[];
   /** Whether one of its rows, shown or not, is still running. */
   readonly running: boolean;
-  readonly headers: readonly { readonly text: string; readonly number: boolean }[];
-  /** At most `MAX_SUMMARY_ROWS`, from the end that `which` names. */
-  readonly rows: readonly { readonly cells: readonly SummaryCell[]; readonly partial: boolean }[];
-  /** The end that is shown when there are more rows. */
-  readonly which: 'first' | 'last';
-  /** All rows and columns, shown or not. */
-  readonly size: { readonly rows: number; readonly columns: number };
-  readonly totals?: readonly SummaryCell[];
-  /** The metrics whose headline figures it shows, one per row or one per column. */
-  readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
   readonly notes: readonly string[];
   /** Why it has no rows, where the service may have some. */
   readonly empty?: string;
+  /** What its figures are marked with, in sentences. */
+  readonly legend: readonly string[];
   /** Only the first sections with a chart have one. */
   readonly chart?: Chart;
   /** The statuses of the totals of what the chart shows, e.g. `Alerts open: ■ breached`. */
   readonly chartStatuses?: readonly string[];
 }
 
-const UNJUDGED = { status: '', state: '', target: '', tone: '' } as const;
-
-const summaryCell = (view: ViewColumn, value: ReturnType<ViewColumn['read']>, locale: string): SummaryCell => ({
-  text: formatValue(value, view.quantity, locale),
-  number: view.role === 'value',
-  undefined: value === null,
-  ...UNJUDGED,
-});
-
-/** The cell with the status of its figure. */
-const withStatus = (cell: SummaryCell, judgement: Judgement | undefined, words: Words): SummaryCell =>
-  judgement === undefined ? cell : { ...cell, status: statusText(judgement.status, words), state: judgement.status };
-
-/** The statuses of a section's figures. */
-const judgedOf = ({ judgements = [] }: Dataset, table: Table) =>
-  judgementsByMetric(
-    table,
-    judgements.filter(({ section }) => section === table.id),
-  );
-
-/** The rows to show first: the newest of a series, the first of a ranking or a list. */
-const rowsOfInterest = ({ granularity, ranked }: Table): SummarySection['which'] =>
-  granularity === null || ranked ? 'first' : 'last';
-
-const shownRows = (table: Table): readonly Row[] =>
-  rowsOfInterest(table) === 'first' || table.rows.length <= MAX_SUMMARY_ROWS
-    ? firstRows(table.rows, MAX_SUMMARY_ROWS)
-    : [...iterateRows(table.rows)].slice(-MAX_SUMMARY_ROWS);
-
-/** The label of the totals, marked when the period is still running. */
-function totalLabel(table: Table, locale: string): string {
-  const words = messagesFor(locale);
-  const heading = totalHeading(table, words);
-  return table.running ? words.mail.named(heading, [words.mail.template.still_running]) : heading;
-}
-
-type SectionTable = Pick<SummarySection, 'headers' | 'rows' | 'which' | 'size' | 'totals' | 'headline'>;
-
-/** A section of one row, transposed as in the workbook: one row per metric. */
-function transposedTable(table: Table, { dataset, locale }: SummaryOptions): SectionTable {
-  const columns = viewColumns(table, locale);
-  const words = messagesFor(locale);
-  const { section: texts } = words.workbook;
-  const [row] = firstRows(table.rows, 1);
-  const { totals, comparisons, toDate } = table;
-  const shown: { readonly heading: string; readonly figures: Figures }[] = [];
-  if (row !== undefined) shown.push({ heading: texts.value, figures: row });
-  if (totals !== undefined && totalsDiffer(columns, row)) {
-    shown.push({ heading: totalLabel(table, locale), figures: totals });
-  }
-  const text = (content: string, tone: Tone = ''): SummaryCell => ({
-    text: content,
-    number: false,
-    undefined: false,
-    ...UNJUDGED,
-    tone,
-  });
-  const metrics = valueColumns(columns);
-  const judged = judgedOf(dataset, table);
-  // Totals are judged where there are some.
-  const judgedFigures = shown.at(-1)?.figures;
-  const valueCell = (view: ViewColumn, figures: Figures): SummaryCell => {
-    const cell = summaryCell(view, figures.values[view.source.name] ?? null, locale);
-    const judgement = figures === judgedFigures ? judged.get(view.source.name)?.ofTotals : undefined;
-    const target = judgement === undefined ? null : (dataset.targets?.[judgement.target]?.target ?? null);
-    return {
-      ...withStatus(cell, judgement, words),
-      target: target === null ? '' : words.status.target(formatTarget(target, view.quantity, locale)),
-    };
-  };
-  const headings = shown.flatMap(({ heading }) => [
-    { text: heading, number: true },
-    ...comparisons.map(({ kind }) => ({ text: texts.change(namedComparison(kind, comparisons)), number: false })),
-    ...(toDate === undefined ? [] : [{ text: words.table.toDateName[toDate.unit], number: true }]),
-  ]);
-  return {
-    headers: [{ text: texts.metric, number: false }, ...headings],
-    rows: metrics.slice(0, MAX_SUMMARY_ROWS).map((view) => ({
-      cells: [
-        text(view.source.label),
-        ...shown.flatMap(({ figures }) => [
-          valueCell(view, figures),
-          ...comparisons.map(({ kind }) => {
-            const change = judgedChange(view, figures, kind, betterOf(dataset, view.source.name), locale);
-            return text(change.text, change.tone);
-          }),
-          ...(toDate === undefined ? [] : [summaryCell(view, figures.toDate?.[view.source.name] ?? null, locale)]),
-        ]),
-      ],
-      partial: row?.partial ?? false,
-    })),
-    which: 'first',
-    size: { rows: metrics.length, columns: 1 + headings.length },
-    headline: { metrics: metrics.slice(0, MAX_SUMMARY_ROWS).map(({ source }) => source.name), each: 'row' },
-  };
-}
-
-function groupedTable(table: Table, { dataset, locale }: SummaryOptions): SectionTable {
-  const words = messagesFor(locale);
-  const judged = judgedOf(dataset, table);
-  const judgedIn = (view: ViewColumn, row: Row): Judgement | undefined =>
-    view.role === 'value' ? judged.get(view.source.name)?.ofRow(row) : undefined;
-  // The text of a bucket contains the ISO week.
-  const columns = viewColumns(table, locale).filter(
-    ({ role, source }) => role !== 'week' && (role === 'value' || role === 'label' || source.kind === 'time'),
-  );
-  const views = columns.slice(0, MAX_COLUMNS);
-  const [firstView] = views;
-  const totals =
-    table.totals === undefined
-      ? {}
-      : {
-          totals: views.map((view) =>
-            view.total === undefined
-              ? {
-                  text: view === firstView ? totalLabel(table, locale) : '',
-                  number: false,
-                  undefined: false,
-                  ...UNJUDGED,
-                }
-              : withStatus(summaryCell(view, view.total, locale), judged.get(view.source.name)?.ofTotals, words),
-          ),
-        };
-  return {
-    headers: views.map((view) => ({
-      text: view.role === 'bucket' ? view.header : view.source.label,
-      number: view.role === 'value',
-    })),
-    rows: shownRows(table).map((row) => ({
-      cells: views.map((view) => withStatus(summaryCell(view, view.read(row), locale), judgedIn(view, row), words)),
-      partial: row.partial,
-    })),
-    which: rowsOfInterest(table),
-    size: { rows: table.rows.length, columns: columns.length },
-    ...totals,
-    headline: { metrics: valueColumns(views).map(({ source }) => source.name), each: 'column' },
-  };
-}
-
-/** The mail shows no change of a row, so it gives no reason why some have none. */
-const withoutUnlikeRows = (table: Table): Table => ({
-  ...table,
-  notes: table.notes.filter(({ message }) => message.id !== 'unlike_rows'),
-});
-
-function summarySection(table: Table, options: SummaryOptions): SummarySection {
-  const { dataset, locale } = options;
-  return {
-    id: table.id,
-    title: table.title,
-    ...(table.description === undefined ? {} : { description: table.description }),
-    covers: coverageFacts(dataset, table, locale),
-    filters: filterFacts(table, locale),
-    sums: sumFacts(dataset, table, locale),
-    running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
-    ...(isSingleRow(table) ? transposedTable(table, options) : groupedTable(table, options)),
-    notes: tableNotes(isSingleRow(table) ? table : withoutUnlikeRows(table), locale)
-      .filter((note) => !note.incomplete)
-      .map((note) => note.text),
-    ...(lacksCurrentCounts(table) && table.rows.length === 0 ? { empty: messagesFor(locale).table.noCounts } : {}),
-  };
+/** A section that only the files show. */
+export interface HiddenSection {
+  readonly title: string;
+  /** Its rows; null for a section that is no list. */
+  readonly rows: number | null;
 }
 
 export interface SummaryOptions {
   readonly dataset: Dataset;
   readonly locale: string;
+  /** Absent: `full`. */
+  readonly body?: MailBodyName | undefined;
+  readonly classification?: string | undefined;
+  readonly calendar?: FiscalCalendar | undefined;
 }
 
-/** The content of an e-mail as texts: headline figures, and a short table per section. */
+/** The content of an e-mail as texts: what is breached, headline figures, and a short table per section. */
 export interface EmailSummary {
+  readonly completeness: Pack['completeness'];
+  /** What is breached or on watch, the worst first. */
+  readonly attention: readonly Attention[];
+  /** Whether any figure has a target. */
+  readonly judged: boolean;
   readonly tiles: readonly Tile[];
   /** Headline figures beyond the maximum. */
   readonly moreTiles: readonly Tile[];
   /** The coverage that most sections share. They do not repeat it. */
   readonly basis?: string;
   readonly sections: readonly SummarySection[];
-  /** The legend, each sentence once. */
-  readonly reading: readonly string[];
+  readonly hidden: readonly HiddenSection[];
 }
 
 /**
@@ -298,12 +119,75 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
   });
 }
 
+/** Only changes of the shown rows need a reason why some have none; a table of metrics shows those of its totals. */
+function notesOf({ table }: PackSection, withChanges: boolean, locale: string): string[] {
+  const notes = withChanges ? table.notes : table.notes.filter(({ message }) => message.id !== 'unlike_rows');
+  return tableNotes({ ...table, notes }, locale).flatMap(({ incomplete, text }) => (incomplete ? [] : [text]));
+}
+
+function summarySection(
+  section: PackSection,
+  said: ReadonlySet<string>,
+  { dataset, locale }: SummaryOptions,
+): SummarySection {
+  const { table, title, description, takeaway, empty } = section;
+  const content = sectionTable(section, dataset, locale);
+  const withChanges = table.comparisons.length > 0 && (content?.rows.length ?? 0) > 0;
+  return {
+    id: table.id,
+    title,
+    ...(description === undefined ? {} : { description }),
+    ...(takeaway === undefined || said.has(takeaway) ? {} : { takeaway }),
+    paragraphs: section.kind === 'text' ? section.paragraphs.filter((text) => !said.has(text)) : [],
+    covers: section.kind === 'text' ? [] : coverageFacts(dataset, table, locale),
+    filters: filterFacts(table, locale),
+    sums: sumFacts(dataset, table, locale),
+    running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
+    ...(content === undefined ? {} : { table: content }),
+    notes: notesOf(section, withChanges || isSingleRow(table), locale),
+    legend: table.columns.length === 0 ? [] : legendNotes(table, locale),
+    ...(empty === undefined || table.columns.length === 0 || empty === messagesFor(locale).workbook.section.noRows
+      ? {}
+      : { empty }),
+  };
+}
+
+/** A list of persons, or of anything else that is no figure. */
+const isList = ({ columns }: Table): boolean => columns.some(({ kind }) => kind === 'field');
+
+/** In the order of the headlines: those that are wanted, then what is breached, on watch, and changed most; then the others. */
+function inHeadlineOrder(tiles: readonly Tile[], { dataset, locale, calendar = {} }: SummaryOptions): Tile[] {
+  const wanted = dataset.headlineMetrics ?? [];
+  const keyOf = (section: string, metric: string) => JSON.stringify([section, metric]);
+  const ranks = new Map<string, number>();
+  for (const { section, metric } of byImportance(headlineFigures(dataset, locale, calendar).filter(isNews))) {
+    const key = keyOf(section, metric);
+    if (!ranks.has(key)) ranks.set(key, ranks.size);
+  }
+  const rank = ({ source: { section, metric } }: Tile): number => {
+    const asked = wanted.indexOf(metric);
+    return asked >= 0 ? asked : wanted.length + (ranks.get(keyOf(section, metric)) ?? ranks.size);
+  };
+  return [...tiles].sort((one, other) => rank(one) - rank(other));
+}
+
 export function buildSummary(options: SummaryOptions): EmailSummary {
-  const { dataset, locale } = options;
-  const tiles = buildTiles(dataset, locale);
-  const sections = dataset.tables.map((table) => summarySection(table, options));
+  const { dataset, locale, body = 'full', classification, calendar } = options;
+  const pack = buildPack(dataset, { locale, classification, calendar });
+  const tiles = inHeadlineOrder(buildTiles(dataset, locale), options);
+  const said = new Set([...pack.headlines, ...pack.attention.map(({ text }) => text)]);
+  const listed = body === 'full-lists';
+  const hidden = pack.sections.filter(({ table }) => isList(table) && !listed);
+  const sections = pack.sections
+    .filter((section) => !hidden.includes(section))
+    .map((section) => summarySection(section, said, options))
+    // What a section of text says is above already.
+    .filter((section) => section.table !== undefined || section.paragraphs.length > 0);
   const basis = sharedCoverage(sections, dataset.tables);
   return {
+    completeness: pack.completeness,
+    attention: pack.attention,
+    judged: (dataset.judgements ?? []).length > 0,
     tiles: tiles.slice(0, MAX_TILES),
     moreTiles: tiles.slice(MAX_TILES),
     ...(basis === undefined ? {} : { basis }),
@@ -311,6 +195,6 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
       ...section,
       covers: section.covers.filter((cover) => cover !== basis),
     })),
-    reading: [...new Set(dataset.tables.flatMap((table) => legendNotes(table, locale)))],
+    hidden: hidden.map(({ title, table }) => ({ title, rows: table.rows.length })),
   };
 }

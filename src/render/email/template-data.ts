@@ -1,11 +1,14 @@
 import { balanceBidiControls, isolateBidi, toSingleLine } from '../../base/text/bidi.ts';
 import { intlNumberFormat } from '../../base/text/intl.ts';
-import { formatPeriod } from '../../definitions/periods/period.ts';
-import { type Dataset, incompleteNotes } from '../../fetch/dataset.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import { formatPeriod, shortPeriod } from '../../definitions/periods/period.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
-import { type Artifact, outputFormatOf } from '../artifact.ts';
+import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-value.ts';
+import { statusText } from '../figures/status-text.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
+import type { SectionTable, SmallChart, SummaryCell, SummaryRow } from './section-tables.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
 import type { Tile } from './tiles.ts';
 
@@ -15,6 +18,16 @@ export interface EmailOptions extends TriggerInfo {
   readonly madeAt: number;
   /** Folder of custom templates, with `email/report.mjml`, `email/report.txt.liquid` or both; the built-in ones when absent. */
   readonly templates?: string | undefined;
+  /** Absent: `full`. */
+  readonly body?: MailBodyName | undefined;
+  /** The page of the run; absent without a public URL. */
+  readonly pageUrl?: string | undefined;
+  /** Path of a PNG or JPEG. */
+  readonly logo?: string | undefined;
+  /** E.g. `Confidential`. */
+  readonly classification?: string | undefined;
+  /** The organization's fiscal year, for sentences about changes. */
+  readonly calendar?: FiscalCalendar | undefined;
   /** The output formats that the e-mail attaches; none when absent. */
   readonly attached?: readonly string[] | undefined;
   /** BCP 47; `en-GB` when absent. */
@@ -25,26 +38,37 @@ export interface EmailOptions extends TriggerInfo {
 export interface SizeBudget {
   /** Rows of each section. */
   readonly rows: number;
+  /** Rows of each section with a picture of its chart. */
+  readonly rowsBelowChart: number;
   readonly sections: number;
   /** Incomplete notes, and files. */
   readonly entries: number;
 }
 
-/** The image of a section in the template data. */
+/** An image in the template data. */
 export interface ImageData {
   readonly cid: string;
   /** The alternative text. */
   readonly alt: string;
   /** The caption; may be empty. */
   readonly note: string;
+  /** CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface EmailPictures {
+  readonly logo: ImageData | undefined;
+  /** By section id. */
+  readonly charts: ReadonlyMap<string, ImageData>;
+  readonly smallCharts: ReadonlyMap<SmallChart, ImageData>;
 }
 
 export interface TemplateDataInput {
   readonly dataset: Dataset;
   readonly summary: EmailSummary;
   readonly artifacts: readonly Artifact[];
-  /** By section id. */
-  readonly pictures: ReadonlyMap<string, ImageData>;
+  readonly pictures: EmailPictures;
   readonly options: EmailOptions;
 }
 
@@ -53,8 +77,12 @@ const sizeText = (bytes: number, locale: string): string =>
     ? `${intlNumberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
     : `${intlNumberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
 
-/** On a screen; a phone shows two per row. */
-const TILES_PER_ROW = 4;
+/** On a screen; a phone shows one below the other. */
+const TILES_PER_ROW = 3;
+/** Figures that are breached or on watch. */
+const MAX_ATTENTION = 6;
+/** Titles of sections that only the files show. */
+const MAX_OTHER_SECTIONS = 12;
 
 function tileRows<Item>(tiles: readonly Item[]): Item[][] {
   const rows = Math.ceil(tiles.length / TILES_PER_ROW);
@@ -67,45 +95,102 @@ function listedFiles(artifacts: readonly Artifact[], attached: ReadonlySet<strin
   return files.length > 0 ? files : artifacts.filter(({ part }) => part?.role !== 'companion');
 }
 
-function shownRows({ rows, which }: SummarySection, budget: SizeBudget): SummarySection['rows'] {
-  if (budget.rows === 0) return [];
-  return which === 'last' ? rows.slice(-budget.rows) : rows.slice(0, budget.rows);
+function shownRows(table: SectionTable | undefined, most: number): readonly SummaryRow[] {
+  if (most === 0 || table === undefined) return [];
+  const { rows, which, metrics } = table;
+  // Metrics are the point of a scorecard.
+  if (metrics) return rows;
+  return which === 'last' ? rows.slice(-most) : rows.slice(0, most);
 }
 
+const rowLimit = (hasPicture: boolean, budget: SizeBudget): number =>
+  hasPicture ? budget.rowsBelowChart : budget.rows;
+
 /** Whether the shown sections contain the tile's figure. */
-function isShownInSections({ source }: Tile, sections: readonly SummarySection[], budget: SizeBudget): boolean {
+function isShownInSections(
+  { source }: Tile,
+  sections: readonly SummarySection[],
+  limitOf: (section: SummarySection) => number,
+): boolean {
   const section = sections.find(({ id }) => id === source.section);
-  if (section === undefined) return false;
-  const { metrics, each } = section.headline;
-  const shown = each === 'row' ? metrics.slice(0, shownRows(section, budget).length) : metrics;
+  if (section?.table === undefined) return false;
+  const { metrics, each } = section.table.headline;
+  const shown = each === 'row' && limitOf(section) === 0 ? [] : metrics;
   return shown.includes(source.metric);
 }
 
-function sectionData(
-  section: SummarySection,
-  picture: ImageData | undefined,
-  budget: SizeBudget,
-  location: string,
-  words: Words,
-) {
-  const { title, description = '', covers, filters, sums, headers, totals = [], notes } = section;
-  const shown = shownRows(section, budget);
+const cellData = ({ chart, ...cell }: SummaryCell, { smallCharts }: EmailPictures) => ({
+  ...cell,
+  picture: (chart && smallCharts.get(chart)) ?? null,
+});
+
+function sectionData(section: SummarySection, { pictures, budget, location, words }: SectionContext) {
+  const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes } = section;
+  const { headers = [], totals = [] } = table ?? {};
+  const picture = pictures.charts.get(section.id);
+  const shown = shownRows(table, rowLimit(picture !== undefined, budget));
+  const count = shown.filter(({ heading }) => !heading).length;
   return {
     title,
     description,
+    takeaway,
+    paragraphs,
     facts: [...covers, ...filters, ...sums],
     headers,
-    rows: shown,
-    totals,
-    more: section.empty ?? omissionText(section, shown.length, location, words),
+    rows: shown.map(({ cells, ...row }) => ({ ...row, cells: cells.map((cell) => cellData(cell, pictures)) })),
+    totals: totals.map((cell) => cellData(cell, pictures)),
+    more: section.empty ?? (table === undefined ? '' : omissionText(table, count, location, words)),
     notes,
     chart: picture ?? null,
   };
 }
 
+interface SectionContext {
+  readonly pictures: EmailPictures;
+  readonly budget: SizeBudget;
+  readonly location: string;
+  readonly words: Words;
+}
+
+const tileData = ({ label, name, scope, value, change = '', changes, status = '', target = '', ...rest }: Tile) => ({
+  label,
+  name,
+  scope,
+  value,
+  change,
+  changes,
+  status,
+  state: rest.state ?? ('' as const),
+  target,
+  section: rest.section,
+});
+
+/** What is breached or on watch, in words, and a heading that says how many; empty where nothing has a target. */
+function attentionData({ attention, judged }: EmailSummary, words: Words) {
+  const { mail } = words;
+  const count = (status: 'breached' | 'watch') => attention.filter((each) => each.status === status).length;
+  const heading =
+    attention.length > 0 ? mail.attention(count('breached'), count('watch')) : judged ? mail.nothingBreached : '';
+  return {
+    attention: attention
+      .slice(0, MAX_ATTENTION)
+      .map(({ status, text }) => ({ state: status, status: statusText(status, words), text })),
+    attention_heading: heading,
+    more_attention: attention.length > MAX_ATTENTION ? mail.moreAttention(attention.length - MAX_ATTENTION) : '',
+  };
+}
+
+/** Which parts a body has. A notice has no figures, and so no remark that may name some. */
+const PARTS = {
+  full: { figures: true, sections: true },
+  'full-lists': { figures: true, sections: true },
+  summary: { figures: true, sections: false },
+  notice: { figures: false, sections: false },
+} as const satisfies Record<MailBodyName, object>;
+
 /**
  * The variables of e-mail templates: the contract with custom templates, documented in `templates/README.md`. Every name
- * exists; texts and lists may be empty, and only a section's `chart` may be nil.
+ * exists; texts and lists may be empty, and only pictures may be nil.
  */
 export function buildTemplateData(
   { dataset, summary, artifacts, pictures, options }: TemplateDataInput,
@@ -115,58 +200,66 @@ export function buildTemplateData(
   const attached = new Set<string>(options.attached ?? []);
   const words = messagesFor(locale);
   const { mail } = words;
+  const body = options.body ?? 'full';
+  const has = PARTS[body];
   const location = remainderLocation(attached, artifacts, words);
-  const titles = new Map(dataset.tables.map((table) => [table.id, table.title]));
-  const incomplete = incompleteNotes(dataset, words).map(({ section, text }) => ({
-    section: titles.get(section) ?? section,
-    text,
-  }));
+  const { completeness } = summary;
+  const incomplete = has.figures ? completeness.notes : [];
   const files = listedFiles(artifacts, attached);
-  const tiles = summary.tiles.map(
-    ({ label, name, scope, value, change = '', changes, status = '', state = '', target = '', section }) => ({
-      label,
-      name,
-      scope,
-      value,
-      change,
-      changes,
-      status,
-      state,
-      target,
-      section,
-    }),
-  );
-  const sections = summary.sections.slice(0, budget.sections);
-  const below = summary.moreTiles.filter((tile) => isShownInSections(tile, sections, budget)).length;
-  const moreTiles = [
-    moreCountText(below, mail.below, mail.moreFigures),
-    moreCountText(summary.moreTiles.length - below, location, mail.moreFigures),
+  const tiles = has.figures ? summary.tiles.map(tileData) : [];
+  const sections = has.sections ? summary.sections.slice(0, budget.sections) : [];
+  const left = has.sections ? summary.sections.slice(sections.length) : [];
+  const others = [
+    ...left.map(({ title }) => isolateBidi(title)),
+    ...(has.sections ? summary.hidden : []).map(({ title, rows }) =>
+      rows === null ? isolateBidi(title) : mail.named(isolateBidi(title), [mail.rowCount(rows)]),
+    ),
   ];
+  const limitOf = (section: SummarySection) => rowLimit(pictures.charts.has(section.id), budget);
+  const moreTiles = has.figures ? summary.moreTiles : [];
+  const below = moreTiles.filter((tile) => isShownInSections(tile, sections, limitOf)).length;
+  const moreTileTexts = [
+    moreCountText(below, mail.below, mail.moreFigures),
+    moreCountText(moreTiles.length - below, location, mail.moreFigures),
+  ];
+  const headlines = has.figures ? (dataset.headlines ?? []) : [];
+  const needsAttention = attentionData(has.figures ? summary : { ...summary, attention: [], judged: false }, words);
+  const said = new Set(needsAttention.attention.map(({ text }) => text));
   return {
+    body,
     title: dataset.title,
     description: dataset.description ?? '',
     organization: dataset.organization,
+    logo: pictures.logo ?? null,
+    classification: options.classification ?? '',
+    completeness: completeness.text,
+    complete: completeness.complete,
     org: dataset.org,
     report: dataset.report,
     owner: dataset.owner,
     run: options.run,
+    page_url: options.pageUrl ?? '',
     locale,
     words: mail.template,
     period: { ...dataset.period, words: formatPeriod(dataset.period, locale) },
     made: formatZonedInstant(new Date(options.madeAt), dataset.period.timezone, locale),
+    ready: body === 'notice' ? mail.ready(shortPeriod(dataset.period, locale)) : '',
     reason: recipientReason(dataset, options, locale),
-    basis: summary.basis ?? '',
-    incomplete: incomplete.slice(0, budget.entries),
+    basis: has.figures ? (summary.basis ?? '') : '',
+    incomplete: incomplete.slice(0, budget.entries).map(({ title, text }) => ({ section: title, text })),
     incomplete_heading: incomplete.length === 0 ? '' : mail.thingsToKnow(incomplete.length),
     more_incomplete: moreCountText(incomplete.length - budget.entries, location, mail.moreRemarks),
-    headline: dataset.headlines?.[0] ?? '',
-    headlines: dataset.headlines ?? [],
+    ...needsAttention,
+    headline: headlines[0] ?? '',
+    headlines,
+    other_headlines: headlines.filter((sentence) => !said.has(sentence)),
     tiles,
     tile_rows: tileRows(tiles),
-    more_tiles: moreTiles.filter((sentence) => sentence !== '').join(' '),
-    sections: sections.map((section) => sectionData(section, pictures.get(section.id), budget, location, words)),
-    more_sections: moreCountText(summary.sections.length - budget.sections, location, mail.moreSections),
-    reading: summary.reading,
+    more_tiles: moreTileTexts.filter((sentence) => sentence !== '').join(' '),
+    sections: sections.map((section) => sectionData(section, { pictures, budget, location, words })),
+    more_sections: moreCountText(others.length, location, mail.moreSections),
+    other_sections: others.slice(0, MAX_OTHER_SECTIONS),
+    reading: [...new Set(sections.flatMap(({ legend }) => legend))],
     files: files.slice(0, budget.entries).map((artifact) => ({
       name: artifact.name,
       size: sizeText(artifact.bytes, locale),
@@ -176,7 +269,9 @@ export function buildTemplateData(
   };
 }
 
-type TemplateData = ReturnType<typeof buildTemplateData>;
+/** The variables of one body. */
+export type BodyData = ReturnType<typeof buildTemplateData>;
+type TemplateData = BodyData;
 
 /** The separator of cells in the text part, and characters that look like it. */
 const SEPARATORS = /[|¦‖｜│┃❘∣ǀ]/g;

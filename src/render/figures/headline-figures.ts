@@ -4,12 +4,12 @@ import { type Column, type Dataset, type Judgement, lacksCurrentCounts, type Tab
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { unlikeness } from '../../plan/like-for-like.ts';
-import { tileScope } from '../email/tiles.ts';
-import { isSingleRow } from './columns.ts';
 import { formatBucket } from './format-value.ts';
 import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
 import { currentJudgements } from './judge.ts';
 import { parseCivilDate, quantityCollector } from './quantity.ts';
+import { figureScope } from './scope.ts';
+import { totalsOf } from './total-figures.ts';
 
 /**
  * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
@@ -57,8 +57,8 @@ export function headlineFigures(dataset: Dataset, locale: string, calendar: Fisc
   return dataset.tables.flatMap((table): HeadlineFigure[] => {
     if (lacksCurrentCounts(table)) return [];
     const metrics = table.columns.filter(({ kind }) => kind === 'metric');
-    const scope = tileScope(dataset, table, locale);
-    const totals = table.totals ?? (isSingleRow(table) ? firstRows(table.rows, 1)[0] : undefined);
+    const scope = figureScope(dataset, table, locale);
+    const totals = totalsOf(table);
     return metrics.flatMap((column): HeadlineFigure[] => {
       const { name: metric, label, unit } = column;
       const own = current.filter((each) => each.section === table.id && each.metric === metric);

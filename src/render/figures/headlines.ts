@@ -106,7 +106,7 @@ const SEVERITY = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const 
 const severityOf = ({ judged }: HeadlineFigure): number => (judged === undefined ? 2 : SEVERITY[judged.status]);
 
 /** Breached, watch, then the largest relative change; otherwise in the order of the sections. */
-function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
+export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
   const changes = new Map(figures.map((figure) => [figure, changeOfFigure(figure)?.relative ?? 0]));
   const relative = (figure: HeadlineFigure): number => changes.get(figure) ?? 0;
   return [...figures].sort((a, b) => {
@@ -118,7 +118,7 @@ function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
 }
 
 /** A figure that needs no request for it: breached, on watch, or with a change of a known size. */
-const isNews = (figure: HeadlineFigure): boolean => {
+export const isNews = (figure: HeadlineFigure): boolean => {
   const relative = changeOfFigure(figure)?.relative ?? 0;
   return severityOf(figure) < 2 || (relative > 0 && Number.isFinite(relative));
 };

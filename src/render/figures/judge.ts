@@ -1,6 +1,5 @@
 import { DateTime } from 'luxon';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
-import { fitsUnit, parseAmount } from '../../definitions/schema/amount.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import {
   type Better,
@@ -10,6 +9,7 @@ import {
   targetKey,
   whereOf,
 } from '../../definitions/schema/targets.ts';
+import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
 import type {
   Column,
   Dataset,

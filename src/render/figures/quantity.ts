@@ -1,5 +1,5 @@
 import type { Granularity } from '../../contract/report.ts';
-import { DURATION_UNITS, type DurationUnit, durationUnitFor } from '../../definitions/schema/units.ts';
+import { DURATION_UNITS, type DurationUnit, durationUnitFor } from '../../definitions/schema/values/units.ts';
 import type { Column, ComparedFigures, Row, Table, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
 

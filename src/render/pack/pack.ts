@@ -1,11 +1,13 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { Period } from '../../definitions/periods/period.ts';
+import type { ChartPlace } from '../../definitions/schema/chart.ts';
 import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
-import type { Column, Row, Status, Table } from '../../fetch/dataset.ts';
+import type { Column, Row, Status, Table, Value } from '../../fetch/dataset.ts';
 import type { Chart } from '../charts/chart.ts';
 import type { Tone } from '../figures/change-text.ts';
 import type { ViewColumn } from '../figures/columns.ts';
-import type { Quantity } from '../figures/quantity.ts';
+import type { Change, Quantity } from '../figures/quantity.ts';
+import type { Paper } from './paper.ts';
 
 /*
  * A pack: what the workbook, the PDF and the e-mail show of a dataset, in one order and with one set of figures. Built by
@@ -23,9 +25,22 @@ export interface PackFigure {
 /** A figure that another is compared with, and the change from it. */
 export interface ComparedFigure extends PackFigure {
   readonly kind: ComparisonKind;
-  /** Percentage points, a share or a difference (see `Change`); `value` null and a dash where the two are not compared. */
+  /**
+   * Percentage points, a share or a difference (see `Change`), with its sign; `value` null and a dash where the two are not
+   * compared, or there is no such number, as for growth from 0.
+   */
   readonly change: PackFigure;
+  /** Null where the two are not compared. */
+  readonly direction: Change['direction'];
   readonly tone: Tone;
+  /** The change in words, with an arrow: `▲ up 12.4% from 5,685, better`. */
+  readonly phrase: string;
+}
+
+/** The status of a figure; `text` has a shape and a word, so that it can be told without colour. */
+export interface PackStatus {
+  readonly status: Status;
+  readonly text: string;
 }
 
 /** One point of a small chart. */
@@ -35,6 +50,8 @@ export interface TrendPoint {
   /** The bucket for readers, e.g. `Oct 2026`. */
   readonly label: string;
   readonly value: number | null;
+  /** The value for readers, with its unit; a dash where it is undefined. */
+  readonly text: string;
   /** The bucket is cut off or has not ended. */
   readonly partial: boolean;
 }
@@ -43,8 +60,10 @@ export interface ScorecardRow {
   /** Id of the section that the figure is of. */
   readonly section: string;
   readonly column: Column;
-  /** The metric's label, with its scope where the figure is not of everything in the period. */
+  /** The metric's label, with its section where another row has the same label, and with what `scope` says. */
   readonly label: string;
+  /** What the figure is of, where that differs from other rows of the scorecard; may be empty. */
+  readonly scope: string;
   /** The unit for readers, e.g. `%` or `hours`; empty for counts. */
   readonly unit: string;
   readonly figure: PackFigure;
@@ -53,15 +72,32 @@ export interface ScorecardRow {
   readonly toDate?: PackFigure;
   readonly target?: PackFigure;
   /** Absent without a target. */
-  readonly status?: { readonly status: Status; readonly text: string };
+  readonly status?: PackStatus;
   /** Empty without a trend. */
   readonly trend: readonly TrendPoint[];
+  /** The trend in words, for those who do not see it; absent without one. */
+  readonly trendText?: string;
   /** Its bucket or period has not ended. */
   readonly running: boolean;
 }
 
+export interface ScorecardHeadings {
+  readonly metric: string;
+  /** The month if it is one, e.g. `Oct 2026`. */
+  readonly figure: string;
+  /** One for each of `Scorecard.comparisons`. */
+  readonly compared: readonly { readonly figure: string; readonly change: string }[];
+  readonly toDate: string;
+  readonly target: string;
+  readonly status: string;
+  readonly trend: string;
+}
+
 /** Metrics as rows. Columns that no row fills are absent from the lists and flags here. */
 export interface Scorecard {
+  /** What all its figures are of, where that is not everything in the report's period; may be empty. */
+  readonly scope: string;
+  readonly headings: ScorecardHeadings;
   readonly comparisons: readonly ComparisonKind[];
   readonly toDate?: ToDate;
   readonly hasTargets: boolean;
@@ -75,38 +111,85 @@ export interface TrendPanel {
   readonly label: string;
   readonly quantity: Quantity;
   readonly points: readonly TrendPoint[];
-  /** Drawn as a line; raw. Only where it holds for buckets of this size. */
-  readonly target?: number;
+  /**
+   * Drawn as a line; raw, one value for each point, null where none holds. Absent where none holds for buckets of this
+   * size. `text` is the last one.
+   */
+  readonly target?: { readonly values: readonly (number | null)[]; readonly text: string };
+  /** The same as a chart of columns. */
+  readonly chart: Chart;
+  /** The panel in words, for those who do not see it. */
+  readonly description: string;
 }
 
 /** Columns that stand together: a page shows one block, with the key columns repeated. */
 export interface ColumnBlock {
   readonly keys: readonly ViewColumn[];
   /** Figures under one heading (their metric), or a single one without. */
-  readonly groups: readonly { readonly title: string | null; readonly columns: readonly ViewColumn[] }[];
+  readonly groups: readonly ColumnGroup[];
+}
+
+export interface ColumnGroup {
+  readonly title: string | null;
+  readonly columns: readonly ViewColumn[];
+  /** One for each column: below `title` without the metric's label, otherwise the whole header. */
+  readonly headings: readonly string[];
+}
+
+/** A cell of a table for readers. */
+export interface PackCell {
+  /** Raw, as in the dataset. */
+  readonly value: Value;
+  /** With its unit; a dash where it is undefined. */
+  readonly text: string;
+  /** Of a change. */
+  readonly tone: Tone;
+  /** Absent without a target. */
+  readonly status?: PackStatus;
+}
+
+/** The cells of a section's table. */
+export interface SectionCells {
+  readonly ofRow: (view: ViewColumn, row: Row) => PackCell;
+  /** Undefined for columns without a total. */
+  readonly ofTotals: (view: ViewColumn) => PackCell | undefined;
+  /** Ids of the metrics that have a status, in rows or totals. */
+  readonly judged: ReadonlySet<string>;
 }
 
 interface SectionHead {
   readonly table: Table;
   /** All columns of the table. */
   readonly columns: readonly ViewColumn[];
+  /** The texts, tones and statuses of its cells. */
+  readonly cells: SectionCells;
   readonly title: string;
+  /** Absent for `text`, which has it as paragraphs. */
   readonly description?: string;
-  /** Its first headline, where there is one. */
+  /** Its most important sentence, where there is one. */
   readonly takeaway?: string;
   /** What it covers, its filters, its sums. */
   readonly facts: readonly string[];
+  /** What makes it incomplete; shown above its figures. */
+  readonly warnings: readonly string[];
+  /** Shown below its figures. */
   readonly notes: readonly string[];
+  /** What dashes, italics, totals and colours mean. Many sections have the same ones: a document may show each once. */
+  readonly legend: readonly string[];
+  /** Why it shows no figures. */
+  readonly empty?: string;
   /** Out of print and PDF. */
   readonly printed: boolean;
-  readonly chart?: { readonly chart: Chart; readonly place: 'above' | 'beside' | 'own_sheet' };
+  readonly chart?: { readonly chart: Chart; readonly place: ChartPlace };
 }
+
+export type { ChartPlace };
 
 export type PackSection = SectionHead &
   (
     | { readonly kind: 'scorecard'; readonly scorecard: Scorecard }
-    | { readonly kind: 'trend'; readonly panels: readonly TrendPanel[] }
-    /** `rows` breached or worst first, `of` all rows. */
+    | { readonly kind: 'trend'; readonly granularity: Granularity; readonly panels: readonly TrendPanel[] }
+    /** `rows` breached or worst first, `of` all rows. It shows no totals, which are of all rows. */
     | {
         readonly kind: 'exceptions';
         readonly blocks: readonly ColumnBlock[];
@@ -115,36 +198,64 @@ export type PackSection = SectionHead &
       }
     /** Paragraphs. */
     | { readonly kind: 'text'; readonly paragraphs: readonly string[] }
-    /** `transposed`: its single row is shown with metrics as rows. */
-    | { readonly kind: 'table'; readonly blocks: readonly ColumnBlock[]; readonly transposed: boolean }
+    | {
+        readonly kind: 'table';
+        readonly blocks: readonly ColumnBlock[];
+        /** Its single row is shown with metrics as rows, in the workbook as well. */
+        readonly transposed: boolean;
+        /** Too many figures for few rows: a page shows the figures as rows. */
+        readonly transposedOnPages: boolean;
+        /** The single row as a scorecard. Absent where its totals are another figure. */
+        readonly scorecard?: Scorecard;
+      }
   );
 
-/** A metric or dimension as the appendix explains it. */
+export type SectionOf<Kind extends PackSection['kind']> = Extract<PackSection, { readonly kind: Kind }>;
+
+/** A metric, dimension or field as the appendix explains it. */
 export interface PackDefinition {
   readonly column: Column;
   readonly unit: string;
+  /** When it counts, since when it is there, what replaces it. */
+  readonly notes: readonly string[];
   /** Titles of the sections that show it. */
   readonly sections: readonly string[];
+  /** Whether a printed section shows it. */
+  readonly printed: boolean;
+}
+
+/** A figure that is breached or on watch now, as a sentence. */
+export interface Attention {
+  readonly status: 'breached' | 'watch';
+  /** Id of its section. */
+  readonly section: string;
+  readonly metric: string;
+  readonly text: string;
 }
 
 export interface Pack {
   /** BCP 47. */
   readonly locale: string;
-  readonly paper: 'a4' | 'letter';
+  readonly paper: Paper;
   readonly organization: string;
   readonly title: string;
   readonly description?: string;
   readonly period: Period;
+  /** The period for readers, e.g. `October 2026 (Europe/Zurich)`. */
+  readonly periodText: string;
   readonly classification?: string;
   readonly owner: string;
   readonly completeness: {
     readonly complete: boolean;
     /** One line. */
     readonly text: string;
-    readonly notes: readonly { readonly section: string; readonly text: string }[];
+    /** What makes it incomplete. `section` is an id, `title` its title. */
+    readonly notes: readonly { readonly section: string; readonly title: string; readonly text: string }[];
   };
   readonly headlines: readonly string[];
-  /** Of the first scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
+  /** All present figures that are breached, then those on watch. Headlines are at most five, of chosen metrics. */
+  readonly attention: readonly Attention[];
+  /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
   readonly summary: { readonly of?: string; readonly scorecard: Scorecard } | undefined;
   /** In the order of the report, the summary's scorecard included. */
   readonly sections: readonly PackSection[];

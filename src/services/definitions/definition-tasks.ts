@@ -11,8 +11,8 @@ import {
 import { runPeriodsOf } from '../../definitions/periods/period.ts';
 import { diagnosticAt, limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
-import { checkPlan } from '../../plan/check-plan.ts';
-import { checkTargets } from '../../plan/check-targets.ts';
+import { checkPlan } from '../../plan/checks/check-plan.ts';
+import { checkTargets } from '../../plan/checks/check-targets.ts';
 import { definitionParser } from './built-in-kinds.ts';
 
 /** The text of a report and the context to parse it in. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { runPageUrl } from '../../base/config/public-url.ts';
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
@@ -29,6 +30,8 @@ export interface OwnerNoticePorts {
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly circuit?: CircuitBreaker;
+  /** Where readers open the page; undefined: no link to it. */
+  readonly publicUrl?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly observe: (order: RunOrder, event: RunEvent) => void;
@@ -45,7 +48,7 @@ export interface OwnerNotices {
 }
 
 export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
-  const { noticeOutbox, runs, frozenOf, mailOf, ledger, archive, circuit, clock, log, observe } = ports;
+  const { noticeOutbox, runs, frozenOf, mailOf, ledger, archive, circuit, publicUrl, clock, log, observe } = ports;
 
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
     const { definition, settings } = await frozenOf(order);
@@ -56,6 +59,8 @@ export function createOwnerNotices(ports: OwnerNoticePorts): OwnerNotices {
     const { state, delivery } = await notifyOwner({
       order,
       definition,
+      organization: settings.name ?? settings.id,
+      pageUrl: runPageUrl(publicUrl, order.id),
       error,
       receipts: rows
         .filter(({ target }) => target !== NOTICE_TARGET)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { done, type Outcome } from '../../base/outcome.ts';
 import { MINUTE_MS } from '../../base/time.ts';
 import type { Catalog } from '../../contract/catalog.ts';
@@ -6,17 +5,20 @@ import { PATHS } from '../../contract/organization.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { assertValueTypes } from '../../fetch/answer-checks/value-types.ts';
 import { rateLimitContext, rateLimitedCall } from '../../fetch/rate-limit/rate-limited-call.ts';
+import { checkReadings } from '../../plan/checks/reading-check.ts';
 import { readingRequest } from '../../plan/reading.ts';
-import { checkReadings } from '../../plan/reading-check.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { AskService } from './take-reading.ts';
 
 export type AskPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
 
+/** The waiters of these rounds in the queues of the budget; no other rounds have this id. */
+interface Rounds {
+  readonly roundsId: string;
+}
+
 /** Longest wait for a token in one round, ms; the next round asks again, from the same position of the queue. */
 const MAX_TOKEN_WAIT_MS = 60_000;
-/** A waiter of the budget is one process. */
-const PROCESS_ID = randomUUID();
 
 /** A catalog that lacks something of `readings` is asked for again once it is older, ms. */
 const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
@@ -27,7 +29,7 @@ const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
  */
 export async function catalogForReadings(
   { id: tenant, org, readings }: OrgSettings,
-  ports: AskPorts,
+  ports: AskPorts & Rounds,
   signal: AbortSignal,
 ): Promise<Outcome<Catalog>> {
   const get = (maxAgeMs?: number): Promise<Outcome<Catalog>> =>
@@ -37,7 +39,7 @@ export async function catalogForReadings(
         org,
         tenant,
         priority: 'scheduled',
-        run: `reading:${PROCESS_ID}:${tenant}`,
+        run: `reading:${ports.roundsId}:${tenant}`,
         maxWaitMs: MAX_TOKEN_WAIT_MS,
         maxAgeMs,
       },
@@ -50,8 +52,8 @@ export async function catalogForReadings(
 }
 
 /** One request per question, under the organization's budget at the scheduled class. */
-export function askService({ id: tenant, org, timezone }: OrgSettings, ports: AskPorts): AskService {
-  const { client, budget, catalogs, key, clock } = ports;
+export function askService({ id: tenant, org, timezone }: OrgSettings, ports: AskPorts & Rounds): AskService {
+  const { client, budget, catalogs, key, clock, roundsId } = ports;
   return async (question, record, { signal, stop }) => {
     const request = readingRequest(question, timezone);
     const context = rateLimitContext(
@@ -60,7 +62,7 @@ export function askService({ id: tenant, org, timezone }: OrgSettings, ports: As
       budget,
     );
     const result = await rateLimitedCall(context, {
-      id: `reading:${PROCESS_ID}:${tenant}:${question.id}`,
+      id: `reading:${roundsId}:${tenant}:${question.id}`,
       attempt: () =>
         record(async () => {
           const { body, correlationId } = await client.report(org, request, signal);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
@@ -30,6 +31,7 @@ export interface ReadingRoundPorts {
  */
 export function createReadingRounds(ports: ReadingRoundPorts): () => Promise<void> {
   const { clock, signal } = ports;
+  const roundsId = randomUUID();
   /** By organization: the window that is being read, and whether it is complete. Only saves requests to the archive. */
   const windows = new Map<string, { readonly name: string; readonly complete: boolean }>();
   return async () => {
@@ -49,7 +51,7 @@ export function createReadingRounds(ports: ReadingRoundPorts): () => Promise<voi
       if (known?.name === name && known.complete) return;
       windows.set(id, { name, complete: false });
       await guarded(id, ports, async () => {
-        const complete = await takeReadings(settings, window, ports);
+        const complete = await takeReadings(settings, window, { ...ports, roundsId });
         windows.set(id, { name, complete });
         if (complete) await ports.onWindowEnd?.(settings);
       });
@@ -77,11 +79,11 @@ async function guarded(
 async function takeReadings(
   settings: OrgSettings,
   window: ReadingWindow,
-  { archive, askPortsOf, clock, log, signal }: ReadingRoundPorts,
+  { archive, askPortsOf, clock, log, signal, roundsId }: ReadingRoundPorts & { readonly roundsId: string },
 ): Promise<boolean> {
   const { id: org, org: serviceOrg, timezone, readings } = settings;
   if (readings === undefined) return true;
-  const asked = await askPortsOf(settings);
+  const asked = { ...(await askPortsOf(settings)), roundsId };
   const catalog = await catalogForReadings(settings, asked, signal);
   if (catalog.kind === 'fail') throw catalog.error;
   if (catalog.kind !== 'done') return false;

@@ -4,14 +4,17 @@ import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
 import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
+import { mailBodyFiles, mailFiles } from '../../deliver/archive/mail-files.ts';
 import { readManifest } from '../../deliver/archive/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { artifactKind, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
 
+export { MAIL_BODY_NAMES } from '../../render/artifact.ts';
+
 /** A file of a run, as its manifest names it. */
 export interface FileEntry {
   readonly name: string;
-  /** `mail`: `mail.html` and `mail.txt`; `picture`: what the HTML shows as `cid:`. */
+  /** `mail`: `mail.html`, `mail.txt` and those of further bodies; `picture`: what the HTML shows as `cid:`. */
   readonly kind: 'file' | 'mail' | 'picture';
   /** Media type. */
   readonly type: string;
@@ -33,8 +36,11 @@ export interface RunFileReader {
   files(run: RunRef): Promise<readonly FileEntry[] | undefined>;
   /** Undefined for a name that `files` does not list. */
   file(run: RunRef, name: string): Promise<RunFile | undefined>;
-  /** The e-mail with its pictures inside; undefined where there is none. */
-  preview(run: RunRef): Promise<string | undefined>;
+  /**
+   * A body of the e-mail with its pictures inside; undefined where there is none.
+   * @param body the first one when absent
+   */
+  preview(run: RunRef, body?: string): Promise<string | undefined>;
 }
 
 /** Verifies what it returns against the hashes of the manifest, and the manifest against the signed chain if there is one. */
@@ -68,13 +74,16 @@ export function createRunFileReader(
       return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
     },
 
-    preview: async (run) => {
+    preview: async (run, body) => {
       const runFiles = storage.runFiles(run);
       const manifest = await manifestOf(run, runFiles);
       if (manifest === undefined) return undefined;
-      let html = (await readMailPart(runFiles, 'mail.html', manifest.mail?.html_sha256 ?? null)).toString('utf8');
-      for (const { name, cid, sha256 } of manifest.mail?.pictures ?? []) {
-        const picture = await readMailPart(runFiles, name, sha256);
+      const bodies = mailBodyFiles(manifest.mail);
+      const files = body === undefined ? bodies[0] : bodies.find((each) => (each.body ?? 'full') === body);
+      if (files === undefined) return undefined;
+      let html = (await readMailPart(runFiles, files.html.name, files.html.sha256 ?? null)).toString('utf8');
+      for (const { name, cid, sha256 } of files.pictures) {
+        const picture = await readMailPart(runFiles, name, sha256 ?? null);
         html = html.replaceAll(`cid:${cid}`, `data:image/png;base64,${picture.toString('base64')}`);
       }
       return html;
@@ -87,13 +96,16 @@ const fileEntry = (file: Manifest['files'][number]): FileEntry => {
   return { name, kind: 'file', type: artifactKind(file).mediaType, bytes, sha256 };
 };
 
-const mailEntries = ({ mail }: Manifest): readonly FileEntry[] => [
-  { name: 'mail.html', kind: 'mail', type: MAIL_MEDIA_TYPES.html, bytes: null, sha256: mail?.html_sha256 ?? null },
-  { name: 'mail.txt', kind: 'mail', type: MAIL_MEDIA_TYPES.text, bytes: null, sha256: mail?.text_sha256 ?? null },
-  ...(mail?.pictures ?? []).map(
-    ({ name, sha256 }): FileEntry => ({ name, kind: 'picture', type: 'image/png', bytes: null, sha256 }),
-  ),
-];
+const MAIL_FILE_TYPES = { html: MAIL_MEDIA_TYPES.html, text: MAIL_MEDIA_TYPES.text, picture: 'image/png' } as const;
+
+const mailEntries = ({ mail }: Manifest): readonly FileEntry[] =>
+  mailFiles(mail).map(({ name, kind, sha256 = null }) => ({
+    name,
+    kind: kind === 'picture' ? 'picture' : 'mail',
+    type: MAIL_FILE_TYPES[kind],
+    bytes: null,
+    sha256,
+  }));
 
 /** A part of the mail in memory: they are small. */
 async function readMailPart(runFiles: RunFiles, name: string, sha256: string | null): Promise<Buffer> {

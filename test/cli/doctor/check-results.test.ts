@@ -18,14 +18,18 @@ import {
   evaluateClockSteps,
   REDIS_SKEW_LIMITS,
 } from '../../../src/cli/doctor/clock.ts';
-import { evaluateDefinitions, evaluateTemplates } from '../../../src/cli/doctor/definitions.ts';
 import { formatByteSize } from '../../../src/cli/doctor/finding.ts';
 import { evaluateIdentity } from '../../../src/cli/doctor/identity.ts';
 import { evaluateHandshake, evaluateSender, lookUpDomain } from '../../../src/cli/doctor/mail.ts';
 import { checkRedis, evaluateLatency, evaluateMemory, evaluatePersistence } from '../../../src/cli/doctor/redis.ts';
-import { evaluateDestinations, evaluateScope, evaluateSecretFolders } from '../../../src/cli/doctor/report-scope.ts';
+import { evaluateDefinitions, evaluateTemplates } from '../../../src/cli/doctor/reports/definitions.ts';
+import {
+  evaluateDestinations,
+  evaluateScope,
+  evaluateSecretFolders,
+} from '../../../src/cli/doctor/reports/report-scope.ts';
+import { evaluatePauses, evaluateSlots, evaluateWorkers } from '../../../src/cli/doctor/reports/schedules.ts';
 import { checkRuntime, evaluateNodeVersion, evaluateTimeZoneData } from '../../../src/cli/doctor/runtime.ts';
-import { evaluatePauses, evaluateSlots, evaluateWorkers } from '../../../src/cli/doctor/schedules.ts';
 import { probeSmtp } from '../../../src/deliver/targets/email/smtp/smtp-probe.ts';
 import { freePort, localRedis } from '../../../src/demo/local-redis.ts';
 import { TLS } from '../../support/tls.ts';

@@ -23,9 +23,9 @@ import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-f
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
 import { periodOf } from '../../../src/definitions/periods/period.ts';
-import { isZone } from '../../../src/definitions/schema/primitives.ts';
-import { checkPlan } from '../../../src/plan/check-plan.ts';
-import { checkTargets } from '../../../src/plan/check-targets.ts';
+import { isZone } from '../../../src/definitions/schema/values/primitives.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { checkTargets } from '../../../src/plan/checks/check-targets.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 

@@ -5,25 +5,7 @@ import { storedOrgSchema } from '../../../src/definitions/schema/org-settings.ts
 import { heldTarget, reportTargets, type Target } from '../../../src/definitions/schema/targets.ts';
 import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
-
-const TARGETS = `version: 1
-targets:
-  - metric: profiles.approval_rate
-    better: higher
-    target: 90%
-    watch: 85%
-    from: 2026-07-01
-    owner: mlro@acme.example
-  - metric: profiles.created
-    per: week
-    better: higher
-    target: 100
-  - metric: profiles.time_to_decision_p50
-    where: { profile.risk: high }
-    better: lower
-    target: 24h
-    watch: 36h
-`;
+import { TARGETS } from '../../support/targets-file.ts';
 
 const load = async (targets: string, report = REPORT) => {
   const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': report, 'acme/targets.yaml': targets });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseSize } from '../../../src/definitions/schema/primitives.ts';
 import { COMPARISONS, meetsComparison, parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
+import { parseSize } from '../../../src/definitions/schema/values/primitives.ts';
 import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 

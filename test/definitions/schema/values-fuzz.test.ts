@@ -11,9 +11,13 @@ import { NAMED_PERIODS } from '../../../src/definitions/periods/period-spec.ts';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { cronError, parseCron } from '../../../src/definitions/schedules/cron.ts';
 import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
-import { deadlineSchema, formatDurationLiteral, maxAgeSchema } from '../../../src/definitions/schema/durations.ts';
-import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema/primitives.ts';
 import { parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
+import {
+  deadlineSchema,
+  formatDurationLiteral,
+  maxAgeSchema,
+} from '../../../src/definitions/schema/values/durations.ts';
+import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema/values/primitives.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
 import { parseHostKey } from '../../../src/deliver/targets/sftp/host-key.ts';
 import { formatDateRange, formatValue, formatZonedInstant } from '../../../src/render/figures/format-value.ts';

@@ -35,6 +35,7 @@ const ALLOWED = [
   'content-type',
   'date',
   'from',
+  'list-id',
   'message-id',
   'mime-version',
   'subject',
@@ -129,6 +130,8 @@ test('of 1500 headers, names and bodies none adds a header, a recipient or a par
         delivery: '0'.repeat(32),
         run: subject,
         from: 'reports@docket.example',
+        fromName: name,
+        list: { org: subject, report: name },
         to,
         subject,
         text: body,
@@ -142,6 +145,8 @@ test('of 1500 headers, names and bodies none adds a header, a recipient or a par
       });
       const mail = await PostalMime.parse(message.raw);
       expect(mail.to?.map(({ address: one }) => one)).toEqual([message.envelope.to]);
+      expect(mail.from?.address).toBe('reports@docket.example');
+      expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toMatch(/^<[\w-]+\.[\w-]+\.docket\.example>$/);
       expect([mail.cc, mail.bcc, mail.replyTo]).toEqual([undefined, undefined, undefined]);
       expect(mail.attachments).toHaveLength(1);
       // A body of one part has its encoding on top; an empty subject has no header.

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createMetrics } from '../../../src/admin/metrics/process-metrics.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { DocketError } from '../../../src/base/error.ts';
-import { checkTargets } from '../../../src/cli/doctor/targets.ts';
+import { checkTargets } from '../../../src/cli/doctor/reports/targets.ts';
 import { fieldReference } from '../../../src/cli/field-reference.ts';
 import { expectedSeries, processInfo } from '../../../src/compose/admin.ts';
 import { checkAllowLists } from '../../../src/definitions/allow-lists/check-allow-lists.ts';

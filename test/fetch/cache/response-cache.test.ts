@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { systemClock } from '../../../src/base/clock.ts';
 import { redisResponseCache } from '../../../src/fetch/cache/redis-response-cache.ts';
 import { type CachedResponse, cacheKeyOf, type RequestClaim } from '../../../src/fetch/cache/response-cache.ts';
-import { reportCall } from '../../../src/plan/call.ts';
+import { reportCall } from '../../../src/plan/requests/call.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { memorySharedAnswers, redisSharedAnswers, type SharedAnswersHarness } from '../../support/shared-answers.ts';
 

@@ -1,27 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ListNames, listColumnCollector } from '../../../src/fetch/tables/list-columns.ts';
-
-const CATALOG: ListNames['catalog'] = {
-  dimensions: [
-    {
-      id: 'profile.review_status',
-      label: 'Review status',
-      description: '',
-      type: 'enum',
-      values: [
-        { value: 'PR', label: 'Pending Review' },
-        { value: 'AP', label: 'Approved' },
-      ],
-    },
-    {
-      id: 'alert.status',
-      label: 'Alert status',
-      description: '',
-      type: 'enum',
-      values: [{ value: 'AP', label: 'wrong' }],
-    },
-  ],
-};
+import { LIST_CATALOG } from '../../support/list-catalog.ts';
 
 const columnsOf = (names: ListNames | undefined, records: readonly Record<string, unknown>[]) => {
   const list = listColumnCollector('profiles', names);
@@ -34,7 +13,7 @@ const RECORDS = [
 ];
 
 test('codes have the labels of the dimension of the same name', () => {
-  const columns = columnsOf({ catalog: CATALOG }, RECORDS);
+  const columns = columnsOf({ catalog: LIST_CATALOG }, RECORDS);
   expect(columns.review_status).toEqual({
     label: 'Review status',
     values: [
@@ -54,7 +33,7 @@ test('labels of the report come first, also for codes that the catalog does not 
     intake_form: 'Form',
     constructor: 'odd',
   };
-  const columns = columnsOf({ catalog: CATALOG, labels }, RECORDS);
+  const columns = columnsOf({ catalog: LIST_CATALOG, labels }, RECORDS);
   expect(columns.review_status?.label).toBe('Stage');
   expect(columns.review_status?.values?.[1]).toEqual({ value: 'AP', label: 'Cleared' });
   expect(columns.creation_source).toEqual({ label: 'Origin', values: [{ value: 'intake_form', label: 'Form' }] });

@@ -5,8 +5,13 @@ import { ErrorDetails } from './error-details.tsx';
 import { formatByteCount } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 
-/** The e-mail as a page. */
-export const previewPath = (run: string): string => `/api/runs/${run}/preview`;
+/** The e-mail as a page. @param body the first one when absent */
+export const previewPath = (run: string, body?: string): string =>
+  `/api/runs/${run}/preview${body === undefined ? '' : `?body=${encodeURIComponent(body)}`}`;
+
+/** The bodies of the e-mail besides the first one. */
+const otherBodies = (files: readonly FileEntry[]): string[] =>
+  files.flatMap(({ kind, name }) => (kind === 'mail' ? (/^mail-([a-z-]+)\.html$/.exec(name)?.[1] ?? []) : []));
 
 /** The files of a run, or why they are unavailable. */
 export type RunFilesView = { readonly files: readonly FileEntry[] } | { readonly error: ErrorJson };
@@ -37,6 +42,11 @@ export const FileList = ({ record, view }: { readonly record: RunRecord; readonl
           <a href={previewPath(record.id)}>E-mail preview</a>
         </li>
       ) : null}
+      {otherBodies(view.files).map((body) => (
+        <li>
+          <a href={previewPath(record.id, body)}>E-mail preview ({body.replace('-', ' with ')})</a>
+        </li>
+      ))}
     </ul>
   );
 };

@@ -13,10 +13,10 @@ import type { Definition } from '../../../definitions/schema/report-definition.t
 import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
 import { locate, type SourceFile } from '../../../definitions/yaml/source-file.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
-import type { PlanDiagnostic } from '../../../plan/catalog-check.ts';
-import { checkPlan } from '../../../plan/check-plan.ts';
-import { checkTargets } from '../../../plan/check-targets.ts';
-import { checkReadings } from '../../../plan/reading-check.ts';
+import type { PlanDiagnostic } from '../../../plan/checks/catalog-check.ts';
+import { checkPlan } from '../../../plan/checks/check-plan.ts';
+import { checkTargets } from '../../../plan/checks/check-targets.ts';
+import { checkReadings } from '../../../plan/checks/reading-check.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
@@ -89,8 +89,8 @@ const formatCount = (count: number, noun: string): string =>
 
 async function templateDiagnostics(folder: string | undefined): Promise<Diagnostic[]> {
   if (folder === undefined) return [];
-  const { checkEmailTemplates } = await import('../../../render/email/check-templates.ts');
-  return checkEmailTemplates(folder);
+  const { checkTemplates } = await import('../../../render/check-templates.ts');
+  return checkTemplates(folder);
 }
 
 /** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */

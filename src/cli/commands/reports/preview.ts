@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppContext } from '../../../base/context.ts';
 import { DocketError } from '../../../base/error.ts';
@@ -6,7 +7,7 @@ import { replaceFile } from '../../../base/files/durable-file.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
-import { inlineImages } from '../../../render/artifact.ts';
+import { inlineImages, MAIL_BODY_NAMES, mailBodies, type RunMail } from '../../../render/artifact.ts';
 import { type Format, formatOf } from '../../../render/formats/format.ts';
 import { FORMATS } from '../../../render/formats/registry.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
@@ -49,13 +50,29 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
       io,
     );
     const page = join(result.folder, 'preview.html');
-    await replaceFile(page, inlineImages(published.mail));
-    if (flags.json) print.printJson(documentOf(order, result, page));
-    else print.printLine(summaryOf(order, result, page));
+    const pages = await writePreviews(result.folder, page, published.mail);
+    if (flags.json) print.printJson(documentOf(order, result, page, pages));
+    else print.printLine(summaryOf(order, result, page, pages));
     if (flags.open) await openInBrowser(page, print.printStatus);
   } finally {
     await source.close();
   }
+}
+
+/** Writes the first body as `page` and each body as `preview-<body>.html`. Returns their paths by body. */
+async function writePreviews(folder: string, page: string, mail: RunMail): Promise<Readonly<Record<string, string>>> {
+  const pages: Record<string, string> = {};
+  await replaceFile(page, inlineImages(mail));
+  for (const body of mailBodies(mail)) {
+    const path = join(folder, `preview-${body.body}.html`);
+    await replaceFile(path, inlineImages(body));
+    pages[body.body] = path;
+  }
+  // Those of an earlier preview, with another definition.
+  for (const name of MAIL_BODY_NAMES.filter((each) => pages[each] === undefined)) {
+    await rm(join(folder, `preview-${name}.html`), { force: true });
+  }
+  return pages;
 }
 
 /** Sample data needs no password, and the password may not be available. */
@@ -129,7 +146,7 @@ const mailFilesOf = ({ folder }: RunResult, page: string) => ({
 });
 
 /** The JSON document. Snake case, as the API and the manifest. */
-const documentOf = (order: RunOrder, result: RunResult, page: string) => ({
+const documentOf = (order: RunOrder, result: RunResult, page: string, bodies: Readonly<Record<string, string>>) => ({
   run: order.id,
   org: order.org,
   report: order.report,
@@ -137,15 +154,24 @@ const documentOf = (order: RunOrder, result: RunResult, page: string) => ({
   period: order.period,
   ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   folder: result.folder,
-  mail: mailFilesOf(result, page),
+  mail: { ...mailFilesOf(result, page), bodies },
   files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),
   incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
 });
 
-const summaryOf = (order: RunOrder, result: RunResult, page: string): string =>
+/** The pages by body where there are several; one alone is `preview.html`. */
+const several = (bodies: Readonly<Record<string, string>>): readonly string[] =>
+  Object.keys(bodies).length > 1 ? Object.values(bodies) : [];
+
+const summaryOf = (
+  order: RunOrder,
+  result: RunResult,
+  page: string,
+  bodies: Readonly<Record<string, string>>,
+): string =>
   [
     `${order.org}/${order.report} ${order.period.label}: nothing was sent${result.state === 'held' ? '; a run would be held' : ''}`,
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
-    ...Object.values(mailFilesOf(result, page)).map((path) => `  ${path}`),
+    ...[...Object.values(mailFilesOf(result, page)), ...several(bodies)].map((path) => `  ${path}`),
     ...result.files.map(({ path }) => `  ${path}`),
   ].join('\n');

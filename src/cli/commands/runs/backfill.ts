@@ -6,7 +6,7 @@ import { openVerifiedStore } from '../../../compose/store.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
-import { type CurrentCountsSection, currentCountsSections } from '../../../plan/section-requests.ts';
+import { type CurrentCountsSection, currentCountsSections } from '../../../plan/requests/section-requests.ts';
 import { backfillPeriods } from '../../../run/backfill-periods.ts';
 import { loadDefinitions, requireReport } from '../../../services/definitions/built-in-kinds.ts';
 import { requestRun } from '../../../services/runs/trigger-run.ts';

@@ -4,6 +4,7 @@ import type { Receipt } from '../../ledger/ledger.ts';
 import { messageKinds } from '../../targets/registry.ts';
 import { problemOf } from '../archive-errors.ts';
 import { type AttemptRecord, archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
+import { mailFiles } from '../mail-files.ts';
 import type { Manifest } from '../manifest.ts';
 import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
 import { isMetadataFile, type RunFiles, type RunRef, type StoredRun } from '../storage/archive-storage.ts';
@@ -72,9 +73,7 @@ async function publishedFindings(runFiles: RunFiles, { files, mail }: Manifest):
   const findings: ArchiveFinding[] = [];
   const published: readonly (readonly [name: string, sha256: string | undefined])[] = [
     ...files.map(({ name, sha256 }) => [`files/${name}`, sha256] as const),
-    ['mail.html', mail?.html_sha256],
-    ['mail.txt', mail?.text_sha256],
-    ...(mail?.pictures ?? []).map(({ name, sha256 }) => [name, sha256] as const),
+    ...mailFiles(mail).map(({ name, sha256 }) => [name, sha256] as const),
   ];
   for (const [name, sha256] of published) {
     const actual = await sha256OfRunFile(runFiles, name).catch(undefinedIfUnreadable);
@@ -90,8 +89,8 @@ async function publishedFindings(runFiles: RunFiles, { files, mail }: Manifest):
 function unexpectedFiles(names: readonly string[], { files, mail }: Manifest): ArchiveFinding[] {
   const known = new Set([
     ...files.map(({ name }) => `files/${name}`),
-    ...(mail?.pictures ?? []).map(({ name }) => name),
-    ...['mail.html', 'mail.txt', 'manifest.json'],
+    ...mailFiles(mail).map(({ name }) => name),
+    'manifest.json',
   ]);
   return names
     .filter((name) => !known.has(name) && !isMetadataFile(name))

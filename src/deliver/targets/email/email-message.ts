@@ -11,6 +11,7 @@ import { type DkimKey, signMessage } from './dkim.ts';
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
+const MAX_NAME_LENGTH = 100;
 
 export interface Attachment {
   readonly name: string;
@@ -23,6 +24,10 @@ export interface EmailParts {
   readonly delivery: string;
   readonly run: string;
   readonly from: string;
+  /** The sender's name; the address alone when absent. */
+  readonly fromName?: string | undefined;
+  /** The organization and the report, for the `List-Id`: stable ids without spaces. */
+  readonly list: { readonly org: string; readonly report: string };
   /** The recipient of the envelope. */
   readonly to: string;
   /** The `To` header where one message is sent to several recipients; `to` alone otherwise. */
@@ -72,6 +77,25 @@ export function messageIdOf(delivery: string, from: string): string {
   return `<${sha256(`message:${delivery}`).slice(0, 40)}@${domain}>`;
 }
 
+/** Characters of an atom (RFC 5322) that ids may have. */
+const NO_ATOM = /[^A-Za-z0-9_-]+/g;
+const atom = (id: string): string => id.replace(NO_ATOM, '-').slice(0, 60) || '-';
+
+/**
+ * The `List-Id` of a report (RFC 2919), by which mail programs sort: `<report.org.domain>`. The same for every message of the
+ * report, notices included.
+ */
+export function listIdOf({ org, report }: EmailParts['list'], from: string): string {
+  const domain = from.slice(from.lastIndexOf('@') + 1).toLowerCase();
+  return `<${atom(report)}.${atom(org)}.${domain}>`;
+}
+
+/** The name of a sender or recipient as a header may have it; undefined where nothing of it is visible. */
+function displayName(name: string | undefined): string | undefined {
+  const shown = name === undefined ? '' : oneLine(headerText(name), MAX_NAME_LENGTH);
+  return shown === '' ? undefined : shown;
+}
+
 /**
  * The MIME boundary: a hash of all parts. It is deterministic, and no part can contain it, so that report data cannot end
  * its part and start an attachment. `assertSameEmail` searches archived messages for it: do not change how it is made.
@@ -116,8 +140,9 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const boundary = mimeBoundary(parts);
   // Loaded on first use: most commands send nothing.
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
+  const name = displayName(parts.fromName);
   const message = new MailComposer({
-    from,
+    from: name === undefined ? from : { name, address: from },
     to: toHeader,
     ...(parts.replyTo === undefined ? {} : { replyTo: requireAddress(parts.replyTo, 'owner') }),
     subject: oneLine(headerText(parts.subject), MAX_SUBJECT_LENGTH),
@@ -125,6 +150,7 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
     date: parts.date,
     headers: {
       'X-Docket-Run': oneLine(parts.run),
+      'List-Id': listIdOf(parts.list, from),
       // RFC 3834: suppresses automatic replies.
       'Auto-Submitted': 'auto-generated',
     },

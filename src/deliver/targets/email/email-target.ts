@@ -3,9 +3,18 @@ import { DocketError } from '../../../base/error.ts';
 import { renderNonEmptySubject, renderSubject } from '../../../base/text/email-subject.ts';
 import { canonicalAddress, recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
 import { templateDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
-import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/primitives.ts';
+import { shortPeriod } from '../../../definitions/periods/period.ts';
 import { subjectSchema } from '../../../definitions/schema/template-fields.ts';
-import { type Artifact, type MailBody, mailAttachments } from '../../../render/artifact.ts';
+import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/values/primitives.ts';
+import {
+  type Artifact,
+  MAIL_BODIES,
+  type MailBody,
+  type MailBodyName,
+  mailAttachments,
+  mailBodyOf,
+} from '../../../render/artifact.ts';
+import { archiveCorrupt } from '../../archive/archive-errors.ts';
 import { artifactBytes } from '../../archive/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
@@ -24,7 +33,27 @@ const emailSchema = (formats: readonly string[]) =>
       .min(1)
       .max(100)
       .describe("Recipients; each must match the organization's `recipients`."),
-    subject: subjectSchema.optional().describe('Defaults to the title and the period.'),
+    subject: subjectSchema
+      .optional()
+      .describe('Defaults to the title, the period and the first headline: `<title>, <period>: <first headline>`.'),
+    subject_figures: z
+      .boolean()
+      .optional()
+      .describe(
+        'false: no headline, and so no figure, in the subject, which servers log and phones show while locked. Default: true, whatever the classification.',
+      ),
+    body: z
+      .enum(MAIL_BODIES)
+      .optional()
+      .describe(
+        'full: headlines, tiles, charts and short tables, the default; summary: headlines and tiles alone; notice: that the report is ready, without figures.',
+      ),
+    list_in_body: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: the first rows of `list` sections are in the body, with whatever personal data they have. Only with `body: full`. Default: false.',
+      ),
     attach: z.array(z.enum(formats)).max(formats.length).default([]).describe('Which of the outputs to attach.'),
     together: z
       .boolean()
@@ -50,12 +79,24 @@ export const emailTarget = defineTarget({
   usesMailServer: true,
   attachField: 'attach',
   schema: emailSchema,
-  diagnostics: ({ subject }, { variables }) =>
-    templateDiagnostics(['subject'], subject, (text) => renderNonEmptySubject(text, variables(''), 'the subject')),
-  describe: ({ to, attach }) => ({
-    addresses: to,
-    mailboxes: to.map((address, index) => ({ address, path: ['to', index] })),
-    attach,
+  diagnostics: ({ subject, body = 'full', list_in_body: lists }, { variables }) => [
+    ...templateDiagnostics(['subject'], subject, (text) => renderNonEmptySubject(text, variables(''), 'the subject')),
+    ...(lists && body !== 'full'
+      ? [
+          {
+            path: ['list_in_body'],
+            expected: 'body: full, the only body that shows rows',
+            got: `body: ${body}`,
+            next: 'remove list_in_body, or set body: full',
+          },
+        ]
+      : []),
+  ],
+  describe: (spec) => ({
+    addresses: spec.to,
+    mailboxes: spec.to.map((address, index) => ({ address, path: ['to', index] })),
+    attach: spec.attach,
+    body: bodyNameOf(spec),
   }),
   list: (target, spec, context) => {
     const { published, mail, settings } = context;
@@ -81,7 +122,8 @@ export const emailTarget = defineTarget({
     if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL_SERVER });
     const attached = selectAttachments(spec, published.artifacts);
     const linked = exceedsLimit(spec, context);
-    const body = linked ? await bodyWithLinks(row, spec, context) : published.mail;
+    const rendered = bodyOf(spec, context);
+    const body = linked ? await bodyWithLinks(row, spec, rendered, context) : rendered;
     if ('waitsFor' in body) {
       const detail = `The files are too large to attach. Waits for their delivery to ${body.waitsFor}.`;
       return async () => ({ state: 'pending', detail });
@@ -94,13 +136,15 @@ export const emailTarget = defineTarget({
       delivery: row.id,
       run: manifest.run,
       from: mail.from,
+      fromName: mail.fromName,
+      list: manifest,
       to: row.recipient,
       ...(spec.together ? { visibleRecipients: uniqueMailboxes(allowed), sharedKey: sharedMessageKey(row) } : {}),
       ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
-      subject: renderSubject(spec.subject, templateVariables(manifest), 'deliveries[].email.subject'),
+      subject: subjectOf(spec, context),
       text: body.text,
       html: body.html,
-      pictures: published.mail.pictures,
+      pictures: rendered.pictures,
       attachments: await Promise.all(
         (linked ? [] : attached).map(async (artifact) => ({
           name: artifact.name,
@@ -136,10 +180,35 @@ const sharedMessageKey = ({ run, target }: NewDelivery): string => deliveryId(ru
 const attachmentLimit = ({ max_attachment }: EmailSpec): number =>
   max_attachment === undefined ? MAX_ATTACHMENT_BYTES : bytesOf(max_attachment);
 
+/** The body that the delivery asks for. */
+const bodyNameOf = ({ body = 'full', list_in_body: lists }: EmailSpec): MailBodyName =>
+  body === 'full' && lists ? 'full-lists' : body;
+
+/** The body of the delivery. Throws `archive.corrupt` where the run has others, but not this one. */
+function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryContext): MailBody {
+  const name = bodyNameOf(spec);
+  const body = mailBodyOf(mail, name);
+  if (body !== undefined) return body;
+  throw archiveCorrupt(`${manifest.org}/${manifest.report}/${manifest.run}`, `it has no e-mail body "${name}"`);
+}
+
+/** The subject: the definition's own, or title, period and first headline. */
+function subjectOf(
+  { subject, subject_figures: figures = true }: EmailSpec,
+  { published: { manifest }, definition, settings }: DeliveryContext,
+): string {
+  const headlines = figures ? (manifest.headlines ?? []) : [];
+  return renderSubject(subject, templateVariables({ ...manifest, headlines }), 'deliveries[].email.subject', {
+    title: manifest.title,
+    period: shortPeriod(manifest.period, definition.locale ?? settings.locale),
+    headline: headlines[0] ?? '',
+  });
+}
+
 /** By the sizes in the archive, before any file is read. */
-function exceedsLimit(spec: EmailSpec, { published: { artifacts, mail } }: DeliveryContext): boolean {
-  const files = mailAttachments(artifacts, spec.attach).reduce((sum, { bytes }) => sum + bytes, 0);
-  const pictures = mail.pictures.reduce((sum, { bytes }) => sum + bytes.length, 0);
+function exceedsLimit(spec: EmailSpec, context: DeliveryContext): boolean {
+  const files = mailAttachments(context.published.artifacts, spec.attach).reduce((sum, { bytes }) => sum + bytes, 0);
+  const pictures = bodyOf(spec, context).pictures.reduce((sum, { bytes }) => sum + bytes.length, 0);
   return files > 0 && files + pictures > attachmentLimit(spec);
 }
 
@@ -147,11 +216,12 @@ function exceedsLimit(spec: EmailSpec, { published: { artifacts, mail } }: Deliv
 async function bodyWithLinks(
   row: NewDelivery,
   spec: EmailSpec,
+  body: MailBody,
   { published, deliveries, ledger, archive }: SendContext,
 ): Promise<Pick<MailBody, 'html' | 'text'> | { readonly waitsFor: string }> {
   const rows = await ledger.list(row.run);
   const found = await findFileLinks({ formats: spec.attach, published, deliveries, rows, archive });
-  return 'waitsFor' in found ? found : withFileLinks(published.mail, found, attachmentLimit(spec));
+  return 'waitsFor' in found ? found : withFileLinks(body, found, attachmentLimit(spec));
 }
 
 const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [

@@ -1,4 +1,5 @@
 import { DocketError } from '../../../base/error.ts';
+import { escapeHtml } from '../../../base/text/html.ts';
 import { type Artifact, individualFiles, type MailBody, outputFormatOf } from '../../../render/artifact.ts';
 import type { Archive, PublishedRun } from '../../archive/archive.ts';
 import type { SharedLink } from '../../archive/storage/archive-storage.ts';
@@ -74,14 +75,6 @@ async function* linkSources(
   );
 }
 
-const HTML_ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? '');
 const MEGABYTE = 1024 * 1024;
 /** E.g. `3.0 MB`; at least `1 kB`. */
 const sizeText = (bytes: number): string =>

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 import { type Config, requireVariable } from '../../../base/config/config.ts';
+import { type MailSender, parseMailSender } from '../../../base/config/mail-sender.ts';
 import { signsFor } from '../../../base/config/smtp-variables.ts';
 import { DocketError, errorSentence, toDocketError } from '../../../base/error.ts';
 import type { Scope } from '../../../base/scope.ts';
@@ -119,6 +120,14 @@ export async function resolveMailServer(
   };
 }
 
+/** The organization's own sender, or else the deployment's; named after the organization unless MAIL_FROM carries a name. */
+function senderOf({ smtp, name, id }: OrgSettings, { MAIL_FROM }: Config): Required<MailSender> | undefined {
+  const fallback = { name: name ?? id };
+  if (smtp?.from !== undefined) return { ...fallback, address: smtp.from };
+  const sender = MAIL_FROM === undefined ? undefined : parseMailSender(MAIL_FROM);
+  return sender === undefined ? undefined : { ...fallback, ...sender };
+}
+
 /** Identifies the settings of an organization's server by its secret references, not their values. */
 const serverRef = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
   smtp?.url === undefined ? 'SMTP_URL' : JSON.stringify([smtp.url, smtp.oauth2 ?? null]);
@@ -161,16 +170,17 @@ export function createMailRoutes(
   const secrets = secretSource(context.env, context);
   const mailers = scope.use(createMailerCache(open), (opened) => opened.close());
   return async (settings) => {
-    const from = settings.smtp?.from ?? context.config.MAIL_FROM;
+    const sender = senderOf(settings, context.config);
     const server = await resolveMailServer(settings, context);
-    if (server === undefined || from === undefined) return undefined;
+    if (server === undefined || sender === undefined) return undefined;
+    const { address: from, name: fromName } = sender;
     const mailer = mailers.get(serverRef(settings), server);
     const deploymentDkim = deploymentSmtp(context.config).dkim;
     // A signature of another domain proves nothing about the sender.
     const dkim =
       settings.smtp?.dkim ??
       (deploymentDkim !== undefined && signsFor(deploymentDkim.domain, from) ? deploymentDkim : undefined);
-    const route = { mailer, from, service: smtpServiceName(server.url, server.fingerprint) };
+    const route = { mailer, from, fromName, service: smtpServiceName(server.url, server.fingerprint) };
     if (dkim === undefined) return route;
     const { domain, selector } = dkim;
     const where = dkim === settings.smtp?.dkim ? `the smtp.dkim of ${settings.id}` : 'SMTP_DKIM_KEY_FILE';

@@ -4,8 +4,8 @@ import { secretRefSchema } from '../../../base/secrets/secret.ts';
 import { pathDiagnostics, SAMPLE_FILE_NAMES } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { describeValue } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { DiagnosticContext, LocatedDiagnostic } from '../../../definitions/schema/kinds.ts';
-import { lineSchema, urlSchema } from '../../../definitions/schema/primitives.ts';
 import { objectKeySchema } from '../../../definitions/schema/template-fields.ts';
+import { lineSchema, urlSchema } from '../../../definitions/schema/values/primitives.ts';
 import { OVERWRITE_DESCRIPTION } from '../file-target.ts';
 
 export const s3Schema = z.strictObject({

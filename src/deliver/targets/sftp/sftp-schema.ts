@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { secretRefSchema } from '../../../base/secrets/secret.ts';
-import { lineSchema } from '../../../definitions/schema/primitives.ts';
 import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
+import { lineSchema } from '../../../definitions/schema/values/primitives.ts';
 import { OVERWRITE_DESCRIPTION } from '../file-target.ts';
 import { hostKeySchema } from './host-key.ts';
 

@@ -3,7 +3,7 @@ import { isPrivateHost, normalizeHost } from '../../../base/net/private-address.
 import { secretRefSchema } from '../../../base/secrets/secret.ts';
 import { describeValue } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { DiagnosticText } from '../../../definitions/schema/kinds.ts';
-import { urlSchema } from '../../../definitions/schema/primitives.ts';
+import { urlSchema } from '../../../definitions/schema/values/primitives.ts';
 
 export const webhookSchema = z.strictObject({
   url: z

@@ -5,6 +5,7 @@ import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { keyOf } from '../../../support/fetch-harness.ts';
 import { jobsFolder } from '../../../support/jobs-folder.ts';
 import { runCommand } from '../../../support/run-command.ts';
+import { TARGETS } from '../../../support/targets-file.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -21,23 +22,6 @@ readings:
   at: "22:30"
   metrics: [alerts.open]
   by: [profile.risk]
-`;
-const TARGETS = `version: 1
-targets:
-  - metric: profiles.approval_rate
-    better: higher
-    target: 90%
-    watch: 85%
-    from: 2026-07-01
-  - metric: profiles.created
-    per: week
-    better: higher
-    target: 100
-  - metric: profiles.time_to_decision_p50
-    where: { profile.risk: high }
-    better: lower
-    target: 24h
-    watch: 36h
 `;
 const REPORT = `version: 1
 title: Scorecard

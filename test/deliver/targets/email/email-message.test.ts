@@ -12,6 +12,7 @@ const PARTS: EmailParts = {
   delivery: '0123456789abcdef0123456789abcdef',
   run: 'fedcba9876543210fedcba9876543210',
   from: 'reports@docket.example',
+  list: { org: 'acme', report: 'weekly-kpi' },
   to: 'lead@acme.example',
   subject: 'Weekly KPIs',
   text: 'Hello\n',

@@ -4,25 +4,12 @@ import { z } from 'zod';
 import type { Value } from '../../../../src/fetch/dataset.ts';
 import { type ListNames, listColumnCollector } from '../../../../src/fetch/tables/list-columns.ts';
 import { dataset, row, table } from '../../../support/dataset.ts';
+import { LIST_CATALOG } from '../../../support/list-catalog.ts';
 import { cellsOf, readCsv, readWorkbook } from '../../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
 const { render } = useRenderFolder();
 
-const CATALOG: ListNames['catalog'] = {
-  dimensions: [
-    {
-      id: 'profile.review_status',
-      label: 'Review status',
-      description: '',
-      type: 'enum',
-      values: [
-        { value: 'PR', label: 'Pending review' },
-        { value: 'AP', label: 'Approved' },
-      ],
-    },
-  ],
-};
 const LABELS = { AP: 'Cleared', intake_form: 'Form', creation_source: 'Origin' };
 /** `XX` is in no catalog, `api` has no label, and a name that equals a code is no code. */
 const RECORDS: readonly { readonly id: number; readonly [field: string]: Value }[] = [
@@ -31,7 +18,7 @@ const RECORDS: readonly { readonly id: number; readonly [field: string]: Value }
   { id: 9, name: 'Eve', review_status: 'XX', creation_source: null },
 ];
 
-function profiles(records = RECORDS, names: ListNames = { catalog: CATALOG, labels: LABELS }) {
+function profiles(records = RECORDS, names: ListNames = { catalog: LIST_CATALOG, labels: LABELS }) {
   const collector = listColumnCollector('profiles', names);
   const rows = records.map((record) => row(collector.addRecord(record)));
   return dataset([
@@ -48,7 +35,7 @@ const RAW = [
 const SHOWN = [
   ['ID', 'Name', 'Review status', 'Origin'],
   ['7', 'AP', 'Cleared', 'Form'],
-  ['8', 'Ada', 'Pending review', 'api'],
+  ['8', 'Ada', 'Pending Review', 'api'],
   ['9', 'Eve', 'XX', '–'],
 ];
 
@@ -99,7 +86,7 @@ describe('the codes of a list', () => {
     const cases = [
       profiles(),
       profiles(RECORDS.filter(({ review_status: status }) => status === 'XX')),
-      profiles(RECORDS, { catalog: CATALOG }),
+      profiles(RECORDS, { catalog: LIST_CATALOG }),
       profiles(RECORDS, { catalog: { dimensions: [] }, labels: { XX: 'Unknown' } }),
     ];
     for (const one of cases) {

@@ -1,0 +1,50 @@
+import type { pack as english } from '../en/pack.ts';
+import type { LocaleFormatters } from '../formatters.ts';
+
+const UNITS = {
+  day: ['Letzter Tag', 'Tage'],
+  week: ['Letzte Woche', 'Wochen'],
+  month: ['Letzter Monat', 'Monate'],
+} as const;
+
+export const pack = ({ number }: LocaleFormatters): ReturnType<typeof english> => {
+  const rows = (count: number): string => `${number(count)} ${count === 1 ? 'Zeile' : 'Zeilen'}`;
+  return {
+    summary: 'Übersicht',
+    trends: 'Verlauf',
+    exceptions: 'Ausnahmen',
+    appendix: 'Anhang',
+    definitions: 'Definitionen',
+    howMade: 'Wie dieser Bericht entstanden ist',
+    scorecard: {
+      metric: 'Kennzahl',
+      figure: 'Dieser Zeitraum',
+      now: 'Aktuell',
+      target: 'Ziel',
+      status: 'Status',
+      trend: (count, granularity) => {
+        if (granularity === undefined) return 'Verlauf';
+        const [one, many] = UNITS[granularity];
+        return count === 1 ? one : `Letzte ${number(count)} ${many}`;
+      },
+    },
+    value: 'Wert',
+    change: 'Veränderung',
+    trendText: (label, first, last) =>
+      `${label}: zuerst ${first.text} (${first.label}), zuletzt ${last.text} (${last.label})`,
+    trendOne: (label, { label: at, text }) => `${label}: ${text} (${at})`,
+    trendNone: (label) => `${label}: keine Werte`,
+    trendTarget: (text, target) => `${text}; Ziel ${target}`,
+    hatchedMeans: 'Schraffiert: Der Wert umfasst nur einen Teil der Zeit, oder die Zeit läuft noch.',
+    targetLineMeans: 'Gestrichelte Linie: das Ziel.',
+    gapsMean: 'Eine Lücke bedeutet, dass es keinen Wert gibt. Sie ist keine Null.',
+    target: 'Ziel',
+    rowsShown: (shown, of, judged) => {
+      if (shown === of) return judged ? `${rows(of)}, die schlechtesten zuerst.` : `${rows(of)}.`;
+      return judged
+        ? `${number(shown)} von ${rows(of)}, die schlechtesten zuerst.`
+        : `Die ersten ${number(shown)} von ${rows(of)}.`;
+    },
+    noText: 'Es gibt keinen Kommentar.',
+  };
+};

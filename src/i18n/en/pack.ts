@@ -1,0 +1,54 @@
+import type { Granularity } from '../../contract/report.ts';
+import { englishCounter, type LocaleFormatters } from '../formatters.ts';
+
+/** Texts of the summary, scorecards, trends and exceptions, in every format. */
+export const pack = (to: LocaleFormatters) => {
+  const counted = englishCounter(to);
+  return {
+    summary: 'Summary',
+    trends: 'Trends',
+    exceptions: 'Exceptions',
+    appendix: 'Appendix',
+    definitions: 'Definitions',
+    howMade: 'How this was made',
+    scorecard: {
+      metric: 'Metric',
+      /** Where the period has no short name. */
+      figure: 'This period',
+      now: 'Now',
+      target: 'Target',
+      status: 'Status',
+      /** @param granularity undefined where rows differ */
+      trend: (count: number, granularity: Granularity | undefined) =>
+        granularity === undefined ? 'Trend' : `Last ${counted(count, granularity)}`,
+    },
+    /** Subheading of a metric's own figures, beside those that they are compared with. */
+    value: 'Value',
+    change: 'Change',
+    /** A small chart in words. @param points label and value of the first and the last one with a value */
+    trendText: (
+      label: string,
+      first: { readonly label: string; readonly text: string },
+      last: { readonly label: string; readonly text: string },
+    ) => `${label}: from ${first.text} (${first.label}) to ${last.text} (${last.label})`,
+    trendOne: (label: string, { label: at, text }: { readonly label: string; readonly text: string }) =>
+      `${label}: ${text} (${at})`,
+    trendNone: (label: string) => `${label}: no figures`,
+    trendTarget: (text: string, target: string) => `${text}; target ${target}`,
+    /** Below trends with partial buckets. */
+    hatchedMeans: 'Hatched: the figure is of a part of its time, or of a time that is still running.',
+    targetLineMeans: 'Dashed line: the target.',
+    gapsMean: 'A gap means that there is no figure. It is not zero.',
+    target: 'Target',
+    /** @param judged whether rows are in the order of their status */
+    rowsShown: (shown: number, of: number, judged: boolean) =>
+      shown === of
+        ? judged
+          ? `${counted(of, 'row')}, worst first.`
+          : `${counted(of, 'row')}.`
+        : judged
+          ? `${to.number(shown)} of ${counted(of, 'row')}, worst first.`
+          : `The first ${to.number(shown)} of ${counted(of, 'row')}.`,
+    noText: 'There is no commentary.',
+  };
+};

@@ -1,0 +1,150 @@
+import type { Catalog } from '../../contract/catalog.ts';
+import type { OrgRef } from '../../contract/organization.ts';
+import type { ReportRequest } from '../../contract/report.ts';
+import { bucketsOf, previousPeriod } from '../buckets.ts';
+import type { Join, JoinPart, ReportCall } from '../plan.ts';
+import { type CallLimits, canonicalJson, reportCall } from './call.ts';
+import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
+import { type RequestSplit, splitRequest } from './split-request.ts';
+
+/** The calls of a request, and how their responses are joined if there are several. */
+export interface RequestCalls {
+  readonly calls: readonly [ReportCall, ...ReportCall[]];
+  readonly join?: Join;
+}
+
+/**
+ * Splits a request with more metrics than a call allows. Order and limit then apply to the joined table, because no part
+ * has the metrics of another.
+ */
+export function splitMetrics(request: ReportRequest, maxMetrics: number): ReportRequest[] {
+  const { metrics } = request;
+  if (metrics.length <= maxMetrics) return [request];
+  const { order: _order, limit: _limit, ...body } = request;
+  return Array.from({ length: Math.ceil(metrics.length / maxMetrics) }, (_, index) => ({
+    ...body,
+    metrics: metrics.slice(index * maxMetrics, (index + 1) * maxMetrics),
+  }));
+}
+
+/**
+ * The calls of every request, by its key. Requests are merged before they are split, so that sections over one long period
+ * share its parts as well; parts are merged again, with those of other requests. Requires requests that `checkSplit` accepts.
+ */
+export function buildCalls(
+  requests: readonly KeyedRequest[],
+  org: OrgRef,
+  catalog: Catalog,
+  limits: CallLimits,
+): ReadonlyMap<string, RequestCalls> {
+  const keyed = requests.map(({ key, request, lookup = false }) => ({
+    key,
+    request,
+    parts: splitMetrics(request, limits.max_metrics).map((part, index) => ({
+      key: `${index} of ${key}`,
+      request: part,
+      lookup,
+    })),
+  }));
+  const merged = mergeRequests(
+    keyed.flatMap(({ parts }) => parts),
+    limits.max_metrics,
+  );
+  const split = keyed.map(({ key, request, parts }) => ({
+    key,
+    request,
+    splits: parts.map((part) => ({
+      part: part.request,
+      lookup: part.lookup,
+      split: requireSplit(merged.get(part.key), catalog, limits),
+    })),
+  }));
+  const bodies = mergeParts(
+    split.flatMap(({ splits }) => splits),
+    limits,
+  );
+  return new Map(split.map(({ key, request, splits }) => [key, requestCalls(key, request, splits, bodies, org)]));
+}
+
+interface SplitPart {
+  readonly part: ReportRequest;
+  readonly lookup: boolean;
+  readonly split: RequestSplit;
+}
+
+const partKey = (request: ReportRequest, lookup: boolean): string => `${lookup} ${canonicalJson(request)}`;
+
+/** The bodies of all parts, by `partKey`. */
+function mergeParts(splits: readonly SplitPart[], limits: CallLimits): ReadonlyMap<string, ReportRequest> {
+  const parts = new Map(
+    splits.flatMap(({ lookup, split }) =>
+      split.requests.map(({ request }) => {
+        const key = partKey(request, lookup);
+        return [key, { key, request, lookup }] as const;
+      }),
+    ),
+  );
+  return mergeRequests([...parts.values()], limits.max_metrics);
+}
+
+function requireSplit(request: ReportRequest | undefined, catalog: Catalog, limits: CallLimits): RequestSplit {
+  const split = request === undefined ? undefined : splitRequest(request, catalog, limits);
+  if (split === undefined || 'refused' in split) throw new Error('unsplittable request in buildCalls');
+  return split;
+}
+
+function requestCalls(
+  key: string,
+  request: ReportRequest,
+  splits: readonly SplitPart[],
+  bodies: ReadonlyMap<string, ReportRequest>,
+  org: OrgRef,
+): RequestCalls {
+  const withTotals = request.include !== undefined;
+  const subRequests = splits.flatMap(({ part, lookup, split }) =>
+    split.requests.flatMap((subRequest) => {
+      // A merged call may have metrics of other requests.
+      const ownMetrics = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
+      const totals = withTotals ? ownMetrics(subRequest.totals) : [];
+      return subRequest.rows || totals.length > 0
+        ? [
+            {
+              subRequest,
+              call: reportCall(org, bodies.get(partKey(subRequest.request, lookup)) ?? subRequest.request),
+              metrics: subRequest.rows ? ownMetrics(part.metrics) : [],
+              totals,
+            },
+          ]
+        : [];
+    }),
+  );
+  const [first, ...more] = subRequests.map(({ call }) => call);
+  if (first === undefined) throw new Error(`no calls for ${key}`);
+  if (more.length === 0) return { calls: [first] };
+  const { from, to, granularity, compare } = request.time ?? {};
+  const range = from === undefined || to === undefined ? undefined : { from, to };
+  const previous = range !== undefined && compare !== undefined ? previousPeriod(range) : undefined;
+  const undefinedTotals = withTotals ? splits.flatMap(({ split }) => split.undefinedTotals ?? []) : [];
+  const [why] = undefinedTotals;
+  const missingTotals = request.metrics.filter((id) => undefinedTotals.some(({ metrics }) => metrics.includes(id)));
+  const join: Join = {
+    request,
+    buckets: range === undefined ? [{ label: '', from: '', to: '' }] : bucketsOf(range, granularity),
+    ...(previous === undefined ? {} : { previous: { ...previous, buckets: bucketsOf(previous, granularity) } }),
+    parts: subRequests.map(
+      ({ subRequest, call, metrics, totals }): JoinPart => ({
+        call: call.id,
+        period: subRequest.period,
+        first: subRequest.first,
+        buckets: subRequest.buckets,
+        metrics,
+        totals,
+      }),
+    ),
+    sums: splits.some(({ split }) => split.sums),
+    ...(why === undefined || missingTotals.length === 0
+      ? {}
+      : { undefinedTotals: { metrics: missingTotals, why: why.why } }),
+  };
+  return { calls: [first, ...more], join };
+}

@@ -1,0 +1,83 @@
+import type { Catalog } from '../../contract/catalog.ts';
+import type { ReportRequest } from '../../contract/report.ts';
+import { type CallLimits, canonicalJson } from './call.ts';
+import type { KeyedRequest } from './merge-requests.ts';
+import { splitRequest } from './split-request.ts';
+
+/**
+ * Turns requests for totals alone into requests for rows with totals, where another request reads rows of the same days
+ * with the same filters: `mergeRequests` then answers both with one call. Only if every metric takes the other's
+ * dimensions and granularity, and the call stays within the limits. Returns the same list if there is none.
+ */
+export function shareTotals(
+  requests: readonly KeyedRequest[],
+  catalog: Catalog,
+  limits: CallLimits,
+): readonly KeyedRequest[] {
+  let changed = false;
+  // A carrier takes the metrics of several requests.
+  const carriers = requests
+    .filter(isCarrier)
+    .flatMap(({ request }) => rowParts(request, catalog, limits))
+    .map((request) => ({ request, carries: request.metrics }));
+  const shared = requests.map((one) => {
+    if (!isTotalsOnly(one)) return one;
+    for (const carrier of carriers) {
+      const request = carriedBy(one.request, carrier.request, catalog);
+      if (request === undefined) continue;
+      const metrics = [...new Set([...carrier.carries, ...request.metrics])];
+      if (metrics.length > limits.max_metrics || !isOneCall({ ...request, metrics }, catalog, limits)) continue;
+      carrier.carries = metrics;
+      changed = true;
+      return { ...one, request };
+    }
+    return one;
+  });
+  return changed ? shared : requests;
+}
+
+const isTotalsOnly = ({ lookup, request }: KeyedRequest): boolean =>
+  lookup === true && request.dimensions === undefined && request.time?.granularity === undefined;
+
+/** Whether other metrics may be added to its call: its rows are looked up, or are one for each bucket. */
+const isCarrier = ({ lookup, request: { dimensions, time, order, limit } }: KeyedRequest): boolean =>
+  (dimensions !== undefined || time?.granularity !== undefined) &&
+  (lookup === true || dimensions === undefined) &&
+  order === undefined &&
+  limit === undefined &&
+  time?.compare === undefined;
+
+/** The calls that its rows take: one part of a long range may have the days of other totals. */
+function rowParts(request: ReportRequest, catalog: Catalog, limits: CallLimits): ReportRequest[] {
+  const split = splitRequest(request, catalog, limits);
+  if ('refused' in split) return [];
+  return split.requests.flatMap((part) => (part.rows && part.period === 'this' ? part.request : []));
+}
+
+/** The request as one for the carrier's rows with totals; undefined if the carrier has other days or filters. */
+function carriedBy(request: ReportRequest, carrier: ReportRequest, catalog: Catalog): ReportRequest | undefined {
+  const { granularity, ...days } = carrier.time ?? {};
+  if (canonicalJson([days, carrier.filters]) !== canonicalJson([request.time, request.filters])) return undefined;
+  const { dimensions } = carrier;
+  const takes = request.metrics.every((id) => {
+    const metric = catalog.metrics.find((candidate) => candidate.id === id);
+    return (
+      metric !== undefined &&
+      (dimensions ?? []).every((dimension) => metric.dimensions.includes(dimension)) &&
+      (granularity === undefined || metric.granularities.includes(granularity))
+    );
+  });
+  if (!takes) return undefined;
+  const { time: _time, ...body } = request;
+  return {
+    ...body,
+    ...(dimensions === undefined ? {} : { dimensions }),
+    ...(carrier.time === undefined ? {} : { time: carrier.time }),
+    include: ['totals'],
+  };
+}
+
+function isOneCall(request: ReportRequest, catalog: Catalog, limits: CallLimits): boolean {
+  const split = splitRequest(request, catalog, limits);
+  return !('refused' in split) && split.requests.length === 1;
+}

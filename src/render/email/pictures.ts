@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { type Logo, readLogo } from '../../definitions/load/logo.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import type { InlineImage } from '../artifact.ts';
+import { chartAltText } from '../charts/alt-text.ts';
+import { isRasterizable, loadRasterizer } from '../charts/chart-rasterizer.ts';
+import { sparklinePath } from '../charts/sparkline.ts';
+import { loadSvgRasterizer, type RasterizeSvg } from '../charts/svg-rasterizer.ts';
+import { chartCaption } from './phrases.ts';
+import type { SmallChart } from './section-tables.ts';
+import type { SummarySection } from './summary.ts';
+import type { ImageData } from './template-data.ts';
+
+/** A picture with what a template needs to show it. */
+export interface MailPicture {
+  readonly image: InlineImage;
+  readonly data: ImageData;
+}
+
+/** Pixels of a picture for each CSS pixel, for high-resolution screens. */
+const DENSITY = 2;
+
+/** Position of the width in a PNG; the height follows it. */
+const PNG_WIDTH_AT = 16;
+
+/** Derived from the content: the same image has the same id in every attempt, and one name. `#` in the name is its hash. */
+function picture(stem: string, name: string, bytes: Uint8Array, texts: Pick<ImageData, 'alt' | 'note'>): MailPicture {
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 24);
+  const cid = `${stem}.${hash}@docket`;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = (at: number): number => Math.round(view.getUint32(at) / DENSITY);
+  const [width, height] = [size(PNG_WIDTH_AT), size(PNG_WIDTH_AT + 4)];
+  return { image: { cid, name: name.replace('#', hash), bytes }, data: { cid, ...texts, width, height } };
+}
+
+/** The charts of the sections, by section id. */
+export async function drawCharts(
+  sections: readonly SummarySection[],
+  locale: string,
+): Promise<ReadonlyMap<string, MailPicture>> {
+  const charts = sections.flatMap((section) =>
+    section.chart !== undefined && isRasterizable(section.chart) ? [{ section, chart: section.chart }] : [],
+  );
+  if (charts.length === 0) return new Map();
+  const rasterize = await loadRasterizer();
+  return new Map(
+    charts.map(({ section, chart }) => [
+      section.id,
+      picture(section.id, `mail-${section.id}.png`, rasterize(chart, locale), {
+        alt: chartAltText(chart, locale),
+        note: chartCaption(chart, section, messagesFor(locale)),
+      }),
+    ]),
+  );
+}
+
+/** Readable on white and on the dark ground of the e-mail. */
+const LINE = '#1f8f88';
+
+function smallChartSvg({ points, width, height }: SmallChart): string {
+  const { line, dots } = sparklinePath(points, width, height);
+  const circles = dots.map(({ x, y, hollow }) => {
+    const fill = hollow ? `fill="#ffffff" stroke="${LINE}"` : `fill="${LINE}"`;
+    return `<circle cx="${x}" cy="${y}" r="${hollow ? 1.5 : 2}" ${fill}/>`;
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    line === '' ? '' : `<path d="${line}" fill="none" stroke="${LINE}" stroke-width="1.6" stroke-linejoin="round"/>`,
+    ...circles,
+    '</svg>',
+  ].join('');
+}
+
+/** The small charts of the sections' tables, by chart. Those without any figure have no picture. */
+export async function drawSmallCharts(charts: readonly SmallChart[]): Promise<ReadonlyMap<SmallChart, MailPicture>> {
+  const drawable = charts.filter(({ points }) => points.some(({ value }) => value !== null));
+  if (drawable.length === 0) return new Map();
+  const rasterize = await loadSvgRasterizer();
+  return new Map(
+    drawable.map((chart) => {
+      const bytes = rasterize(smallChartSvg(chart), DENSITY * chart.width, { opaque: false });
+      return [chart, picture('trend', 'mail-trend-#.png', bytes, { alt: chart.alt, note: '' })];
+    }),
+  );
+}
+
+/** Largest size in an e-mail, in CSS pixels. */
+const MAX_LOGO = { width: 160, height: 44 };
+
+/** On a white ground of its own, so that dark letters can be read in dark mode. */
+function logoSvg({ format, bytes }: Logo, width: number, height: number): string {
+  const href = `data:image/${format};base64,${bytes.toString('base64')}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="${width}" height="${height}" fill="#ffffff"/><image width="${width}" height="${height}" href="${href}"/></svg>`;
+}
+
+/**
+ * The organization's logo, scaled down. Undefined without one, and for a file that cannot be drawn any more: `docket check`
+ * reports it, and an e-mail without its logo is better than none.
+ */
+export async function drawLogo(
+  path: string | undefined,
+  organization: string,
+  rasterizer: () => Promise<RasterizeSvg> = loadSvgRasterizer,
+): Promise<MailPicture | undefined> {
+  const logo = path === undefined ? undefined : await readLogo(path);
+  if (logo === undefined || !('bytes' in logo)) return undefined;
+  const scale = Math.min(1, MAX_LOGO.width / logo.width, MAX_LOGO.height / logo.height);
+  const [width, height] = [logo.width, logo.height].map((size) => Math.max(1, Math.round(size * scale)));
+  if (width === undefined || height === undefined) return undefined;
+  const rasterize = await rasterizer();
+  try {
+    const bytes = rasterize(logoSvg(logo, width, height), DENSITY * width, { opaque: true });
+    return picture('logo', 'mail-logo-#.png', bytes, { alt: organization, note: '' });
+  } catch {
+    return undefined;
+  }
+}

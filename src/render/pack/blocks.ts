@@ -1,0 +1,97 @@
+import type { Table } from '../../fetch/dataset.ts';
+import { isFigureColumn, namedComparison, type ViewColumn } from '../figures/columns.ts';
+import { unitLabel } from '../figures/format-value.ts';
+import type { ColumnBlock, ColumnGroup } from './pack.ts';
+import type { PackContext } from './pack-context.ts';
+import { periodHeadings } from './period-headings.ts';
+
+/** Columns of figures that stand side by side on a page. */
+export const MAX_FIGURE_COLUMNS = 9;
+/** Rows that a page can show side by side, as columns. */
+const MAX_TRANSPOSED_ROWS = 6;
+
+/** Fields of a list are neither keys nor figures: its first one is the key. The ISO week is in the text of its bucket. */
+function splitKeys(columns: readonly ViewColumn[]): {
+  readonly keys: readonly ViewColumn[];
+  readonly others: readonly ViewColumn[];
+} {
+  const shown = columns.filter(({ role }) => role !== 'week');
+  const isKey = (column: ViewColumn, index: number): boolean =>
+    column.source.kind === 'field' ? index === 0 : !isFigureColumn(column);
+  return { keys: shown.filter(isKey), others: shown.filter((column, index) => !isKey(column, index)) };
+}
+
+/** What stands below the metric in a heading of two levels. */
+function subheading(view: ViewColumn, table: Table, context: PackContext): string {
+  const { words } = context;
+  const { role, comparison } = view;
+  // The figures of a bucket are not of the range that the table covers.
+  const periods = periodHeadings(table.granularity === null ? [table] : [], context);
+  if (role === 'previous' && comparison !== undefined) return periods.compared(comparison);
+  if (role === 'change' && comparison !== undefined) {
+    const named = namedComparison(comparison, table.comparisons);
+    return words.workbook.section.change(named);
+  }
+  if (role === 'to_date' && table.toDate !== undefined) return words.table.toDateName[table.toDate.unit];
+  return table.granularity === null ? periods.figure : words.pack.value;
+}
+
+function titleOf({ source, quantity }: ViewColumn, { words }: PackContext): string {
+  const unit = unitLabel(quantity, words);
+  return unit === undefined ? source.label : `${source.label} (${unit})`;
+}
+
+/** The figures of each metric together. One that is compared with nothing has no second heading. */
+function figureGroups(table: Table, others: readonly ViewColumn[], context: PackContext): ColumnGroup[] {
+  const groups = new Map<string, ViewColumn[]>();
+  for (const column of others) {
+    const known = groups.get(column.source.name);
+    if (known === undefined) groups.set(column.source.name, [column]);
+    else known.push(column);
+  }
+  return [...groups.values()].map((columns) => {
+    const [first] = columns;
+    return first === undefined || columns.length === 1
+      ? { title: null, columns, headings: columns.map(({ header }) => header) }
+      : {
+          title: titleOf(first, context),
+          columns,
+          headings: columns.map((column) => subheading(column, table, context)),
+        };
+  });
+}
+
+/** Fills blocks of at most `limit` columns in order; a larger group is a block of its own. */
+function fillBlocks(groups: readonly ColumnGroup[], limit: number): ColumnGroup[][] {
+  const blocks: ColumnGroup[][] = [[]];
+  let size = 0;
+  for (const group of groups) {
+    if (size > 0 && size + group.columns.length > limit) {
+      blocks.push([]);
+      size = 0;
+    }
+    blocks.at(-1)?.push(group);
+    size += group.columns.length;
+  }
+  return blocks;
+}
+
+/**
+ * The columns of a table in blocks of at most nine figures, each with the key columns: as few as possible, of about the same
+ * size. The figures of one metric stay together. Without columns there is no block.
+ */
+export function columnBlocks(table: Table, context: PackContext): ColumnBlock[] {
+  const columns = context.columnsOf(table);
+  if (columns.length === 0) return [];
+  const { keys, others } = splitKeys(columns);
+  const groups = figureGroups(table, others, context);
+  const fewest = fillBlocks(groups, MAX_FIGURE_COLUMNS);
+  // The least limit that needs no more blocks: 6 and 6 instead of 9 and 3.
+  let limit = Math.max(1, Math.ceil(others.length / fewest.length));
+  while (limit < MAX_FIGURE_COLUMNS && fillBlocks(groups, limit).length > fewest.length) limit += 1;
+  return fillBlocks(groups, limit).map((block) => ({ keys, groups: block }));
+}
+
+/** Whether a page shows the figures of a table as rows: few rows of many figures. */
+export const isTransposedOnPages = ({ rows }: Table, columns: readonly ViewColumn[]): boolean =>
+  rows.length > 0 && rows.length <= MAX_TRANSPOSED_ROWS && columns.filter(isFigureColumn).length > MAX_FIGURE_COLUMNS;

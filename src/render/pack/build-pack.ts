@@ -1,0 +1,47 @@
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
+import { formatPeriod } from '../../definitions/periods/period.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
+import { completenessOf } from './completeness.ts';
+import { packDefinitions } from './definitions.ts';
+import type { Pack } from './pack.ts';
+import { createPackContext } from './pack-context.ts';
+import { paperOf } from './paper.ts';
+import { packSection } from './sections.ts';
+import { packSentences } from './sentences.ts';
+import { buildSummary } from './summary.ts';
+
+export interface PackOptions {
+  /** BCP 47; `en-GB` when absent. */
+  readonly locale?: string | undefined;
+  /** E.g. `Confidential`. */
+  readonly classification?: string | undefined;
+  /** The organization's fiscal year: its months are whole months. */
+  readonly calendar?: FiscalCalendar | undefined;
+}
+
+/** What workbook, PDF and e-mail show of a dataset. Pure; scans the rows of each table a few times at most. */
+export function buildPack(
+  dataset: Dataset,
+  { locale = DEFAULT_LOCALE, classification, calendar = {} }: PackOptions = {},
+): Pack {
+  const context = createPackContext(dataset, { locale, calendar });
+  const { attention, takeaways } = packSentences(context);
+  return {
+    locale,
+    paper: paperOf(locale),
+    organization: dataset.organization,
+    title: dataset.title,
+    ...(dataset.description === undefined ? {} : { description: dataset.description }),
+    period: dataset.period,
+    periodText: formatPeriod(dataset.period, locale),
+    ...(classification === undefined ? {} : { classification }),
+    owner: dataset.owner,
+    completeness: completenessOf(dataset, context.words),
+    headlines: dataset.headlines ?? [],
+    attention,
+    summary: buildSummary(context),
+    sections: dataset.tables.map((table) => packSection(table, context, takeaways)),
+    definitions: packDefinitions(context),
+  };
+}

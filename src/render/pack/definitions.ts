@@ -1,0 +1,58 @@
+import type { Column, Table } from '../../fetch/dataset.ts';
+import type { Words } from '../../i18n/messages.ts';
+import type { PackDefinition } from './pack.ts';
+import type { PackContext } from './pack-context.ts';
+
+interface DefinedColumn {
+  readonly column: Column;
+  /** Those that show it. */
+  readonly tables: readonly Table[];
+}
+
+/** Each column once, in order of first appearance, with the tables that show it. */
+function definedColumns(tables: readonly Table[], kinds: readonly Column['kind'][]): DefinedColumn[] {
+  const found = new Map<string, { readonly column: Column; readonly tables: Table[] }>();
+  for (const table of tables) {
+    for (const column of table.columns) {
+      if (!kinds.includes(column.kind)) continue;
+      const known = found.get(column.name);
+      if (known === undefined) found.set(column.name, { column, tables: [table] });
+      else known.tables.push(table);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The unit as a definition says it: `ratio from 0 to 1, shown as %`; empty for columns that are no metrics. */
+function unitText({ unit, shownIn }: Column, words: Words): string {
+  const { count, ratio, duration, otherUnit } = words.workbook.definitions;
+  if (unit === 'count') return count;
+  if (unit === 'ratio') return ratio;
+  if (unit === 'seconds') return duration(shownIn === undefined ? undefined : words.table.durations[shownIn]);
+  return unit === null ? '' : otherUnit(unit);
+}
+
+/** When it counts, since when it is there, and what replaces it. */
+function columnNotes({ counts, availableFrom, replacedBy }: Column, words: Words['workbook']['definitions']): string[] {
+  return [
+    counts === 'now' ? words.countsNow : undefined,
+    counts === undefined || counts === 'now' ? undefined : words.countsAt(counts),
+    availableFrom === undefined ? undefined : words.availableFrom(availableFrom),
+    replacedBy === undefined ? undefined : replacedBy === null ? words.deprecated : words.replacedBy(replacedBy),
+  ].filter((line) => line !== undefined);
+}
+
+/** All metrics, then dimensions and fields of lists. */
+export function packDefinitions({ dataset, words }: PackContext): PackDefinition[] {
+  const columns = [
+    ...definedColumns(dataset.tables, ['metric']),
+    ...definedColumns(dataset.tables, ['dimension', 'field']),
+  ];
+  return columns.map(({ column, tables }) => ({
+    column,
+    unit: unitText(column, words),
+    notes: columnNotes(column, words.workbook.definitions),
+    sections: tables.map(({ title }) => title),
+    printed: tables.some(({ print }) => print !== false),
+  }));
+}

@@ -1,0 +1,42 @@
+import { DateTime } from 'luxon';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import type { Table } from '../../fetch/dataset.ts';
+import type { DateRange } from '../../plan/buckets.ts';
+import { formatBucket } from '../figures/format-value.ts';
+import type { PackContext } from './pack-context.ts';
+
+// Civil dates are computed in UTC, where every day exists and has 24 hours.
+const civil = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
+
+/** The month that a range is, e.g. `Oct 2026`; undefined for any other range. */
+function monthName(range: DateRange | null, locale: string): string | undefined {
+  if (range === null) return undefined;
+  const first = civil(range.from);
+  const isMonth = first.day === 1 && +civil(range.to) === +first.endOf('month').startOf('day');
+  return isMonth ? formatBucket(first.toJSDate(), 'month', locale) : undefined;
+}
+
+/** Headings of the figures of one or several tables without groups: months by their names where all are of the same. */
+export interface PeriodHeadings {
+  readonly figure: string;
+  readonly compared: (kind: ComparisonKind) => string;
+}
+
+const onlyOne = (texts: readonly (string | undefined)[]): string | undefined => {
+  const [first, ...others] = new Set(texts);
+  return others.length === 0 ? first : undefined;
+};
+
+export function periodHeadings(tables: readonly Table[], { locale, words }: PackContext): PeriodHeadings {
+  const { figure, now } = words.pack.scorecard;
+  const month = onlyOne(tables.map(({ range }) => monthName(range, locale)));
+  const allNow = tables.length > 0 && tables.every(({ current }) => current);
+  return {
+    figure: month ?? (allNow ? now : figure),
+    compared: (kind) => {
+      const ranges = tables.flatMap(({ comparisons }) => comparisons.filter((each) => each.kind === kind));
+      const other = onlyOne(ranges.map(({ range }) => monthName(range, locale)));
+      return (month === undefined ? undefined : other) ?? words.table.previousName[kind];
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import { isolateBidi } from '../../base/text/bidi.ts';
+import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
+import type { MetricGroup, Table } from '../../fetch/dataset.ts';
+import { judgedChange } from '../figures/change-text.ts';
+import { valueColumns } from '../figures/columns.ts';
+import { formatTarget, unitLabel } from '../figures/format-value.ts';
+import { changeIn, type Quantity } from '../figures/quantity.ts';
+import { statusText } from '../figures/status-text.ts';
+import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
+import type { ComparedFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
+import { type PackContext, packFigure } from './pack-context.ts';
+import { periodHeadings } from './period-headings.ts';
+import { describePoints, scorecardTrend } from './trends/trend-points.ts';
+
+/** Figures under a subheading, or without one. */
+interface FigureGroup {
+  readonly title: string | null;
+  readonly figures: readonly TotalFigure[];
+}
+
+const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+
+/** The quantity of a change beside figures of `quantity`. */
+const changeQuantity = (kind: ComparedKind, quantity: Quantity, unit: string | null): Quantity =>
+  kind === 'difference' ? { kind, unit, decimals: quantity.kind === 'amount' ? quantity.decimals : 0 } : { kind };
+type ComparedKind = ReturnType<typeof changeIn>['kind'];
+
+function comparedFigure({ view, figures }: TotalFigure, kind: ComparisonKind, context: PackContext): ComparedFigure {
+  const { source, quantity } = view;
+  const compared = figures.compare?.[kind];
+  const change = changeIn(source, figures.values, compared);
+  const { text, tone } = judgedChange(view, figures, kind, context.betterOf(source.name), context.locale);
+  return {
+    ...packFigure(numberOrNull(compared?.values[source.name]), quantity, context),
+    kind,
+    change: packFigure(change.value, changeQuantity(change.kind, quantity, source.unit), context),
+    direction: change.direction,
+    tone,
+    phrase: text,
+  };
+}
+
+interface SharedColumns {
+  readonly comparisons: readonly ComparisonKind[];
+  readonly toDate: Scorecard['toDate'];
+}
+
+/** @param about section and scope, where the label alone would not say what the figure is of */
+function scorecardRow(
+  figure: TotalFigure,
+  { comparisons, toDate }: SharedColumns,
+  about: { readonly section: readonly string[]; readonly scope: string },
+  context: PackContext,
+): ScorecardRow {
+  const { table, view, figures, value, text, judged } = figure;
+  const { source, quantity } = view;
+  const { words, locale } = context;
+  const name = isolateBidi(source.label);
+  const named = [...about.section, ...(about.scope === '' ? [] : [about.scope])];
+  const trend = scorecardTrend(table, view, context);
+  return {
+    section: table.id,
+    column: source,
+    label: named.length === 0 ? source.label : words.mail.named(name, named),
+    scope: about.scope,
+    unit: unitLabel(quantity, words) ?? '',
+    figure: { value, quantity, text },
+    compared: comparisons.map((kind) =>
+      table.comparisons.some((each) => each.kind === kind) ? comparedFigure(figure, kind, context) : undefined,
+    ),
+    ...(toDate === undefined || table.toDate?.unit !== toDate
+      ? {}
+      : { toDate: packFigure(numberOrNull(figures.toDate?.[source.name]), quantity, context) }),
+    ...(judged === undefined
+      ? {}
+      : {
+          target: { value: judged.target, quantity, text: formatTarget(judged.target, quantity, locale) },
+          status: { status: judged.status, text: statusText(judged.status, words) },
+        }),
+    trend,
+    ...(trend.length === 0 ? {} : { trendText: describePoints(name, trend, context) }),
+    running: table.running,
+  };
+}
+
+function headingsOf(
+  tables: readonly Table[],
+  { comparisons, toDate }: SharedColumns,
+  rows: readonly ScorecardRow[],
+  context: PackContext,
+): ScorecardHeadings {
+  const { words } = context;
+  const { metric, target, status, trend } = words.pack.scorecard;
+  const periods = periodHeadings(tables, context);
+  const granularities = new Set(tables.flatMap((table) => table.trend?.granularity ?? []));
+  const [granularity] = granularities;
+  const only = comparisons.length === 1 && comparisons[0] === 'previous_period';
+  return {
+    metric,
+    figure: periods.figure,
+    compared: comparisons.map((kind) => ({
+      figure: periods.compared(kind),
+      change: words.workbook.section.change(only ? undefined : kind),
+    })),
+    toDate: toDate === undefined ? '' : words.table.toDateName[toDate],
+    target,
+    status,
+    trend: trend(
+      Math.max(0, ...rows.map((row) => row.trend.length)),
+      granularities.size === 1 ? granularity : undefined,
+    ),
+  };
+}
+
+/** A scorecard of these figures. Groups without figures are left out. */
+export function buildScorecard(groups: readonly FigureGroup[], context: PackContext): Scorecard {
+  const filled = groups.filter(({ figures }) => figures.length > 0);
+  const figures = filled.flatMap((group) => group.figures);
+  const tables = [...new Set(figures.map(({ table }) => table))];
+  const shared: SharedColumns = {
+    comparisons: [...new Set(tables.flatMap(({ comparisons }) => comparisons.map(({ kind }) => kind)))],
+    toDate: tables.find(({ toDate }) => toDate !== undefined)?.toDate?.unit,
+  };
+  const scopes = new Set(figures.map(({ scope }) => scope));
+  const [firstScope = ''] = scopes;
+  const scope = scopes.size === 1 ? firstScope : '';
+  const sections = distinguishingSections(figures);
+  const sectionOf = new Map(figures.map((figure, index) => [figure, sections[index] ?? []]));
+  const rowGroups = filled.map((group) => ({
+    title: group.title,
+    rows: group.figures.map((figure) =>
+      scorecardRow(
+        figure,
+        shared,
+        {
+          // A metric that stands in two groups of one section is the same figure.
+          section: tables.length > 1 ? (sectionOf.get(figure) ?? []) : [],
+          scope: scope === '' ? figure.scope : '',
+        },
+        context,
+      ),
+    ),
+  }));
+  const rows = rowGroups.flatMap((group) => group.rows);
+  const granularity = tables.find(({ trend }) => trend !== undefined)?.trend?.granularity;
+  return {
+    scope,
+    headings: headingsOf(tables, shared, rows, context),
+    comparisons: shared.comparisons,
+    ...(shared.toDate === undefined ? {} : { toDate: shared.toDate }),
+    hasTargets: rows.some(({ target }) => target !== undefined),
+    ...(granularity === undefined || rows.every(({ trend }) => trend.length === 0) ? {} : { trend: granularity }),
+    groups: rowGroups,
+  };
+}
+
+/** The scorecard of one section: its metrics that are in no group, then the groups. */
+export function sectionScorecard(table: Table, context: PackContext): Scorecard {
+  const { dataset, locale } = context;
+  // Without a row every figure is undefined; each metric has its row all the same.
+  const figures = totalsOf(table) ?? { values: {} };
+  const all = valueColumns(context.columnsOf(table)).map((view) => totalFigure(dataset, table, figures, view, locale));
+  const groups: readonly MetricGroup[] = table.layout?.kind === 'scorecard' ? table.layout.groups : [];
+  const grouped = new Set(groups.flatMap(({ metrics }) => metrics));
+  return buildScorecard(
+    [
+      { title: null, figures: all.filter(({ view }) => !grouped.has(view.source.name)) },
+      ...groups.map(({ title, metrics }) => ({
+        title,
+        figures: metrics.flatMap((metric) => all.find(({ view }) => view.source.name === metric) ?? []),
+      })),
+    ],
+    context,
+  );
+}

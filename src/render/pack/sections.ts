@@ -1,0 +1,181 @@
+import { isolateBidi } from '../../base/text/bidi.ts';
+import type { Granularity } from '../../contract/report.ts';
+import { chartAsked } from '../../definitions/schema/chart.ts';
+import type { Better } from '../../definitions/schema/targets.ts';
+import { lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
+import { firstRows } from '../../fetch/rows.ts';
+import { buildChart } from '../charts/chart.ts';
+import { isTransposed, totalsDiffer, type ViewColumn } from '../figures/columns.ts';
+import { targetNotes } from '../figures/target-notes.ts';
+import { totalsOf } from '../figures/total-figures.ts';
+import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../table-notes.ts';
+import { columnBlocks, isTransposedOnPages } from './blocks.ts';
+import { sectionCells } from './cells.ts';
+import { exceptionRows } from './exceptions.ts';
+import type { PackSection } from './pack.ts';
+import type { PackContext } from './pack-context.ts';
+import { sectionScorecard } from './scorecard.ts';
+import { trendPanels } from './trends/trend-panels.ts';
+
+/** Texts separated by empty lines; line breaks inside one are spaces. */
+const paragraphsOf = (text: string): string[] =>
+  text
+    .split(/\n\s*\n/)
+    .map((part) => part.replace(/\s+/g, ' ').trim())
+    .filter((part) => part !== '');
+
+function emptyText({ rows, columns, notes }: Table, { words }: PackContext): string | undefined {
+  if (rows.length > 0) return undefined;
+  if (columns.length > 0 && lacksCurrentCounts({ notes })) return words.table.noCounts;
+  return words.workbook.section.noRows;
+}
+
+/** What the colours of changes mean, if some are coloured. */
+function toneLegend(columns: readonly ViewColumn[], { words, betterOf }: PackContext): string[] {
+  const changed = columns.filter(({ role, source }) => role === 'change' && source.provisional !== true);
+  const labelsWhere = (better: Better): string[] => [
+    ...new Set(changed.flatMap(({ source }) => (betterOf(source.name) === better ? [isolateBidi(source.label)] : []))),
+  ];
+  const [higher, lower] = [labelsWhere('higher'), labelsWhere('lower')];
+  return higher.length + lower.length === 0 ? [] : [words.status.betterMeans(higher, lower)];
+}
+
+type Head = Omit<PackSection, 'kind'>;
+
+/** What sections of every kind have. `own` notes stand before those of the table; `targets` replace its notes on targets. */
+function sectionHead(
+  table: Table,
+  context: PackContext,
+  takeaways: ReadonlyMap<string, string>,
+  shows: { readonly totals: boolean; readonly own?: readonly string[]; readonly targets?: readonly string[] },
+): Head {
+  const { dataset, locale, words } = context;
+  const columns = context.columnsOf(table);
+  const notes = tableNotes(table, locale);
+  const chart = buildChart(table, locale, undefined, columns);
+  const takeaway = takeaways.get(table.id);
+  const empty = emptyText(table, context);
+  return {
+    table,
+    columns,
+    cells: sectionCells(context, table),
+    title: table.title,
+    ...(table.description === undefined ? {} : { description: table.description }),
+    ...(takeaway === undefined ? {} : { takeaway }),
+    facts: tableFacts(dataset, table, locale),
+    warnings: notes.filter(({ incomplete }) => incomplete).map((note) => incompleteNoteText(note, words)),
+    notes: [
+      ...(shows.own ?? []),
+      ...notes.filter(({ incomplete }) => !incomplete).map(({ text }) => text),
+      ...(shows.targets ?? targetNotes(dataset, table, columns, words, locale)),
+    ],
+    legend: [
+      ...(table.columns.length === 0 ? [] : legendNotes(table, locale, shows.totals, columns)),
+      ...(table.rows.length === 0 ? [] : toneLegend(columns, context)),
+    ],
+    ...(empty === undefined ? {} : { empty }),
+    printed: table.print !== false,
+    ...(chart === undefined || table.chart === undefined
+      ? {}
+      : { chart: { chart, place: chartAsked(table.chart).place ?? 'above' } }),
+  };
+}
+
+function textSection(table: Table, context: PackContext): PackSection {
+  const { dataset, words } = context;
+  const paragraphs = [
+    ...(dataset.headlines ?? []),
+    ...(table.description === undefined ? [] : paragraphsOf(table.description)),
+  ];
+  const { description: _, ...head } = sectionHead(table, context, new Map(), { totals: false });
+  const { empty: __, ...rest } = head;
+  return {
+    ...rest,
+    facts: [],
+    ...(paragraphs.length === 0 ? { empty: words.pack.noText } : {}),
+    kind: 'text',
+    paragraphs,
+  };
+}
+
+function trendSection(
+  table: Table,
+  granularity: Granularity,
+  context: PackContext,
+  takeaways: ReadonlyMap<string, string>,
+): PackSection {
+  const { status, pack } = context.words;
+  const { hatchedMeans, targetLineMeans, gapsMean } = pack;
+  const panels = trendPanels(table, granularity, context);
+  const points = panels.flatMap((panel) => panel.points);
+  const goals = panels.flatMap(({ label, target }) =>
+    target === undefined ? [] : [status.headline(isolateBidi(label), [target.text], undefined)],
+  );
+  const targets = goals.length === 0 ? [] : [status.targets(goals)];
+  const head = sectionHead(table, context, takeaways, { totals: false, targets });
+  return {
+    ...head,
+    // Small charts have neither rows in italics nor dashes.
+    legend: [
+      ...(points.some(({ partial }) => partial) ? [hatchedMeans] : []),
+      ...(points.some(({ value }) => value === null) ? [gapsMean] : []),
+      ...(panels.some(({ target }) => target !== undefined) ? [targetLineMeans] : []),
+    ],
+    kind: 'trend',
+    granularity,
+    panels,
+  };
+}
+
+function tableSection(table: Table, context: PackContext, takeaways: ReadonlyMap<string, string>): PackSection {
+  const columns = context.columnsOf(table);
+  const transposed = isTransposed(table, columns);
+  const [row] = transposed ? firstRows(table.rows, 1) : [];
+  const differ = transposed && totalsDiffer(columns, row);
+  const head = sectionHead(table, context, takeaways, {
+    totals: transposed ? differ : table.totals !== undefined,
+  });
+  return {
+    ...head,
+    kind: 'table',
+    blocks: columnBlocks(table, context),
+    transposed,
+    transposedOnPages: !transposed && isTransposedOnPages(table, columns),
+    ...(transposed && !differ && totalsOf(table) !== undefined && table.granularity === null
+      ? { scorecard: sectionScorecard(table, context) }
+      : {}),
+  };
+}
+
+/** @param takeaways by section id */
+export function packSection(table: Table, context: PackContext, takeaways: ReadonlyMap<string, string>): PackSection {
+  const { layout, granularity } = table;
+  switch (layout?.kind) {
+    case 'text':
+      return textSection(table, context);
+    case 'scorecard':
+      return {
+        ...sectionHead(table, context, takeaways, { totals: false }),
+        kind: 'scorecard',
+        scorecard: sectionScorecard(table, context),
+      };
+    case 'exceptions': {
+      const { rows, of, sorted } = exceptionRows(table, layout.top, context);
+      const shown = of === 0 ? [] : [context.words.pack.rowsShown(rows.length, of, sorted)];
+      return {
+        ...sectionHead(table, context, takeaways, { totals: false, own: shown }),
+        kind: 'exceptions',
+        blocks: columnBlocks(table, context),
+        rows,
+        of,
+      };
+    }
+    case 'trend':
+      // The schema wants a granularity; one of an older record is shown as a table.
+      return granularity === null
+        ? tableSection(table, context, takeaways)
+        : trendSection(table, granularity, context, takeaways);
+    default:
+      return tableSection(table, context, takeaways);
+  }
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { checkDisplay } from '../../../src/plan/checks/check-display.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
+
+const SECTION = { id: 'a', metrics: ['profiles.created', 'profiles.approval_rate'] };
+const LIST = { id: 'roster', list: 'profiles' } as const;
+const check = (more: Partial<Definition>, sections: Parameters<typeof definitionOf>[0] = [SECTION]) =>
+  checkDisplay(definitionOf(sections, more), CATALOG);
+
+const DURATION = { ...CATALOG.metrics[0], id: 'profiles.time_to_decision_p50', unit: 'seconds' } as const;
+
+test.each<[Partial<Definition>]>([
+  [{ labels: { 'profiles.created': 'New', 'profile.risk': 'Rating', individual: 'Person' } }],
+  [{ units: {} }],
+  [{}],
+])('%j fits the catalog', (more) => {
+  expect(check(more)).toEqual([]);
+});
+
+test('a duration may have a unit', () => {
+  const catalog = { ...CATALOG, metrics: [...CATALOG.metrics, DURATION] as typeof CATALOG.metrics };
+  const units = { [DURATION.id]: 'hours' } as const;
+  expect(checkDisplay(definitionOf([{ id: 'a', metrics: [DURATION.id] }], { units }), catalog)).toEqual([]);
+});
+
+test.each<[Partial<Definition>, readonly string[], RegExp]>([
+  [{ units: { 'profiles.created': 'hours' } }, ['units', 'profiles.created'], /no duration \(its unit is count\)/],
+  [{ units: { 'profiles.approval_rate': 'days' } }, ['units', 'profiles.approval_rate'], /its unit is ratio/],
+  [{ labels: { indivdual: 'Person' } }, ['labels', 'indivdual'], /a metric, a dimension or a code/],
+])('%j is refused at %j', (more, path, expected) => {
+  expect(check(more)).toMatchObject([{ path, expected: expect.stringMatching(expected) }]);
+});
+
+test('fields and codes of a list are not known before it is read', () => {
+  expect(check({ labels: { review_stage: 'Stage', ZZ: 'Gone' } }, [SECTION, LIST])).toEqual([]);
+  expect(check({ labels: { 'profile.stage': 'Stage' } }, [SECTION, LIST])).toMatchObject([
+    { path: ['labels', 'profile.stage'] },
+  ]);
+});
+
+test('is part of the check of a report', () => {
+  const definition = definitionOf([SECTION], { units: { 'profiles.created': 'hours' } });
+  expect(checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG })).toMatchObject([
+    { path: ['units', 'profiles.created'], next: 'Remove it.' },
+  ]);
+});

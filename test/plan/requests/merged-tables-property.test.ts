@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Period } from '../../../src/definitions/periods/period.ts';
+import type { ComparisonKind } from '../../../src/definitions/schema/comparison.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import type { FetchContext } from '../../../src/fetch/fetch-context.ts';
+import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../../src/plan/compile.ts';
+import { callsOf } from '../../../src/plan/plan.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
+import { cases, least } from '../../support/fuzz.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { sectionsOf } from '../../support/random-sections.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await openSandbox();
+});
+afterAll(() => sandbox.close());
+
+const PERIODS: Period[] = [
+  { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: 'a week' },
+  { from: '2026-11-16', to: '2026-11-22', timezone: 'Europe/Zurich', label: 'a week that still runs' },
+  { from: '2026-10-01', to: '2026-10-31', timezone: 'America/New_York', label: 'a month' },
+  { from: '2024-11-20', to: '2024-11-22', timezone: 'UTC', label: 'days with little in them' },
+];
+
+test('every section’s table is the same, cell for cell, whether its call was shared or made alone', async () => {
+  let shared = 0;
+  for (const label of ['acme', 'lakeside', 'blank']) {
+    const clock = manualClock(NOW);
+    const budget = memoryBudget({ calls: 100_000, windowMs: 1, clock });
+    const context: FetchContext = fetchingFrom(sandbox.url, keyOf(sandbox, label), { budget, clock });
+    const catalog = await context.client.catalog('current', context.signal);
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        sectionsOf(catalog),
+        fc.constantFrom(...PERIODS),
+        fc.constantFrom<ComparisonKind[][]>([], ['previous_period'], ['previous_period', 'previous_year']),
+        async (sections, period, compare) => {
+          fc.pre(sections.length > 0);
+          const tablesOf = async (asked: SectionInput[]): Promise<readonly Table[]> => {
+            // Alone is alone: an answer to another's call would prove nothing.
+            const definition = definitionOf(asked, { max_age: 0, ...(compare.length > 0 ? { compare } : {}) });
+            const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
+            if (asked.length > 1) shared += asked.length - new Set(plan.sections.flatMap(callsOf)).size;
+            run += 1;
+            return doneOf(await fetchDataset({ ...context, run: `run-${run}`, plan, catalog, organization: 'x' }))
+              .tables;
+          };
+          const together = await tablesOf(sections);
+          const alone = await Promise.all(sections.map(async (section) => (await tablesOf([section]))[0]));
+          // Which of them came from the service's cache is no property of a table.
+          expect(together).toEqual(alone);
+        },
+      ),
+      cases(25),
+    );
+  }
+  // Otherwise nothing has been shown.
+  expect(shared).toBeGreaterThan(least(20));
+}, 120_000);

@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'vitest';
+import type { Catalog } from '../../../src/contract/catalog.ts';
+import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { compilePlan, type PlanInput } from '../../../src/plan/compile.ts';
+import { explain, formatExplain } from '../../../src/plan/explain.ts';
+import { allCallsOf, type Plan } from '../../../src/plan/plan.ts';
+import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+
+const OCTOBER = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
+const TREND = { from: '2025-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: 'trend' };
+
+const compile = (sections: readonly SectionInput[], more: DefinitionInput = {}, input: Partial<PlanInput> = {}): Plan =>
+  compilePlan({
+    definition: definitionOf(sections, more),
+    settings: settingsOf(),
+    period: OCTOBER,
+    catalog: CATALOG,
+    ...input,
+  });
+
+/** `kind of from..to` of each partner of a section. */
+const partnersOf = (plan: Plan, id: string) =>
+  plan.sections
+    .find(({ section }) => section.id === id)
+    ?.partners.map(({ kind, of, range }) => `${kind} ${of} ${range.from}..${range.to}`);
+const requests = (plan: Plan) => plan.calls.flatMap((call) => (call.kind === 'report' ? [call.request] : []));
+
+const card: SectionInput = { id: 'card', metrics: ['profiles.created', 'profiles.approval_rate'] };
+const days: SectionInput = { id: 'days', metrics: ['profiles.created'], granularity: 'day', totals: true };
+const months: SectionInput = { id: 'months', metrics: ['profiles.created'], granularity: 'month', totals: true };
+const risk: SectionInput = { id: 'risk', metrics: ['profiles.created'], dimensions: ['profile.risk'] };
+
+describe('the service compares', () => {
+  test('only with the previous period, and only if that is requested', () => {
+    const compares = (compare: DefinitionInput['compare']) =>
+      requests(compile([card], compare === undefined ? {} : { compare }))[0]?.time?.compare;
+    expect(compares(undefined)).toBeUndefined();
+    expect(compares('previous_year')).toBeUndefined();
+    expect(compares('previous_period')).toBe('previous_period');
+    expect(compares(['previous_year', 'previous_period'])).toBe('previous_period');
+  });
+
+  test('a section’s own comparisons replace the report’s', () => {
+    const plan = compile([card, { ...days, compare: ['previous_year'] }], { compare: 'previous_period' });
+    expect(plan.sections.map(({ comparisons }) => comparisons)).toEqual([['previous_period'], ['previous_year']]);
+    expect(requests(plan).map(({ time }) => time?.compare)).toEqual([
+      'previous_period',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('the year before', () => {
+  test('of rows and totals are further calls where their days differ, one where they are the same', () => {
+    const plan = compile([card, days, months, risk], { compare: 'previous_year' });
+    expect(partnersOf(plan, 'card')).toEqual(['previous_year totals 2025-10-01..2025-10-31']);
+    expect(partnersOf(plan, 'days')).toEqual([
+      'previous_year rows 2025-10-02..2025-11-01',
+      'previous_year totals 2025-10-01..2025-10-31',
+    ]);
+    expect(partnersOf(plan, 'months')).toEqual([
+      'previous_year rows 2025-10-01..2025-10-31',
+      'previous_year totals 2025-10-01..2025-10-31',
+    ]);
+    expect(partnersOf(plan, 'risk')).toEqual(['previous_year rows 2025-10-01..2025-10-31']);
+    const [rows, totals] = plan.sections[2]?.partners ?? [];
+    expect(rows?.call).toBe(totals?.call);
+    expect(totals?.request.include).toEqual(['totals']);
+    // Four tables, the days a year before, and the two ways in which October a year before is grouped.
+    expect(plan.calls).toHaveLength(7);
+  });
+
+  test('has neither order nor limit, which would cut off groups', () => {
+    const top: SectionInput = { ...risk, id: 'top', order: [{ by: 'profiles.created', dir: 'desc' }], limit: 2 };
+    const [own, before] = requests(compile([top], { compare: 'previous_year' }));
+    expect(own).toMatchObject({ limit: 2, order: [{ by: 'profiles.created' }] });
+    expect(before).toEqual({
+      metrics: ['profiles.created'],
+      dimensions: ['profile.risk'],
+      time: { from: '2025-10-01', to: '2025-10-31', timezone: 'Europe/Zurich' },
+    });
+  });
+
+  test('is the fiscal one of whole fiscal months', () => {
+    const period = { ...OCTOBER, from: '2027-04-06', to: '2028-04-05' };
+    const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });
+    const plan = compile([card], { compare: 'previous_year' }, { period, settings });
+    expect(partnersOf(plan, 'card')).toEqual(['previous_year totals 2026-04-06..2027-04-05']);
+  });
+
+  test('of a whole year is the previous period, which the section’s own call answers', () => {
+    const year = { ...OCTOBER, from: '2025-01-01', to: '2025-12-31' };
+    const counts = (period: typeof year, more: Partial<PlanInput> = {}) =>
+      [card, days, months, risk].map(
+        (section) =>
+          compile([section], { compare: ['previous_period', 'previous_year'] }, { period, ...more }).calls.length,
+      );
+    // Days and weeks of the year before are others than those in the same position.
+    expect(counts(year)).toEqual([1, 3, 1, 1]);
+    expect(counts(OCTOBER)).toEqual([2, 3, 2, 2]);
+    const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });
+    expect(counts({ ...year, from: '2026-04-06', to: '2027-04-05' }, { settings })).toEqual([1, 3, 1, 1]);
+    // 52 ISO weeks: as many days before are the same weeks, and not the same parts of months.
+    expect(counts({ ...year, from: '2025-12-29', to: '2026-12-27' })[2]).toBe(3);
+    const alone = compile([card], { compare: 'previous_year' }, { period: year });
+    expect(requests(alone).map(({ time }) => time?.compare)).toEqual([undefined, undefined]);
+  });
+
+  test('a week 53 has none', () => {
+    const period = { ...OCTOBER, from: '2026-12-28', to: '2027-01-03' };
+    const plan = compile([card, { ...days, granularity: 'week' }], { compare: 'previous_year' }, { period });
+    expect(plan.sections.map(({ partners }) => partners)).toEqual([[], []]);
+    expect(plan.sections[0]?.comparisons).toEqual(['previous_year']);
+  });
+
+  test('of a long trend is joined from several calls; totals that cannot be added up are undefined', () => {
+    const trend: SectionInput = { ...months, id: 'trend', metrics: card.metrics!, period: 'last_13_months' };
+    const plan = compile([trend], { compare: 'previous_year' }, { sectionPeriods: { trend: TREND } });
+    expect(plan.sections[0]?.period).toEqual(TREND);
+    const [rows, totals] = plan.sections[0]?.partners ?? [];
+    expect(rows?.join?.parts.map(({ call }) => call)).toHaveLength(2);
+    expect(totals?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
+    const weeks = compile(
+      [{ ...trend, granularity: 'week' }],
+      { compare: 'previous_year' },
+      {
+        sectionPeriods: { trend: TREND },
+      },
+    );
+    expect(weeks.sections[0]?.partners.map(({ of, request }) => [of, request.metrics])).toEqual([
+      ['rows', ['profiles.created', 'profiles.approval_rate']],
+      ['totals', ['profiles.created']],
+    ]);
+  });
+
+  test('does not apply to current counts and lists', () => {
+    const plan = compile(
+      [
+        { id: 'now', metrics: ['alerts.open'] },
+        { id: 'roster', list: 'profiles' },
+      ],
+      {
+        compare: ['previous_period', 'previous_year'],
+        to_date: 'year',
+      },
+    );
+    expect(plan.sections.map(({ comparisons, partners, toDate }) => [comparisons, partners, toDate])).toEqual([
+      [[], [], undefined],
+      [[], [], undefined],
+    ]);
+    expect(plan.calls).toHaveLength(2);
+  });
+});
+
+describe('to date', () => {
+  test('adds totals, and rows if they have no bucket', () => {
+    const plan = compile([card, days, { ...risk, totals: true }, { ...days, id: 'bare', totals: false }], {
+      to_date: 'year',
+    });
+    expect(partnersOf(plan, 'card')).toEqual(['to_date totals 2026-01-01..2026-10-31']);
+    expect(partnersOf(plan, 'days')).toEqual(['to_date totals 2026-01-01..2026-10-31']);
+    expect(partnersOf(plan, 'risk')).toEqual([
+      'to_date rows 2026-01-01..2026-10-31',
+      'to_date totals 2026-01-01..2026-10-31',
+    ]);
+    expect(partnersOf(plan, 'bare')).toEqual([]);
+    expect(plan.sections[0]?.toDate).toBe('year');
+  });
+
+  test('is answered by the section’s own call where its days are the section’s', () => {
+    const period = { ...OCTOBER, from: '2026-01-01', to: '2026-01-31' };
+    const plan = compile([card, { ...risk, limit: 2, totals: true }], { to_date: 'year' }, { period });
+    expect(plan.calls).toHaveLength(2);
+    for (const { call, partners } of plan.sections) {
+      expect(partners.length).toBeGreaterThan(0);
+      expect(new Set(partners.map((partner) => partner.call))).toEqual(new Set([call]));
+    }
+  });
+});
+
+describe('calls are shared', () => {
+  test('by totals of sections with the same filters, whatever their rows are', () => {
+    const decided: SectionInput = { ...days, id: 'decided', metrics: ['profiles.decided'], granularity: 'week' };
+    const plan = compile([card, days, decided], { to_date: 'year' });
+    expect(plan.calls).toHaveLength(4);
+    expect(requests(plan).at(1)).toEqual({
+      metrics: ['profiles.created', 'profiles.approval_rate', 'profiles.decided'],
+      time: { from: '2026-01-01', to: '2026-10-31', timezone: 'Europe/Zurich' },
+    });
+    const filtered: SectionInput = { ...card, id: 'high', filters: [{ dimension: 'profile.risk', values: ['high'] }] };
+    expect(compile([card, filtered], { to_date: 'year' }).calls).toHaveLength(4);
+  });
+
+  test('by rows that are only looked up, whatever their metrics are', () => {
+    const other: SectionInput = { ...risk, id: 'other', metrics: ['profiles.decided'] };
+    const plan = compile([risk, other], { compare: 'previous_year' });
+    expect(requests(plan).map(({ metrics, time }) => [time?.from, metrics])).toEqual([
+      ['2026-10-01', ['profiles.created']],
+      ['2025-10-01', ['profiles.created', 'profiles.decided']],
+      ['2026-10-01', ['profiles.decided']],
+    ]);
+  });
+
+  test('by totals with rows of the same days, if every metric takes their dimensions', () => {
+    const plan = compile([card, risk], { compare: 'previous_year' });
+    expect(plan.calls).toHaveLength(3);
+    expect(plan.sections[0]?.partners[0]?.request).toMatchObject({ dimensions: ['profile.risk'], include: ['totals'] });
+    const hits: SectionInput = { id: 'hits', metrics: ['screening.hits'] };
+    expect(compile([hits, risk], { compare: 'previous_year' }).calls).toHaveLength(4);
+  });
+
+  test('up to the number of metrics of a call', () => {
+    const more: SectionInput = { id: 'more', metrics: ['profiles.decided'] };
+    const calls = (max_metrics: number) =>
+      compile([card, more], { to_date: 'year' }, { limits: { max_metrics } }).calls.length;
+    expect(calls(3)).toBe(2);
+    expect(calls(2)).toBe(4);
+  });
+});
+
+describe('docket explain', () => {
+  test('shows each further call, what it is for and its cost, and the sections’ periods', () => {
+    const trend: SectionInput = { ...months, id: 'trend', totals: false, period: 'last_13_months' };
+    const plan = compile(
+      [{ ...card, compare: ['previous_period', 'previous_year'], to_date: 'year' }, days, trend],
+      { compare: 'previous_year' },
+      { sectionPeriods: { trend: TREND } },
+    );
+    const document = explain(plan, { catalog: CATALOG });
+    expect(document.further_calls).toEqual({ previous_year: 3, to_date: 1, trend: 0 });
+    expect(document.tokens).toBe(plan.calls.length);
+    expect(document.sections.map(({ id, period, to_date }) => [id, period.label, to_date])).toEqual([
+      ['card', '2026-10', 'year'],
+      ['days', '2026-10', null],
+      ['trend', 'trend', null],
+    ]);
+    const named = document.sections.map((section) => {
+      const { from, to } = section.period;
+      return { ...section, period: { ...section.period, label: `${from} to ${to}` } };
+    });
+    // A range of days is its own label.
+    expect(formatExplain({ ...document, sections: named }).split('\n')[2]).toBe(
+      '         trend: 2025-10-01 to 2026-10-31',
+    );
+    expect(formatExplain(document)).toMatchInlineSnapshot(`
+      "acme/weekly: Weekly
+      Period   2026-10 (2026-10-01 to 2026-10-31, Europe/Zurich)
+               trend: trend (2025-10-01 to 2026-10-31)
+      Calls    8 metrics calls (section by section 10, metric by metric 13), registry version 7
+        1. profiles.created, profiles.approval_rate; with the previous period
+           for card, at most 1 row
+        2. profiles.created, profiles.approval_rate; each month; 2025-10-01 to 2025-10-31
+           for the year before of card (totals), days (totals), trend (rows), at most 1 row
+        3. profiles.created, profiles.approval_rate; 2026-01-01 to 2026-10-31
+           for the figures to date of card (totals), at most 1 row
+        4. profiles.created; each day
+           for days, at most 31 rows
+        5. profiles.created; each day; 2025-10-02 to 2025-11-01
+           for the year before of days (rows), at most 31 rows
+        6. profiles.created; each month; 2025-10-01 to 2026-09-30
+           for trend, at most 12 rows
+        7. profiles.created; each month
+           for trend, at most 1 row
+        8. profiles.created; each month; 2024-10-01 to 2025-09-30
+           for the year before of trend (rows), at most 12 rows
+      Further  3 for the year before, 1 for the figures to date
+      Tokens   8 of the key's budget
+      Outputs  csv
+      To       (no deliveries)"
+    `);
+  });
+
+  test('every call has a reader', () => {
+    const plan = compile([card, days, risk], { compare: ['previous_year', 'previous_period'], to_date: 'quarter' });
+    for (const { sections, partners } of explain(plan).calls)
+      expect(sections.length + partners.length).toBeGreaterThan(0);
+    expect(new Set(plan.sections.flatMap(allCallsOf))).toEqual(new Set(plan.calls.map(({ id }) => id)));
+  });
+});
+
+describe('docket check', () => {
+  const found = (sections: readonly SectionInput[], more: DefinitionInput = {}, catalog: Catalog = CATALOG) =>
+    checkPlan({ definition: definitionOf(sections, more), period: OCTOBER, catalog }).map(({ path, got }) => [
+      path,
+      got,
+    ]);
+  const since = (from: string): Catalog => ({
+    ...CATALOG,
+    metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: { from } })),
+  });
+
+  test('finds a year before in which no metric has data', () => {
+    const late = since('2025-11-02');
+    expect(found([card, risk], { compare: ['previous_period', 'previous_year'] }, late)).toEqual([
+      [['compare', 1], '"previous_year" up to 2025-10-31 of "card", "risk", whose data begins on 2025-11-02'],
+    ]);
+    expect(found([risk, { ...card, compare: 'previous_year' }], {}, late).map(([path]) => path)).toEqual([
+      ['sections', 1, 'compare', 0],
+    ]);
+    expect(found([card], { compare: 'previous_year' }, since('2025-10-31'))).toEqual([]);
+    const year = { ...OCTOBER, from: '2025-01-01', to: '2025-12-31' };
+    const definition = definitionOf([card], { compare: ['previous_period', 'previous_year'] });
+    const ofYear = (from: string) =>
+      checkPlan({ definition, period: year, catalog: since(from) }).map(({ path }) => path);
+    expect(ofYear('2025-01-01')).toEqual([['compare', 1]]);
+    expect(ofYear('2024-12-31')).toEqual([]);
+    // It does not stop a run, whose figures are undefined.
+    expect(compile([card], { compare: 'previous_year' }, { catalog: late }).calls).toHaveLength(2);
+  });
+
+  test('finds comparisons and periods of current counts, unless there are readings', () => {
+    const now: SectionInput = {
+      id: 'now',
+      metrics: ['alerts.open'],
+      compare: 'previous_period',
+      to_date: 'year',
+      period: 'previous_month',
+    };
+    expect(found([risk, now]).map(([path]) => path)).toEqual([
+      ['sections', 1, 'period'],
+      ['sections', 1, 'compare'],
+      ['sections', 1, 'to_date'],
+    ]);
+    const definition = definitionOf([risk, now]);
+    const readings = { at: '22:30', metrics: ['alerts.open'], by: [] };
+    expect(checkPlan({ definition, period: OCTOBER, catalog: CATALOG, settings: { readings } })).toMatchObject([
+      { path: ['sections', 1, 'to_date'] },
+    ]);
+    expect(found([{ id: 'now', metrics: ['alerts.open'] }], { compare: 'previous_year', to_date: 'year' })).toEqual([]);
+  });
+
+  test('finds a year before that takes too many calls, although a limit keeps the section in one', () => {
+    const wide: Catalog = {
+      ...CATALOG,
+      limits: { ...CATALOG.limits, max_rows: 2 },
+    };
+    const top: SectionInput = { ...days, totals: false, dimensions: ['profile.risk', 'profile.type'], limit: 2 };
+    expect(found([top], {}, wide)).toEqual([]);
+    expect(found([top], { compare: 'previous_year' }, wide)).toEqual([
+      [['sections', 0], expect.stringMatching(/calls for the year before$/)],
+    ]);
+  });
+});
+
+test('a period belongs to its section, whatever the others are called', () => {
+  const trend: SectionInput = { ...months, id: 'trend', period: 'last_13_months' };
+  const plan = compile([{ ...card, id: 'constructor' }, trend], {}, { sectionPeriods: { trend: TREND } });
+  expect(plan.sections.map(({ period }) => period)).toEqual([OCTOBER, TREND]);
+});
