@@ -14,7 +14,7 @@ export interface PrintedCopy {
 }
 
 const LABEL_CHARACTERS = 38;
-const VALUE_CHARACTERS = 15;
+const MIN_VALUE_CHARACTERS = 15;
 
 /** Numbers of neighbouring columns that are together at least as wide as wanted; undefined where there are too few. */
 function spansOf(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
@@ -38,7 +38,9 @@ const numberFormat = ({ style: { numFmt } }: Cell): Pick<Cell['style'], 'numFmt'
 export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   const lines = [...grid.rows];
   const columns = grid.totals === undefined ? lines : [...lines, grid.totals];
-  const spans = spansOf(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => VALUE_CHARACTERS)]);
+  // Wide enough for each of its figures in the table.
+  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, ...grid.widths.slice(grid.labels));
+  const spans = spansOf(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => valueCharacters)]);
   if (spans === undefined) return undefined;
   const count = spans.reduce((sum, span) => sum + span, 0);
   const characters = totalWidth(grid.widths.slice(0, count));
@@ -60,7 +62,7 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
       const cell = line[index] ?? { value: null, style: STYLES.scorecardText };
       return isLabel ? { value: cell.value, style: { ...STYLES.headerValue, ...numberFormat(cell) } } : cell;
     });
-    const texts = cells.map(({ value }) => [typeof value === 'string' ? value : '', VALUE_CHARACTERS] as const);
+    const texts = cells.map(({ value }) => [typeof value === 'string' ? value : '', valueCharacters] as const);
     const points = textRowPoints([String(header.value), LABEL_CHARACTERS], ...texts);
     return { cells: spread([name, ...cells]), points };
   });

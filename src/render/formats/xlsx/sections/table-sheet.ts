@@ -106,11 +106,11 @@ async function addRows(sheet: SheetWriter, count: number, points: number): Promi
 /** The cells of one sheet that are printed: a page of columns each. */
 function addPrintAreas(
   sheet: SheetWriter,
-  { pages, widths }: TableLayout,
+  { pages, widths, copy }: TableLayout,
   rows: { readonly header: number; readonly grid: number; readonly last: number },
 ): void {
   for (const [index, { from, to }] of pages.entries()) {
-    const only = pages.length === 1;
+    const only = pages.length === 1 && copy === undefined;
     sheet.addPrintArea(
       index === 0
         ? {
