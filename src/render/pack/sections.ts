@@ -83,10 +83,8 @@ function sectionHead(
 
 function textSection(table: Table, context: PackContext): PackSection {
   const { dataset, words } = context;
-  const paragraphs = [
-    ...(dataset.headlines ?? []),
-    ...(table.description === undefined ? [] : paragraphsOf(table.description)),
-  ];
+  // The first page has the headlines: a text of its own does not repeat them.
+  const paragraphs = table.description === undefined ? (dataset.headlines ?? []) : paragraphsOf(table.description);
   const { description: _, ...head } = sectionHead(table, context, new Map(), { totals: false });
   const { empty: __, ...rest } = head;
   return {

