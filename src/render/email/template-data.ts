@@ -128,7 +128,7 @@ function sectionData(
   section: SummarySection,
   { pictures, budget, location, words }: SectionContext,
 ) {
-  const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes } = section;
+  const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes, rowNotes } = section;
   const { headers = [], totals = [] } = table ?? {};
   const picture = pictures.charts.get(section.id);
   const shown = shownRows(table, rowLimit(picture !== undefined, budget));
@@ -143,7 +143,7 @@ function sectionData(
     rows: shown.map(({ cells, ...row }) => ({ ...row, cells: cells.map((cell) => cellData(cell, pictures)) })),
     totals: totals.map((cell) => cellData(cell, pictures)),
     more: section.empty ?? (table === undefined ? '' : omissionText(table, count, location, words)),
-    notes,
+    notes: shown.length === 0 ? notes : [...rowNotes, ...notes],
     chart: picture ?? null,
   };
 }
