@@ -36,12 +36,15 @@ export const mail = (to: LocaleFormatters) => {
 
     /** Above what is breached or on watch. */
     attention: (breached: number, watch: number) =>
-      [...(breached === 0 ? [] : [`${to.number(breached)} breached`]), ...(watch === 0 ? [] : [`${to.number(watch)} on watch`])].join(
-        ', ',
-      ),
+      [
+        ...(breached === 0 ? [] : [`${to.number(breached)} breached`]),
+        ...(watch === 0 ? [] : [`${to.number(watch)} on watch`]),
+      ].join(', '),
     nothingBreached: 'Nothing is breached or on watch.',
     moreAttention: (count: number) =>
-      count === 1 ? '1 more figure is breached or on watch.' : `${to.number(count)} more figures are breached or on watch.`,
+      count === 1
+        ? '1 more figure is breached or on watch.'
+        : `${to.number(count)} more figures are breached or on watch.`,
     rowCount: (rows: number) => counted(rows, 'row'),
     /** The only sentence of an e-mail without figures. @param period `October 2026` */
     ready: (period: string) => `The report for ${period} is ready.`,

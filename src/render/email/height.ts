@@ -41,10 +41,21 @@ function rowHeight(cells: Section['rows'][number]['cells'], columns: number): nu
   return Math.max(CELL_LINE_HEIGHT, ...heights) + CELL_BORDERS;
 }
 
-function sectionHeight({ title, description, takeaway, paragraphs, facts, headers, rows, totals, ...rest }: Section): number {
+function sectionHeight({
+  title,
+  description,
+  takeaway,
+  paragraphs,
+  facts,
+  headers,
+  rows,
+  totals,
+  ...rest
+}: Section): number {
   const { chart, notes, more } = rest;
   const tableRows = sum(rows.map(({ cells }) => rowHeight(cells, headers.length)));
-  const header = rows.length + totals.length === 0 ? 0 : 54 + (totals.length > 0 ? rowHeight(totals, headers.length) : 0);
+  const header =
+    rows.length + totals.length === 0 ? 0 : 54 + (totals.length > 0 ? rowHeight(totals, headers.length) : 0);
   return (
     26 +
     lines(title, 50) * 26 +

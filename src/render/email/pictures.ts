@@ -5,24 +5,14 @@ import type { InlineImage } from '../artifact.ts';
 import { isRasterizable, loadRasterizer } from '../charts/chart-rasterizer.ts';
 import { sparklinePath } from '../charts/sparkline.ts';
 import { loadSvgRasterizer, type RasterizeSvg } from '../charts/svg-rasterizer.ts';
-import type { TrendPoint } from '../pack/pack.ts';
+import type { ImageData, SmallChart } from './email-images.ts';
 import { chartAltText, chartCaption } from './phrases.ts';
 import type { SummarySection } from './summary.ts';
-import type { ImageData } from './template-data.ts';
 
 /** A picture with what a template needs to show it. */
 export interface MailPicture {
   readonly image: InlineImage;
   readonly data: ImageData;
-}
-
-/** A small chart without axes, drawn in CSS pixels. */
-export interface SmallChart {
-  readonly points: readonly TrendPoint[];
-  readonly width: number;
-  readonly height: number;
-  /** The chart in words. */
-  readonly alt: string;
 }
 
 /** Pixels of a picture for each CSS pixel, for high-resolution screens. */
@@ -80,9 +70,7 @@ function smallChartSvg({ points, width, height }: SmallChart): string {
 }
 
 /** The small charts of the sections' tables, by chart. Those without any figure have no picture. */
-export async function drawSmallCharts(
-  charts: readonly SmallChart[],
-): Promise<ReadonlyMap<SmallChart, MailPicture>> {
+export async function drawSmallCharts(charts: readonly SmallChart[]): Promise<ReadonlyMap<SmallChart, MailPicture>> {
   const drawable = charts.filter(({ points }) => points.some(({ value }) => value !== null));
   if (drawable.length === 0) return new Map();
   const rasterize = await loadSvgRasterizer();

@@ -6,7 +6,7 @@ import { isSingleRow, namedComparison, type ViewColumn, valueColumns } from '../
 import { betterOf } from '../figures/judge.ts';
 import type { ComparedFigure, PackCell, PackSection, Scorecard, ScorecardRow, SectionOf } from '../pack/pack.ts';
 import { totalHeading } from '../table-notes.ts';
-import type { SmallChart } from './pictures.ts';
+import type { SmallChart } from './email-images.ts';
 
 /** Columns of a table, as many as a phone can show; of one with changes, as many as fit into the width of an e-mail. */
 const MAX_COLUMNS = { plain: 5, compared: 7 } as const;

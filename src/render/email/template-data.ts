@@ -7,8 +7,8 @@ import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts'
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-value.ts';
 import { statusText } from '../figures/status-text.ts';
+import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
-import type { SmallChart } from './pictures.ts';
 import type { SectionTable, SummaryCell, SummaryRow } from './section-tables.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
 import type { Tile } from './tiles.ts';
@@ -44,25 +44,6 @@ export interface SizeBudget {
   readonly sections: number;
   /** Incomplete notes, and files. */
   readonly entries: number;
-}
-
-/** An image in the template data. */
-export interface ImageData {
-  readonly cid: string;
-  /** The alternative text. */
-  readonly alt: string;
-  /** The caption; may be empty. */
-  readonly note: string;
-  /** CSS pixels. */
-  readonly width: number;
-  readonly height: number;
-}
-
-export interface EmailPictures {
-  readonly logo: ImageData | undefined;
-  /** By section id. */
-  readonly charts: ReadonlyMap<string, ImageData>;
-  readonly smallCharts: ReadonlyMap<SmallChart, ImageData>;
 }
 
 export interface TemplateDataInput {
@@ -104,7 +85,8 @@ function shownRows(table: SectionTable | undefined, most: number): readonly Summ
   return which === 'last' ? rows.slice(-most) : rows.slice(0, most);
 }
 
-const rowLimit = (hasPicture: boolean, budget: SizeBudget): number => (hasPicture ? budget.rowsBelowChart : budget.rows);
+const rowLimit = (hasPicture: boolean, budget: SizeBudget): number =>
+  hasPicture ? budget.rowsBelowChart : budget.rows;
 
 /** Whether the shown sections contain the tile's figure. */
 function isShownInSections(
@@ -124,10 +106,7 @@ const cellData = ({ chart, ...cell }: SummaryCell, { smallCharts }: EmailPicture
   picture: (chart && smallCharts.get(chart)) ?? null,
 });
 
-function sectionData(
-  section: SummarySection,
-  { pictures, budget, location, words }: SectionContext,
-) {
+function sectionData(section: SummarySection, { pictures, budget, location, words }: SectionContext) {
   const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes, rowNotes } = section;
   const { headers = [], totals = [] } = table ?? {};
   const picture = pictures.charts.get(section.id);
@@ -173,11 +152,7 @@ function attentionData({ attention, judged }: EmailSummary, words: Words) {
   const { mail } = words;
   const count = (status: 'breached' | 'watch') => attention.filter((each) => each.status === status).length;
   const heading =
-    attention.length > 0
-      ? mail.attention(count('breached'), count('watch'))
-      : judged
-        ? mail.nothingBreached
-        : '';
+    attention.length > 0 ? mail.attention(count('breached'), count('watch')) : judged ? mail.nothingBreached : '';
   return {
     attention: attention
       .slice(0, MAX_ATTENTION)
@@ -230,10 +205,7 @@ export function buildTemplateData(
     moreCountText(moreTiles.length - below, location, mail.moreFigures),
   ];
   const headlines = has.figures ? (dataset.headlines ?? []) : [];
-  const needsAttention = attentionData(
-    has.figures ? summary : { ...summary, attention: [], judged: false },
-    words,
-  );
+  const needsAttention = attentionData(has.figures ? summary : { ...summary, attention: [], judged: false }, words);
   const said = new Set(needsAttention.attention.map(({ text }) => text));
   return {
     body,
