@@ -12,7 +12,10 @@ import { readOptions } from './support/options.mjs';
 import { reportOf, rounded } from './support/report.mjs';
 import { datasetOf, MADE_AT, sectionTable } from './support/report-data.mjs';
 
-const { sections, rows, most } = readOptions({ sections: 12, rows: 20, most: 2000 }, { sections: 12, rows: 20, most: 200 });
+const { sections, rows, most } = readOptions(
+  { sections: 12, rows: 20, most: 2000 },
+  { sections: 12, rows: 20, most: 200 },
+);
 const report = reportOf('pdf');
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-pdf-'));
 const signal = new AbortController().signal;

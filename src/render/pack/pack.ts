@@ -233,6 +233,14 @@ export interface Attention {
   readonly text: string;
 }
 
+/** A text on the first page. */
+export interface PackText {
+  /** Its section's id. */
+  readonly of: string;
+  readonly title: string;
+  readonly paragraphs: readonly string[];
+}
+
 export interface Pack {
   /** BCP 47. */
   readonly locale: string;
@@ -257,6 +265,8 @@ export interface Pack {
   readonly attention: readonly Attention[];
   /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
   readonly summary: { readonly of?: string; readonly scorecard: Scorecard } | undefined;
+  /** Printed texts that stand directly after that section, or first in a report without one: the first page shows them. */
+  readonly remarks: readonly PackText[];
   /** In the order of the report, the summary's scorecard included. */
   readonly sections: readonly PackSection[];
   readonly definitions: readonly PackDefinition[];

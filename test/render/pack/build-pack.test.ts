@@ -119,19 +119,34 @@ describe('a pack', () => {
 });
 
 describe('a text section', () => {
-  it('has headlines and description as paragraphs, and neither facts nor figures', () => {
+  it('has its description as paragraphs, and neither facts nor figures', () => {
     const of = october([text({ description: 'One\nparagraph.\n\n  \nAnother one.' })], {
       headlines: ['First.', 'Second.'],
     });
     const section = sectionOf(buildPack(of).sections, 'text');
     expect(section).toMatchObject({
-      paragraphs: ['First.', 'Second.', 'One paragraph.', 'Another one.'],
+      paragraphs: ['One paragraph.', 'Another one.'],
       facts: [],
       legend: [],
       columns: [],
     });
     expect(section).not.toHaveProperty('description');
     expect(section).not.toHaveProperty('empty');
+  });
+
+  it('stands on the first page after the summary’s scorecard, if it is printed and short', () => {
+    const scorecard = kpis({ layout: { kind: 'scorecard', groups: [] } });
+    const short = text({ id: 'short', description: 'One.\n\nTwo.' });
+    const remarksOf = (...tables: Table[]) => buildPack(october(tables)).remarks.map(({ of }) => of);
+    expect(buildPack(october([scorecard, short])).remarks).toEqual([
+      { of: 'short', title: short.title, paragraphs: ['One.', 'Two.'] },
+    ]);
+    expect(remarksOf(short, months())).toEqual(['short']);
+    expect(remarksOf(months(), short)).toEqual([]);
+    expect(remarksOf(scorecard, months(), short)).toEqual([]);
+    expect(remarksOf(scorecard, { ...short, print: false })).toEqual([]);
+    expect(remarksOf(scorecard, text())).toEqual([]);
+    expect(remarksOf(scorecard, text({ description: 'x'.repeat(1001) }))).toEqual([]);
   });
 
   it('without any text says so', () => {

@@ -26,7 +26,7 @@ const metricColumn = fc
   .record({
     id: fc.integer({ min: 0, max: 11 }),
     label: fc.oneof(fc.constantFrom('Alerts', 'مجموعة', 'x'.repeat(200)), fc.string({ minLength: 1, maxLength: 12 })),
-    provisional: fc.boolean(),
+    provisional: fc.nat(3).map((of) => of === 0),
     now: fc.boolean(),
   })
   .map(
@@ -45,20 +45,25 @@ const metricColumn = fc
 /** With at most eight decimals: a change from the least number of all would be infinite. */
 const decimal = (min: number, max: number) =>
   fc.double({ min, max, noNaN: true }).map((value) => Math.round(value * 1e8) / 1e8);
-const figure = fc.option(fc.oneof(fc.integer({ min: 0, max: 5000 }), decimal(-1000, 1e6), decimal(0, 1)));
+const figure = fc.option(fc.oneof(fc.integer({ min: 0, max: 5000 }), decimal(-1000, 1e6), decimal(0, 1)), {
+  freq: 6,
+});
 
 const metricValues = (columns: readonly Column[]): fc.Arbitrary<MetricValues> =>
   fc
     .tuple(...columns.map(() => figure))
     .map((values) => Object.fromEntries(columns.map(({ name }, index) => [name, values[index] ?? null])));
 
+/** Most figures are like those that they are compared with. */
+const unlike = fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.constantFrom(...UNLIKE_REASONS));
+
 const comparisonsOf = (columns: readonly Column[], kinds: readonly (typeof KINDS)[number][]) =>
-  fc.tuple(...kinds.map(() => fc.tuple(metricValues(columns), fc.option(fc.constantFrom(...UNLIKE_REASONS))))).map(
+  fc.tuple(...kinds.map(() => fc.tuple(metricValues(columns), unlike))).map(
     (found): Comparisons =>
       Object.fromEntries(
         kinds.map((kind, index) => {
-          const [values = {}, unlike = null] = found[index] ?? [];
-          return [kind, { values, ...(unlike === null ? {} : { unlike }) }];
+          const [values = {}, why = null] = found[index] ?? [];
+          return [kind, { values, ...(why === null ? {} : { unlike: why }) }];
         }),
       ),
   );
@@ -172,7 +177,7 @@ const targets: fc.Arbitrary<SourcedTarget[]> = fc.array(
         ...(group === null ? {} : { where: { [groupColumn.name]: `g${group}` } }),
       }),
     ),
-  { maxLength: 8 },
+  { minLength: 3, maxLength: 12 },
 );
 
 const packs: fc.Arbitrary<Dataset> = fc

@@ -128,6 +128,15 @@ describe('the target line of a panel', () => {
     expect(sectionOf(buildPack(plain).sections, 'trend').panels[1]).not.toHaveProperty('target');
   });
 
+  it('is named below the charts, whether buckets are judged by it or not', () => {
+    const of = judged(october([months()]), [
+      target({ metric: countColumn.name, target: 1000, per: 'month' }),
+      target({ metric: ratioColumn.name, target: '90%' }),
+    ]);
+    const { notes } = sectionOf(buildPack(of).sections, 'trend');
+    expect(notes).toEqual(['Targets: Profiles created: 1,000; Approval rate: 90.0%.']);
+  });
+
   it('is a series of the chart', () => {
     const [, panel] = panelsOf(months(), [target({ metric: ratioColumn.name, target: '90%' })]);
     expect(panel?.chart).toMatchObject({

@@ -3,8 +3,8 @@ const REPLACEMENT = '□';
 
 /** Spaces, line breaks, joiners and direction controls need no glyph. */
 const NEEDS_NO_GLYPH = /\s|\p{Default_Ignorable_Code_Point}/u;
-/** Control characters and halves of surrogates. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Cn}\p{Co}]/u;
+/** What a font cannot mean: control characters, halves of surrogates, code points without a character. PDF/UA forbids them. */
+const UNPRINTABLE = /[^\P{Cc}\s]|[\p{Cs}\p{Cn}\p{Co}\ufeff]/u;
 
 /** Inclusive ranges of code points that a TrueType font has glyphs for, by its table `cmap` (formats 4 and 12). */
 export function glyphRanges(font: Buffer): readonly (readonly [number, number])[] {
@@ -62,8 +62,9 @@ export function displayable<Data>(data: Data, covers: (character: string) => boo
   const text = (value: string): string => {
     let shown = '';
     for (const character of value) {
+      if (UNPRINTABLE.test(character)) continue;
       if (covers(character)) shown += character;
-      else if (!UNPRINTABLE.test(character)) {
+      else {
         shown += REPLACEMENT;
         replaced();
       }

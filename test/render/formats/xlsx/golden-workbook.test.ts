@@ -230,7 +230,9 @@ describe('a board pack read by a program that did not write it', () => {
     for (const of of filled.filter(({ totals }) => totals !== undefined)) {
       const cells = cellsOf(book, sheetOf(of))[headerAt(of) + of.rows.length + 2] ?? [];
       expect(cells[0]?.v).toBe(of.running ? 'Total · still running' : 'Total');
-      const labels = (ranges[filled.indexOf(of)]?.columns.length ?? 0) - 3 * of.columns.filter(({ kind }) => kind === 'metric').length;
+      const labels =
+        (ranges[filled.indexOf(of)]?.columns.length ?? 0) -
+        3 * of.columns.filter(({ kind }) => kind === 'metric').length;
       const { values = {}, compare } = of.totals ?? {};
       const metrics = of.columns.filter(({ kind }) => kind === 'metric');
       const expected = expectedRow(

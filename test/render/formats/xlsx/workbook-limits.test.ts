@@ -64,7 +64,11 @@ describe('a section of more rows than a sheet holds', () => {
   });
 
   it('has a line in the contents of a long pack for each of its sheets', async () => {
-    const others = Array.from({ length: 11 }, (_, index) => ({ ...after, id: `after_${index}`, title: `After ${index}` }));
+    const others = Array.from({ length: 11 }, (_, index) => ({
+      ...after,
+      id: `after_${index}`,
+      title: `After ${index}`,
+    }));
     const { book } = await made(dataset([long, ...others]), { rowsPerSheet: 10 });
     expect(book.SheetNames.slice(0, 2)).toEqual(['Summary', 'Contents']);
     const contents = cellsOf(book, 'Contents').slice(3, 7);
@@ -123,7 +127,12 @@ describe('a text that no cell can hold', () => {
       'Run',
       'Long texts',
     ]);
-    const others = Array.from({ length: 11 }, (_, index) => ({ ...long, id: `o${index}`, title: `O${index}`, rows: [] }));
+    const others = Array.from({ length: 11 }, (_, index) => ({
+      ...long,
+      id: `o${index}`,
+      title: `O${index}`,
+      rows: [],
+    }));
     const { book } = await made(dataset([long, ...others]));
     const links = cellsOf(book, 'Contents').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
     expect([links[0], ...links.slice(-4)]).toEqual([

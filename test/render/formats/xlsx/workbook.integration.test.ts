@@ -76,7 +76,8 @@ describe('a board pack', () => {
       ]),
     );
     const appendix = texts(cellsOf(book, 'Definitions')).join('\n');
-    for (const fact of ['ops@acme.example', '16 November 2026, 08:00 (Europe/Zurich)']) expect(appendix).toContain(fact);
+    for (const fact of ['ops@acme.example', '16 November 2026, 08:00 (Europe/Zurich)'])
+      expect(appendix).toContain(fact);
     const whole = texts(cellsOf((await workbook(dataset([onboarding]))).book, 'Summary'));
     expect(whole).toContain('Complete: the service answered every section in full.');
   });

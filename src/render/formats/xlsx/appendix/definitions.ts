@@ -40,7 +40,10 @@ function commonNotes(metrics: readonly PackDefinition[]): string[] {
   return first.notes.filter((note) => others.every(({ notes }) => notes.includes(note)));
 }
 
-const definitionOf = ({ column, unit, notes, sections }: PackDefinition, common: readonly string[] = []): Definition => ({
+const definitionOf = (
+  { column, unit, notes, sections }: PackDefinition,
+  common: readonly string[] = [],
+): Definition => ({
   name: column.label,
   description: column.description ?? '',
   unit,
@@ -99,7 +102,9 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
   const shown = pack.definitions.filter((each) => isMetric(each) && each.printed);
   const common = commonNotes(shown);
   const metrics = shown.map((each) => definitionOf(each, common));
-  const unprinted = pack.definitions.filter((each) => isMetric(each) && !each.printed).map((each) => definitionOf(each));
+  const unprinted = pack.definitions
+    .filter((each) => isMetric(each) && !each.printed)
+    .map((each) => definitionOf(each));
   const groups = pack.definitions.filter((each) => !isMetric(each));
   // As small as paper allows: all metrics stand on one page where they can.
   const fixed = NAME_WIDTH + UNIT_WIDTH + KNOW_WIDTH;

@@ -2,7 +2,15 @@ import type { Chart } from '../../../charts/chart.ts';
 import type { ChartPlace } from '../../../pack/pack.ts';
 import { CHART_ROW_POINTS, chartRows } from '../charts/chart-placement.ts';
 import type { SheetOptions } from '../package/sheet-writer.ts';
-import { type ColumnSpan, MIN_SCALE, type Page, pageAt, scaleForHeight, scaleForWidth, splitColumns } from '../style/page-layout.ts';
+import {
+  type ColumnSpan,
+  MIN_SCALE,
+  type Page,
+  pageAt,
+  scaleForHeight,
+  scaleForWidth,
+  splitColumns,
+} from '../style/page-layout.ts';
 import { lineHeightPoints, totalWidth } from '../style/text-size.ts';
 import { LINK_POINTS, TITLE_POINTS } from '../workbook-context.ts';
 import type { Grid } from './grid.ts';
