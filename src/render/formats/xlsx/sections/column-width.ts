@@ -7,6 +7,9 @@ import { defaultDecimals, type Quantity, rawPerShown } from '../../../figures/qu
 const MIN_WIDTH = 9;
 export const MAX_LABEL_WIDTH = 48;
 const MAX_VALUE_WIDTH = 18;
+/** A heading takes at most about so many lines, in a column of at most so many characters. */
+const MAX_HEADING_LINES = 5;
+const MAX_HEADING_WIDTH = 42;
 /** Headings up to this length stay on one line. */
 const SHORT_HEADING = 10;
 
@@ -48,5 +51,6 @@ export function widthOf(column: ViewColumn, heading: string, measured: readonly 
     heading.length <= SHORT_HEADING
       ? heading.length + 1.5
       : Math.max(longestWord(heading) + 2, Math.min(heading.length / 2 + 3, MAX_VALUE_WIDTH));
-  return Math.min(Math.max(MIN_WIDTH, content + extraDecimals + 2, header), maxWidth);
+  const long = Math.min(Math.ceil(heading.length / MAX_HEADING_LINES) + 2, MAX_HEADING_WIDTH);
+  return Math.max(Math.min(Math.max(MIN_WIDTH, content + extraDecimals + 2, header), maxWidth), long);
 }

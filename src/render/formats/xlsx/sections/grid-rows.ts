@@ -55,7 +55,7 @@ export const allHeaderPoints = (grid: Grid): number =>
   headerPoints(grid) + (grid.over === undefined ? 0 : overPoints(grid));
 
 /** Long texts wrap: cut text would be lost in print. */
-function dataRowPoints(cells: readonly Cell[], widths: readonly number[]): number {
+export function dataRowPoints(cells: readonly Cell[], widths: readonly number[]): number {
   let lines = 1;
   for (let index = 0; index < cells.length; index += 1) {
     const value = cells[index]?.value;
@@ -94,6 +94,7 @@ function conditionalFormats(grid: Grid, headerRow: number, count: number, lastRo
  * Header, rows and totals. A narrow empty row separates the totals from the filtered range: sorting must not move them.
  * @param slice the id of the Excel table, the rows of this sheet, and whether the totals follow
  * @param noRows shown in place of rows
+ * @param breaks after how many rows a page ends
  */
 export async function writeGrid(
   sheet: SheetWriter,
@@ -102,12 +103,14 @@ export async function writeGrid(
   rows: Iterator<readonly Cell[]>,
   lines: LineWidth,
   noRows: string,
+  breaks: readonly number[] = [],
 ): Promise<void> {
   await writeHeader(sheet, grid);
   const headerRow = sheet.rowCount;
   for (let row = 0; row < count; row += 1) {
     const next = rows.next();
     if (next.done === true) break;
+    if (breaks.includes(row)) sheet.addPageBreak();
     await sheet.addRow(next.value, dataRowPoints(next.value, grid.widths));
   }
   if (count === 0) await writeLines(sheet, [{ text: noRows, style: STYLES.quiet }], lines);

@@ -22,9 +22,11 @@ export interface ScorecardColumn {
 }
 
 const EMPTY: Cell = { value: null, style: STYLES.scorecardText };
-const FIGURE_WIDTH = 13;
+const MIN_FIGURE_WIDTH = 11;
+const FIGURE_PADDING = 2;
+const ARROW_CHARACTERS = 2;
 const STATUS_WIDTH = 15;
-const TREND_WIDTH = 22;
+const TREND_WIDTH = 20;
 const MIN_LABEL_WIDTH = 26;
 const MAX_LABEL_WIDTH = 52;
 
@@ -63,6 +65,8 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
   const { section: texts } = words.workbook;
   const { cellOf, withTone } = figureCells(words, locale);
   const rows = groups.flatMap((group) => group.rows);
+  const widthFor = (figures: readonly (PackFigure | undefined)[]): number =>
+    figures.reduce((most, figure) => Math.max(most, (figure?.text.length ?? 0) + FIGURE_PADDING), MIN_FIGURE_WIDTH);
   const longest = rows.reduce((most, row) => Math.max(most, scorecardLabel(row).length), 0);
   const header = (value: string, heading: string, style: CellStyle): Pick<ScorecardColumn, 'header' | 'heading'> => ({
     heading,
@@ -80,7 +84,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       {
         kind: 'figure',
         ...header(words.table.previousName[kind], heading?.figure ?? '', STYLES.headerSecondary),
-        width: FIGURE_WIDTH,
+        width: widthFor(rows.map((row) => row.compared[index])),
         cell: (row) => {
           const figure = row.compared[index];
           return figure === undefined ? EMPTY : cellOf(figure, { secondary: true, partial: false });
@@ -89,7 +93,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       {
         kind: 'figure',
         ...header(name, heading?.change ?? name, STYLES.headerSecondary),
-        width: FIGURE_WIDTH,
+        width: widthFor(rows.map((row) => row.compared[index]?.change)) + ARROW_CHARACTERS,
         cell: (row) => {
           const figure = row.compared[index];
           if (figure === undefined) return EMPTY;
@@ -109,7 +113,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
     {
       kind: 'figure',
       ...header(texts.value, headings.figure, STYLES.headerValue),
-      width: FIGURE_WIDTH,
+      width: widthFor(rows.map((row) => row.figure)),
       cell: (row) => cellOf(row.figure, { secondary: false, partial: row.running }),
     },
     ...compared,
@@ -119,7 +123,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           {
             kind: 'figure',
             ...header(words.table.toDateName[toDate], headings.toDate, STYLES.headerSecondary),
-            width: FIGURE_WIDTH,
+            width: widthFor(rows.map((row) => row.toDate)),
             cell: ({ toDate: figure }) =>
               figure === undefined ? EMPTY : cellOf(figure, { secondary: false, partial: false }),
           } satisfies ScorecardColumn,
@@ -129,7 +133,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           {
             kind: 'figure',
             ...header(words.status.targetColumn, headings.target, STYLES.headerSecondary),
-            width: FIGURE_WIDTH,
+            width: widthFor(rows.map((row) => row.target)),
             cell: ({ target }) => {
               if (target === undefined || target.value === null) return EMPTY;
               const decimals = targetDecimals(target.value, target.quantity);

@@ -2,7 +2,7 @@ import type { Scorecard, ScorecardRow } from '../../../pack/pack.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { Sparkline } from '../package/sparkline-groups.ts';
 import { canBeTable } from '../package/table-part.ts';
-import { type Page, scaleForWidth } from '../style/page-layout.ts';
+import { MIN_SCALE, type Page, pageAt, scaleForWidth } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
 import { LINE_POINTS, lineCount, textRowPoints, totalWidth } from '../style/text-size.ts';
 import type { WorkbookContext } from '../workbook-context.ts';
@@ -19,6 +19,7 @@ export interface ScorecardLayout {
   readonly points: number;
 }
 
+const MIN_LABEL_WIDTH = 20;
 const ROW_POINTS = 17;
 const GROUP_POINTS = 20;
 
@@ -35,7 +36,10 @@ export function layoutScorecard(
   { words, locale }: Pick<WorkbookContext, 'words' | 'locale'>,
 ): ScorecardLayout {
   const columns = scorecardColumns(scorecard, words, locale);
-  const narrow = columns.map(({ width }) => width);
+  const wanted = columns.map(({ width }) => width);
+  // Labels wrap; figures do not.
+  const excess = Math.max(0, totalWidth(wanted) - pageAt(page, MIN_SCALE).characters);
+  const narrow = wanted.map((width, index) => (index === 0 ? Math.max(MIN_LABEL_WIDTH, width - excess) : width));
   const scale = scaleForWidth(totalWidth(narrow), page);
   const left = Math.max(0, page.characters - totalWidth(narrow));
   const widths = narrow.map((width, index) => (index === 0 ? width + left : width));

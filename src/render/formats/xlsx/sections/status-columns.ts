@@ -15,6 +15,7 @@ import type { Grid } from './grid.ts';
 import { shownAs } from './headings.ts';
 
 const STATUS_WIDTH = 14;
+const MAX_STATUS_WIDTH = 42;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
 
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
@@ -164,7 +165,7 @@ export function withStatuses(
   return {
     ...grid,
     widths: withInserted(grid.widths, added, (each) =>
-      Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2),
+      Math.min(Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2), MAX_STATUS_WIDTH),
     ),
     header: withInserted(grid.header, added, (each) => {
       const heading = headingOf(each);

@@ -14,7 +14,9 @@ import {
 import { lineHeightPoints, totalWidth } from '../style/text-size.ts';
 import { LINK_POINTS, TITLE_POINTS } from '../workbook-context.ts';
 import type { Grid } from './grid.ts';
-import { allHeaderPoints, gridPoints, headerRows } from './grid-rows.ts';
+import { allHeaderPoints, dataRowPoints, gridPoints, headerRows } from './grid-rows.ts';
+import { type PrintedCopy, printedCopy } from './printed-copy.ts';
+import { evenBreaks } from './row-breaks.ts';
 import { type LineWidth, linesPoints, type SheetLine } from './sheet-lines.ts';
 
 /** Where the chart of a section goes: distances from the left edge in characters. */
@@ -41,6 +43,10 @@ export interface TableLayout {
   readonly scale: number;
   readonly keys: number;
   readonly pages: readonly ColumnSpan[];
+  /** After how many rows of the table a page ends. */
+  readonly breaks: readonly number[];
+  /** Printed in place of the table. */
+  readonly copy?: PrintedCopy;
 }
 
 /** What a sheet shows around and in its grid. */
@@ -49,6 +55,8 @@ export interface SheetContent {
   readonly below: readonly SheetLine[];
   /** Rows that are printed. */
   readonly rows: number;
+  /** Whether all rows of the grid are on this sheet. */
+  readonly whole: boolean;
   readonly chart: { readonly chart: Chart; readonly place: ChartPlace } | undefined;
 }
 
@@ -64,6 +72,10 @@ const BESIDE_ROWS = 18;
 const MAX_FROZEN_POINTS = 200;
 /** Below a chart there is space for at least so many rows of the table. */
 const MIN_ROWS_BELOW_CHART = 4;
+/** Rows of more tables are not measured: their pages break where they are full. */
+const MAX_MEASURED_ROWS = 1000;
+/** A table over several pages of columns that takes less of each is printed with its columns as rows. */
+const MIN_PAGE_SHARE = 0.4;
 /** More label columns than these are not frozen. */
 const MAX_FROZEN_COLUMNS = 3;
 
@@ -112,7 +124,8 @@ function placeChart(
     right: width.characters,
     rows: count,
     rowPoints: CHART_ROW_POINTS,
-    ownPage: used + least > page.points,
+    // Below a chart the pages of further columns would be nearly empty.
+    ownPage: pages.length > 1 || used + least > page.points,
   };
 }
 
@@ -125,10 +138,26 @@ function freezePanes(grid: Grid, headerRow: number, points: number): Pick<SheetO
   return rows + columns === 0 ? {} : { freeze: { rows, columns } };
 }
 
+/** The rows of a table over several pages of columns, spread evenly. */
+function rowBreaks(grid: Grid, content: SheetContent, page: Page, head: number): number[] {
+  if (grid.count > MAX_MEASURED_ROWS || !content.whole || content.rows < grid.count) return [];
+  const heights = [...grid.rows].map((cells) => dataRowPoints(cells, grid.widths));
+  return evenBreaks(heights, page.points - allHeaderPoints(grid), head);
+}
+
+/** A table of few rows and many columns, for paper. */
+function copyForPaper(grid: Grid, content: SheetContent, page: Page, scale: number): PrintedCopy | undefined {
+  if (!content.whole || grid.count === 0 || content.rows < grid.count) return undefined;
+  const small = gridPoints(grid, content.rows) < pageAt(page, scale).points * MIN_PAGE_SHARE;
+  return small ? printedCopy(grid, page) : undefined;
+}
+
 /** Places a grid, its chart and its lines on pages. */
 export function layoutTable(grid: Grid, content: SheetContent, page: Page): TableLayout {
   const keys = keyColumns(grid);
   const split = splitColumns(grid.widths, keys, columnGroups(grid.groups, keys), page);
+  const copy = split.pages.length === 1 ? undefined : copyForPaper(grid, content, page, split.scale);
+  const pages = copy === undefined ? split.pages : [{ from: 0, to: copy.columns - 1 }];
   const only = split.pages.length === 1;
   const characters = totalWidth(grid.widths);
   // The smallest scale gives a chart beside its table space that it would not have otherwise.
@@ -136,26 +165,31 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const total = Math.max(page.characters, Math.min(wanted, pageAt(page, MIN_SCALE).characters));
   const filler = only ? total - characters : 0;
   const widths = filler >= 1 ? [...grid.widths, filler] : grid.widths;
-  const first = split.pages[0]?.to ?? grid.widths.length - 1;
-  const columns = only ? widths.length : first + 1;
+  const columns = only ? widths.length : (pages[0]?.to ?? 0) + 1;
   const lines = { columns, characters: totalWidth(widths.slice(0, columns)) };
-  const scale = only ? Math.min(split.scale, scaleForWidth(lines.characters, page)) : split.scale;
-  const placed = placeChart(grid, content, pageAt(page, scale), split.pages, lines);
+  const scale = only || copy !== undefined ? scaleForWidth(lines.characters, page) : split.scale;
+  const placed = placeChart(grid, content, pageAt(page, scale), pages, lines);
   const head = TITLE_POINTS + linesPoints(content.above, lines) + SPACER_POINTS;
   const chartPoints = placed === undefined || placed.beside ? 0 : placed.rows * placed.rowPoints + 6;
-  const gridHeight = gridPoints(grid, content.rows);
+  const figures = copy?.points ?? gridPoints(grid, content.rows);
   const besidePoints = placed?.beside ? placed.rows * placed.rowPoints : 0;
-  const points = head + chartPoints + Math.max(gridHeight, besidePoints) + 8 + linesPoints(content.below, lines);
+  const points = head + chartPoints + Math.max(figures, besidePoints) + 8 + linesPoints(content.below, lines);
   const aboveChart = placed === undefined || placed.beside ? 0 : placed.rows + (placed.ownPage ? 0 : 1);
-  const headerRow = 3 + content.above.length + aboveChart + headerRows(grid);
+  // The table follows its copy, the notes and two empty rows.
+  const aboveTable = copy === undefined ? 0 : copy.rows.length + content.below.length + 2;
+  const headerRow = 3 + content.above.length + aboveChart + aboveTable + headerRows(grid);
+  const high = copy === undefined ? 0 : MAX_FROZEN_POINTS;
   return {
     widths,
     lines,
     headerRow,
-    freeze: freezePanes(grid, headerRow, LINK_POINTS + head + chartPoints + allHeaderPoints(grid)),
+    freeze: freezePanes(grid, headerRow, LINK_POINTS + head + chartPoints + allHeaderPoints(grid) + high),
     ...(placed === undefined ? {} : { chart: placed }),
     scale: placed?.ownPage ? scale : scaleForHeight(points, page, scale),
     keys: split.keys,
-    pages: split.pages,
+    pages,
+    breaks:
+      pages.length === 1 ? [] : rowBreaks(grid, content, pageAt(page, scale), placed?.ownPage === true ? 0 : head),
+    ...(copy === undefined ? {} : { copy }),
   };
 }

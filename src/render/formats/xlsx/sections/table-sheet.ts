@@ -5,7 +5,13 @@ import { chartDrawings } from '../charts/chart-placement.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { COLOURS } from '../style/styles.ts';
-import { FIRST_PRINTED_ROW, footerOf, type WorkbookContext, writeSheetHeading } from '../workbook-context.ts';
+import {
+  FIRST_PRINTED_ROW,
+  footerOf,
+  LINK_POINTS,
+  type WorkbookContext,
+  writeSheetHeading,
+} from '../workbook-context.ts';
 import { orderedExceptions } from './exceptions.ts';
 import type { Grid } from './grid.ts';
 import { headerRows, writeGrid } from './grid-rows.ts';
@@ -100,11 +106,11 @@ async function addRows(sheet: SheetWriter, count: number, points: number): Promi
 /** The cells of one sheet that are printed: a page of columns each. */
 function addPrintAreas(
   sheet: SheetWriter,
-  { pages, widths }: TableLayout,
+  { pages, widths, copy }: TableLayout,
   rows: { readonly header: number; readonly grid: number; readonly last: number },
 ): void {
   for (const [index, { from, to }] of pages.entries()) {
-    const only = pages.length === 1;
+    const only = pages.length === 1 && copy === undefined;
     sheet.addPrintArea(
       index === 0
         ? {
@@ -139,7 +145,16 @@ export async function writeTableSheets(
       const above = [...slice.above, ...before];
       const printedRows = exceptions === undefined ? slice.count : Math.min(slice.count, exceptions.shown);
       const chart = slice.first && section.chart?.place !== 'own_sheet' ? section.chart : undefined;
-      const layout = layoutTable(grid, { above, below: slice.last ? after : [], rows: printedRows, chart }, page);
+      const content = {
+        above,
+        below: slice.last ? after : [],
+        rows: printedRows,
+        whole: names.length === 1,
+        chart,
+      };
+      const layout = layoutTable(grid, content, page);
+      const { copy, lines } = layout;
+      const titleRows = { from: layout.headerRow - headerRows(grid) + 1, to: layout.headerRow };
       const sheet = book.addSheet(slice.name, {
         widths: layout.widths,
         ...layout.freeze,
@@ -147,32 +162,34 @@ export async function writeTableSheets(
         paper: page.paper,
         scale: layout.scale,
         printed: section.printed,
-        printTitles: {
-          rows: { from: layout.headerRow - headerRows(grid) + 1, to: layout.headerRow },
-          columns: layout.pages.length > 1 ? layout.keys : 0,
-        },
+        ...(copy === undefined
+          ? { printTitles: { rows: titleRows, columns: layout.pages.length > 1 ? layout.keys : 0 } }
+          : {}),
         footer: footerOf(context),
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
       });
       await writeSheetHeading(sheet, slice.title, context);
-      await writeLines(sheet, above, layout.lines);
+      await writeLines(sheet, above, lines);
       await sheet.addRow([], SPACER_POINTS);
       await writeChart(sheet, section, layout, context);
+      for (const row of copy?.rows ?? []) await sheet.addRow(row.cells, row.points);
+      const below = async () => {
+        await sheet.addRow([], SPACER_POINTS);
+        await writeLines(sheet, content.below, lines);
+      };
+      if (copy !== undefined) await below();
+      const copyEnd = sheet.rowCount;
+      if (copy !== undefined) await sheet.addRow([], LINK_POINTS);
       const top = sheet.rowCount;
-      await writeGrid(sheet, slice, grid, rows, layout.lines, section.empty ?? words.workbook.section.noRows);
+      const noRows = section.empty ?? words.workbook.section.noRows;
+      await writeGrid(sheet, slice, grid, rows, lines, noRows, layout.breaks);
       const gridEnd = exceptions === undefined ? sheet.rowCount : layout.headerRow + Math.max(1, printedRows);
       const beside = layout.chart?.beside === true ? layout.chart.rows : 0;
       await addRows(sheet, beside - (sheet.rowCount - top), layout.chart?.rowPoints ?? 0);
-      if (slice.last && after.length > 0) {
-        await sheet.addRow([], 8);
-        await writeLines(sheet, after, layout.lines);
-      }
-      addPrintAreas(sheet, layout, {
-        header: top + 1,
-        grid: gridEnd,
-        last: exceptions === undefined ? sheet.rowCount : gridEnd,
-      });
+      if (copy === undefined && content.below.length > 0) await below();
+      const last = exceptions === undefined ? sheet.rowCount : gridEnd;
+      addPrintAreas(sheet, layout, { header: top + 1, grid: gridEnd, last: copy === undefined ? last : copyEnd });
       await sheet.close();
     }
   } finally {

@@ -67,9 +67,13 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
     ...(differs ? [total, ...beside.map(({ text }) => `${total} · ${text}`)] : []),
   ];
   const formats = [undefined, ...beside.map(({ change }) => (change ? ('change' as const) : undefined))];
+  const shown = columns.flatMap((column) =>
+    [read(column), column.total ?? null].map((value) => formatValue(value, column.quantity, locale).length),
+  );
+  const width = Math.max(VALUE_WIDTH, ...shown.map((length) => length + 3));
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
-    widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => VALUE_WIDTH)],
+    widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => width)],
     labels: 1,
     header: [
       { value: texts.metric, style: STYLES.headerLabel },
