@@ -1,8 +1,8 @@
-// What a PDF costs: a pack of the demo's size (a scorecard, twelve sections with charts, definitions), and one at the limit of
+// What a PDF costs: a pack of the demo's size (a scorecard, eight sections with charts, definitions), and one at the limit of
 // rows. Typst runs in a process of its own, whose processor time and memory are counted from its start. Limits: 1.5 s and
 // 150 MB for the pack.
 //
-//   npm run build && node bench/pdf.mjs [--quick] [--sections 12] [--rows 20] [--most 2000]
+//   npm run build && node bench/pdf.mjs [--quick] [--sections 8] [--rows 13] [--most 2000]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ import { reportOf, rounded } from './support/report.mjs';
 import { datasetOf, MADE_AT, sectionTable } from './support/report-data.mjs';
 
 const { sections, rows, most } = readOptions(
-  { sections: 12, rows: 20, most: 2000 },
-  { sections: 12, rows: 20, most: 200 },
+  { sections: 8, rows: 13, most: 2000 },
+  { sections: 8, rows: 13, most: 200 },
 );
 const report = reportOf('pdf');
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-pdf-'));

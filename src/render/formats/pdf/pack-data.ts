@@ -5,7 +5,7 @@ import { languageOf, messagesFor, type Words } from '../../../i18n/messages.ts';
 import { formatZonedInstant } from '../../figures/format-value.ts';
 import { betterOf } from '../../figures/judge.ts';
 import type { Pack, PackSection } from '../../pack/pack.ts';
-import { MAX_PDF_LINES, MAX_PDF_ROWS } from './pdf-limits.ts';
+import { MAX_PDF_CELLS, MAX_PDF_ROWS } from './pdf-limits.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
 import { createRowBudget, type SectionData, sectionData } from './section-data.ts';
 
@@ -92,7 +92,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
     locale,
     pageWidth: PAGE_WIDTHS[pack.paper],
     formats: options.formats,
-    budget: createRowBudget(MAX_PDF_ROWS, MAX_PDF_LINES),
+    budget: createRowBudget(MAX_PDF_ROWS, MAX_PDF_CELLS),
   };
   const printed = pack.sections.filter((section) => section.printed && section.table.id !== summary?.of);
   return {

@@ -7,10 +7,8 @@ import { DEFAULT_TOP } from '../../../definitions/schema/layout.ts';
  * laid out within the time limit.
  */
 export const MAX_PDF_ROWS = 2000;
-/**
- * Lines of all tables: a row that needs several blocks of columns takes a line in each. 100 metrics by 40 groups fit.
- */
-export const MAX_PDF_LINES = 4000;
+/** Cells of all tables: Typst takes some 30 KB for each, and its process may take 768 MB. */
+export const MAX_PDF_CELLS = 16_000;
 
 /** What decides about the rows of a section; anything else is checked by the section's own schema. */
 const sectionSchema = z.looseObject({

@@ -1,6 +1,6 @@
 import { firstRows } from '../../../fetch/rows.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
-import type { PackSection, SectionOf } from '../../pack/pack.ts';
+import type { ColumnBlock, PackSection, SectionOf } from '../../pack/pack.ts';
 import { totalHeading } from '../../table-notes.ts';
 import { type ChartData, chartData } from './chart-data.ts';
 import { type PanelData, panelData, type ScorecardData, scorecardData } from './scorecard-data.ts';
@@ -38,23 +38,30 @@ export interface SectionContext {
   readonly budget: RowBudget;
 }
 
-/** Counts down the rows and lines that a PDF may have. */
+/** Counts down the rows and cells that a PDF may have. */
 export interface RowBudget {
-  /** The rows that may be shown of so many, each of which takes a line in every block. */
-  take(rows: number, blocks: number): number;
+  /** The rows that may be shown of so many, each of so many cells. */
+  take(rows: number, cells: number): number;
 }
 
-export function createRowBudget(maxRows: number, maxLines: number): RowBudget {
-  let [rowsLeft, linesLeft] = [maxRows, maxLines];
+export function createRowBudget(maxRows: number, maxCells: number): RowBudget {
+  let [rowsLeft, cellsLeft] = [maxRows, maxCells];
   return {
-    take: (rows, blocks) => {
-      const shown = Math.max(0, Math.min(rows, rowsLeft, Math.floor(linesLeft / Math.max(1, blocks))));
+    take: (rows, cells) => {
+      const shown = Math.max(0, Math.min(rows, rowsLeft, Math.floor(cellsLeft / Math.max(1, cells))));
       rowsLeft -= shown;
-      linesLeft -= shown * blocks;
+      cellsLeft -= shown * cells;
       return shown;
     },
   };
 }
+
+/** Cells of a row in all blocks. */
+const cellsPerRow = (blocks: readonly ColumnBlock[]): number =>
+  blocks.reduce(
+    (sum, { keys, groups }) => sum + keys.length + groups.reduce((own, { columns }) => own + columns.length, 0),
+    0,
+  );
 
 /** A section for a template. Rows beyond the limits are left out, and `more` says so. */
 export function sectionData(section: PackSection, context: SectionContext): SectionData {
@@ -97,18 +104,18 @@ type Tables = Pick<SectionData, 'tables' | 'more'>;
 
 function exceptionTables(section: SectionOf<'exceptions'>, context: SectionContext, empty: string): Tables {
   const { blocks, cells } = section;
-  const shown = context.budget.take(section.rows.length, blocks.length);
+  const shown = context.budget.take(section.rows.length, cellsPerRow(blocks));
   const rows = section.rows.slice(0, shown).map(({ row }) => row);
   return {
     tables: rows.length === 0 ? [] : blocks.map((block) => blockTable(block, rows, { ...context, cells })),
-    more: shown < section.of ? restText(shown, section.of, context) : empty,
+    more: shown < section.rows.length ? restText(shown, section.of, context) : empty,
   };
 }
 
 function plainTables(section: SectionOf<'table'>, context: SectionContext, empty: string): Tables {
   const { table, blocks, cells } = section;
   const turned = section.transposed || section.transposedOnPages;
-  const shown = context.budget.take(table.rows.length, turned ? 1 : blocks.length);
+  const shown = context.budget.take(table.rows.length, cellsPerRow(blocks));
   const rows = firstRows(table.rows, shown);
   const total = table.totals === undefined ? undefined : totalHeading(table, messagesFor(context.locale));
   const options = { ...context, cells };

@@ -40,8 +40,12 @@ export interface TableData {
 const LETTER_WIDTH = 4.9;
 const PADDING = 12;
 const MIN_WIDTH = 34;
-const MAX_FIGURE_WIDTH = 96;
+/** Of a figure with its status. */
+const MAX_FIGURE_WIDTH = 140;
+const MAX_HEADING_WIDTH = 96;
 const MAX_KEY_WIDTH = 260;
+
+const widthOf = (letters: number): number => letters * LETTER_WIDTH + PADDING;
 
 const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s\u00ad-]+/).map((word) => word.length));
 
@@ -51,10 +55,10 @@ export function columnWidths(
   pageWidth: number,
 ): readonly number[] {
   const wanted = columns.map(({ number, header, texts }) => {
-    const cell = Math.max(0, ...texts.map((text) => text.length));
-    const letters = Math.max(cell, longestWord(header), Math.min(header.length, number ? 11 : 24));
     const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
-    return Math.min(most, Math.max(MIN_WIDTH, letters * LETTER_WIDTH + PADDING));
+    const heading = widthOf(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
+    const cell = widthOf(Math.max(0, ...texts.map((text) => text.length)));
+    return Math.max(MIN_WIDTH, Math.min(MAX_HEADING_WIDTH, heading), Math.min(most, cell));
   });
   const total = wanted.reduce((sum, width) => sum + width, 0);
   if (total <= pageWidth) return wanted;

@@ -40,7 +40,7 @@ describe('rows of a PDF at the check', () => {
 });
 
 describe('the rows that a run may show', () => {
-  it('end with the rows or with the lines, whichever comes first', () => {
+  it('end with the rows or with the cells, whichever comes first', () => {
     const budget = createRowBudget(100, 150);
     expect(budget.take(40, 1)).toBe(40);
     expect(budget.take(80, 2)).toBe(55);
