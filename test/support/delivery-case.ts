@@ -10,7 +10,7 @@ import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
-import { type Artifact, artifactKind, type MailBody } from '../../src/render/artifact.ts';
+import { type Artifact, artifactKind, type RunMail } from '../../src/render/artifact.ts';
 import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
@@ -43,6 +43,9 @@ export type TestDelivery =
       email: {
         to: string[];
         subject?: string;
+        subject_figures?: boolean;
+        body?: 'full' | 'summary' | 'notice';
+        list_in_body?: boolean;
         attach?: ('xlsx' | 'csv')[];
         together?: boolean;
         max_attachment?: string | number;
@@ -93,7 +96,7 @@ export function manifestOf(artifacts: readonly Artifact[], run: string = RUN): M
   };
 }
 
-export const MAIL: MailBody = {
+export const MAIL: RunMail = {
   html: '<!doctype html><p>All is <b>well</b> in Zürich.</p>',
   text: 'All is well in Zürich.\n',
   pictures: [],
@@ -129,9 +132,10 @@ export async function sealedRun(
     'queue.csv': 'alerts\r\n3\r\n',
   },
   archive: Archive = directoryArchive(join(root, 'archive')),
+  { mail = MAIL, ...more }: Partial<Omit<Manifest, 'mail'>> & { readonly mail?: RunMail } = {},
 ): Promise<{ archive: Archive; published: PublishedRun }> {
   const staged = await archive.stage(RUN);
   const artifacts: Artifact[] = [];
   for (const [name, content] of Object.entries(files)) artifacts.push(await writeArtifact(staged, name, content));
-  return { archive, published: await archive.publish(staged, manifestOf(artifacts), artifacts, MAIL) };
+  return { archive, published: await archive.publish(staged, { ...manifestOf(artifacts), ...more }, artifacts, mail) };
 }

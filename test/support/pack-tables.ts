@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { utils } from '@e965/xlsx';
 import type { Page } from 'playwright-core';
+import { z } from 'zod';
 import { program } from './debian.ts';
-import { readWorkbook } from './read-files.ts';
+import { cellsOf, readWorkbook } from './read-files.ts';
 
 const run = promisify(execFile);
 
@@ -20,13 +20,12 @@ export interface ReadTable {
 
 /** The sheets of a workbook, by SheetJS. Empty cells are left out. */
 export function sheetTables(path: string): ReadTable[] {
-  const { SheetNames, Sheets } = readWorkbook(path);
-  return SheetNames.map((name) => {
-    const rows = utils.sheet_to_json<unknown[]>(Sheets[name] ?? {}, { header: 1, blankrows: false, raw: true });
-    const cells = rows.map((row) =>
-      row.flatMap((cell): ReadCell[] => (typeof cell === 'number' ? [cell] : typeof cell === 'string' ? [cell] : [])),
+  const book = readWorkbook(path);
+  return book.SheetNames.map((name) => {
+    const rows = cellsOf(book, name).map((row) =>
+      row.flatMap((cell): ReadCell[] => (typeof cell?.v === 'number' || typeof cell?.v === 'string' ? [cell.v] : [])),
     );
-    return { headings: [name, ...cells.slice(0, 2).flatMap((row) => row.map(String))], rows: cells };
+    return { headings: [name, ...rows.slice(0, 2).flatMap((row) => row.map(String))], rows };
   });
 }
 
@@ -54,7 +53,9 @@ async function structureOf(pdf: string): Promise<Tag> {
       parent.text += text;
       continue;
     }
-    const [, type = ''] = /^\s*(\w+)/.exec(line) ?? [];
+    const [, type] = /^\s*(\w+)/.exec(line) ?? [];
+    // An attribute of the tag before.
+    if (type === undefined) continue;
     const tag: Tag = { type, children: [], text: '' };
     parent.children.push(tag);
     open.push({ indent, tag });
@@ -85,8 +86,10 @@ export async function pdfTables(pdf: string): Promise<ReadTable[]> {
   return tables;
 }
 
+const tablesSchema = z.array(z.object({ headings: z.array(z.string()), rows: z.array(z.array(z.string())) }));
+
 /** Runs in the browser. */
-const READ_TABLES = `() => {
+const READ_TABLES = `(() => {
   const headings = [];
   const tables = [];
   const text = (node) => node.innerText.replace(/\\s+/g, ' ').trim();
@@ -101,10 +104,10 @@ const READ_TABLES = `() => {
       });
   }
   return tables;
-}` as unknown as () => ReadTable[];
+})()`;
 
 /** The tables of an e-mail's HTML as Chromium lays it out, under the heading before them. */
 export async function mailTables(page: Page, html: string): Promise<ReadTable[]> {
   await page.setContent(html);
-  return page.evaluate(READ_TABLES);
+  return tablesSchema.parse(await page.evaluate(READ_TABLES));
 }

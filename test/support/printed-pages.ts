@@ -100,6 +100,8 @@ interface PrintedLine {
   readonly text: string;
   /** Points from the top left: left, top, right, bottom. */
   readonly box: readonly [number, number, number, number];
+  /** The box of a slanted line is larger than the line. */
+  readonly slanted: boolean;
 }
 
 interface PageTexts {
@@ -111,13 +113,16 @@ interface PageTexts {
 
 /** A line's box holds the tallest letter of its font: this share of its height, above and below, may be another line's. */
 const SLACK = 0.25;
+const STRAIGHT = /^(-?1 -?0|-?0 -?1)$/;
 /** Points. */
 const TOUCH = 1.5;
 
 function collisionsOf(all: readonly PrintedLine[], width: number): string[] {
-  const lines = all.flatMap(({ text, box: [left, top, right, bottom] }) => {
+  const lines = all.flatMap(({ text, slanted, box: [left, top, right, bottom] }) => {
     const slack = SLACK * (bottom - top);
-    return text.trim() === '' ? [] : [{ text: text.trim(), left, right, top: top + slack, bottom: bottom - slack }];
+    return slanted || text.trim() === ''
+      ? []
+      : [{ text: text.trim(), left, right, top: top + slack, bottom: bottom - slack }];
   });
   return lines.flatMap((one, index) => [
     ...(one.left < 0 || one.right > width ? [`"${one.text}" leaves the paper`] : []),
@@ -134,17 +139,19 @@ async function textsOf(pdf: string): Promise<PageTexts[]> {
   const { stdout } = await run(await mutool(), ['draw', '-q', '-F', 'stext', '-o', '-', pdf], LARGE);
   return [...stdout.matchAll(/<page [^>]*width="([\d.]+)" height="([\d.]+)"[^>]*>(.*?)<\/page>/gs)].map(
     ([, width, height, page = '']) => {
-      const lines = [...page.matchAll(/<line bbox="([^"]*)"[^>]*>(.*?)<\/line>/gs)].map(([, box = '', line = '']) => {
-        const [left = 0, top = 0, right = 0, bottom = 0] = box.split(' ').map(Number);
-        const pieces = [...line.matchAll(/<font [^>]*size="([\d.]+)"[^>]*>(.*?)<\/font>/gs)].map(
-          ([, size, chars = '']) => ({
-            size: Number(size),
-            text: [...chars.matchAll(/ c="([^"]*)"/g)].map(([, char = '']) => unescaped(char)).join(''),
-          }),
-        );
-        const text = pieces.map((piece) => piece.text).join('');
-        return { pieces, text, box: [left, top, right, bottom] as const };
-      });
+      const lines = [...page.matchAll(/<line bbox="([^"]*)"[^>]* dir="([^"]*)"[^>]*>(.*?)<\/line>/gs)].map(
+        ([, box = '', dir = '', line = '']) => {
+          const [left = 0, top = 0, right = 0, bottom = 0] = box.split(' ').map(Number);
+          const pieces = [...line.matchAll(/<font [^>]*size="([\d.]+)"[^>]*>(.*?)<\/font>/gs)].map(
+            ([, size, chars = '']) => ({
+              size: Number(size),
+              text: [...chars.matchAll(/ c="([^"]*)"/g)].map(([, char = '']) => unescaped(char)).join(''),
+            }),
+          );
+          const text = pieces.map((piece) => piece.text).join('');
+          return { pieces, text, box: [left, top, right, bottom] as const, slanted: !STRAIGHT.test(dir) };
+        },
+      );
       return { width: Number(width), height: Number(height), pieces: lines.flatMap(({ pieces }) => pieces), lines };
     },
   );

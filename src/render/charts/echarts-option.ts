@@ -9,7 +9,7 @@ import { disambiguateNames, type Series } from './chart-data.ts';
 
 /** In the units of the drawing. An e-mail shows the image slightly larger, a phone at half the size. */
 export const CHART_WIDTH = 520;
-const CHART_HEIGHT = 250;
+const CHART_HEIGHT = 220;
 const BAR_HEIGHT = 26;
 const LEGEND_ROW_HEIGHT = 20;
 const FONT_SIZE = 13;

@@ -6,18 +6,21 @@ import type { BodyData } from './template-data.ts';
  */
 
 /** What a reader scrolls through: the e-mail shows fewer rows, then fewer sections, until it is below this. */
-export const MAX_HEIGHT = 2_350;
+export const MAX_HEIGHT = 2_520;
 
 /** Letters on a line: of paragraphs in small and in normal size, of a column of tiles. */
 const SMALL_LINE = 84;
 const LINE = 70;
-const TILE_LINE = 24;
+const TILE_LINE = 27;
 const SMALL_LINE_HEIGHT = 19;
 const LINE_HEIGHT = 23;
 /** The width that a table's cells share. */
 const TABLE_WIDTH = 552;
 const LETTER = 7;
-const CELL_PADDING = 12;
+const CELL_PADDING = 10;
+const CELL_LINE_HEIGHT = 18;
+const CELL_BORDERS = 11;
+const FIRST_COLUMN_SHARE = 1.6;
 
 const lines = (text: string, letters: number): number => (text === '' ? 0 : Math.ceil(text.length / letters));
 const small = (text: string): number => lines(text, SMALL_LINE) * SMALL_LINE_HEIGHT;
@@ -26,15 +29,16 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 
 type Section = BodyData['sections'][number];
 
-/** Height of a row: its highest cell. Columns are as wide as their longest word, or share what is left. */
+/** Height of a row: its highest cell. The first column, of names, is wider than the others. */
 function rowHeight(cells: Section['rows'][number]['cells'], columns: number): number {
-  const width = TABLE_WIDTH / Math.max(1, columns) - CELL_PADDING;
-  const heights = cells.map(({ short, number, status, target, tone_word, picture }) => {
-    if (picture !== null) return picture.height + 4;
+  const share = TABLE_WIDTH / Math.max(1, columns + FIRST_COLUMN_SHARE - 1);
+  const heights = cells.map(({ short, number, status, target, tone_word, picture }, index) => {
+    if (picture !== null) return picture.height;
+    const width = share * (index === 0 ? FIRST_COLUMN_SHARE : 1) - CELL_PADDING;
     const textLines = number ? 1 : lines(short, Math.max(6, Math.floor(width / LETTER)));
-    return textLines * 20 + [status, target, tone_word].filter((text) => text !== '').length * 17;
+    return (textLines + [status, target, tone_word].filter((text) => text !== '').length) * CELL_LINE_HEIGHT;
   });
-  return Math.max(20, ...heights) + 11;
+  return Math.max(CELL_LINE_HEIGHT, ...heights) + CELL_BORDERS;
 }
 
 function sectionHeight({

@@ -6,10 +6,9 @@ import { chartAltText } from '../charts/alt-text.ts';
 import { isRasterizable, loadRasterizer } from '../charts/chart-rasterizer.ts';
 import { sparklinePath } from '../charts/sparkline.ts';
 import { loadSvgRasterizer, type RasterizeSvg } from '../charts/svg-rasterizer.ts';
+import type { ImageData, SmallChart } from './email-images.ts';
 import { chartCaption } from './phrases.ts';
-import type { SmallChart } from './section-tables.ts';
 import type { SummarySection } from './summary.ts';
-import type { ImageData } from './template-data.ts';
 
 /** A picture with what a template needs to show it. */
 export interface MailPicture {

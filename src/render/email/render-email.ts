@@ -3,6 +3,7 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Artifact, MailBody } from '../artifact.ts';
 import { isRasterizable } from '../charts/chart-rasterizer.ts';
+import type { EmailPictures } from './email-images.ts';
 import { estimateHeight, MAX_HEIGHT } from './height.ts';
 import { drawCharts, drawLogo, drawSmallCharts, type MailPicture } from './pictures.ts';
 import { MAX_SUMMARY_ROWS } from './section-tables.ts';
@@ -12,7 +13,6 @@ import {
   type BodyData,
   buildTemplateData,
   type EmailOptions,
-  type EmailPictures,
   escapeForHtml,
   escapeForText,
   type SizeBudget,

@@ -4,25 +4,9 @@ import { messagesFor, type Words } from '../../i18n/messages.ts';
 import { type Figures, judgedChange, type Tone } from '../figures/change-text.ts';
 import { isSingleRow, namedComparison, type ViewColumn, valueColumns } from '../figures/columns.ts';
 import { betterOf } from '../figures/judge.ts';
-import type {
-  ComparedFigure,
-  PackCell,
-  PackSection,
-  Scorecard,
-  ScorecardRow,
-  SectionOf,
-  TrendPoint,
-} from '../pack/pack.ts';
+import type { ComparedFigure, PackCell, PackSection, Scorecard, ScorecardRow, SectionOf } from '../pack/pack.ts';
 import { totalHeading } from '../table-notes.ts';
-
-/** A small chart without axes, drawn in CSS pixels. */
-export interface SmallChart {
-  readonly points: readonly TrendPoint[];
-  readonly width: number;
-  readonly height: number;
-  /** The chart in words. */
-  readonly alt: string;
-}
+import type { SmallChart } from './email-images.ts';
 
 /** Columns of a table, as many as a phone can show; of one with changes, as many as fit into the width of an e-mail. */
 const MAX_COLUMNS = { plain: 5, compared: 7 } as const;

@@ -40,6 +40,8 @@ export interface SummarySection {
   /** Whether one of its rows, shown or not, is still running. */
   readonly running: boolean;
   readonly notes: readonly string[];
+  /** Of the changes in its rows. */
+  readonly rowNotes: readonly string[];
   /** Why it has no rows, where the service may have some. */
   readonly empty?: string;
   /** What its figures are marked with, in sentences. */
@@ -119,11 +121,13 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
   });
 }
 
-/** Only changes of the shown rows need a reason why some have none; a table of metrics shows those of its totals. */
-function notesOf({ table }: PackSection, withChanges: boolean, locale: string): string[] {
-  const notes = withChanges ? table.notes : table.notes.filter(({ message }) => message.id !== 'unlike_rows');
-  return tableNotes({ ...table, notes }, locale).flatMap(({ incomplete, text }) => (incomplete ? [] : [text]));
-}
+/** A note that says why rows have no change. */
+const isOfRows = ({ message }: Table['notes'][number]): boolean => message.id === 'unlike_rows';
+
+const notesOf = (table: Table, select: (note: Table['notes'][number]) => boolean, locale: string): string[] =>
+  tableNotes({ ...table, notes: table.notes.filter(select) }, locale).flatMap(({ incomplete, text }) =>
+    incomplete ? [] : [text],
+  );
 
 function summarySection(
   section: PackSection,
@@ -132,7 +136,6 @@ function summarySection(
 ): SummarySection {
   const { table, title, description, takeaway, empty } = section;
   const content = sectionTable(section, dataset, locale);
-  const withChanges = table.comparisons.length > 0 && (content?.rows.length ?? 0) > 0;
   return {
     id: table.id,
     title,
@@ -144,7 +147,8 @@ function summarySection(
     sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
     ...(content === undefined ? {} : { table: content }),
-    notes: notesOf(section, withChanges || isSingleRow(table), locale),
+    notes: notesOf(table, (note) => !isOfRows(note) || isSingleRow(table), locale),
+    rowNotes: isSingleRow(table) ? [] : notesOf(table, isOfRows, locale),
     legend: table.columns.length === 0 ? [] : legendNotes(table, locale),
     ...(empty === undefined || table.columns.length === 0 || empty === messagesFor(locale).workbook.section.noRows
       ? {}

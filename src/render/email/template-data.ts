@@ -7,8 +7,9 @@ import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts'
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-value.ts';
 import { statusText } from '../figures/status-text.ts';
+import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
-import type { SectionTable, SmallChart, SummaryCell, SummaryRow } from './section-tables.ts';
+import type { SectionTable, SummaryCell, SummaryRow } from './section-tables.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
 import type { Tile } from './tiles.ts';
 
@@ -43,25 +44,6 @@ export interface SizeBudget {
   readonly sections: number;
   /** Incomplete notes, and files. */
   readonly entries: number;
-}
-
-/** An image in the template data. */
-export interface ImageData {
-  readonly cid: string;
-  /** The alternative text. */
-  readonly alt: string;
-  /** The caption; may be empty. */
-  readonly note: string;
-  /** CSS pixels. */
-  readonly width: number;
-  readonly height: number;
-}
-
-export interface EmailPictures {
-  readonly logo: ImageData | undefined;
-  /** By section id. */
-  readonly charts: ReadonlyMap<string, ImageData>;
-  readonly smallCharts: ReadonlyMap<SmallChart, ImageData>;
 }
 
 export interface TemplateDataInput {
@@ -125,7 +107,7 @@ const cellData = ({ chart, ...cell }: SummaryCell, { smallCharts }: EmailPicture
 });
 
 function sectionData(section: SummarySection, { pictures, budget, location, words }: SectionContext) {
-  const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes } = section;
+  const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes, rowNotes } = section;
   const { headers = [], totals = [] } = table ?? {};
   const picture = pictures.charts.get(section.id);
   const shown = shownRows(table, rowLimit(picture !== undefined, budget));
@@ -140,7 +122,7 @@ function sectionData(section: SummarySection, { pictures, budget, location, word
     rows: shown.map(({ cells, ...row }) => ({ ...row, cells: cells.map((cell) => cellData(cell, pictures)) })),
     totals: totals.map((cell) => cellData(cell, pictures)),
     more: section.empty ?? (table === undefined ? '' : omissionText(table, count, location, words)),
-    notes,
+    notes: shown.length === 0 ? notes : [...rowNotes, ...notes],
     chart: picture ?? null,
   };
 }

@@ -244,6 +244,25 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
+    'the second of two filters of a dimension, and not one whose dimension is a column',
+    {
+      metrics: ['profiles.approval_rate'],
+      dimensions: ['profile.risk'],
+      filters: [
+        { dimension: 'profile.risk', values: ['low', 'medium', 'high', 'severe'] },
+        { dimension: 'branch', values: MANY.slice(0, 3) },
+        { dimension: 'branch', values: MANY.slice(1) },
+      ],
+    },
+    { limits: { max_filter_values: 3 } },
+    ['filters', 2, 'values'],
+    {
+      expected: 'at most 3 values: more are requested in several calls, whose values add up for counts only',
+      got: '"profiles.approval_rate" with more values of "branch"',
+      next: 'Group by "branch" as well, name fewer values, exclude the others by "not_in", or move these metrics into a section of their own.',
+    },
+  ],
+  [
     'buckets longer than a call spans',
     { metrics: ['profiles.created'], granularity: 'month' },
     { period: LONG, limits: { max_range_days: 30 } },

@@ -62,6 +62,8 @@ describe('a year before without data', () => {
     expect(check([both], compare, { catalog: since({ ...late, 'profiles.decided': '2026-03-01' }) })).toHaveLength(1);
     expect(check([both], compare, { catalog: since({ ...late, 'profiles.decided': null }) })).toEqual([]);
     expect(check([created], { compare: 'previous_period' }, { catalog: since(late) })).toEqual([]);
+    const unsaid = { ...CATALOG, metrics: CATALOG.metrics.map((metric) => ({ ...metric, data_available: null })) };
+    expect(check([created], compare, { catalog: unsaid })).toEqual([]);
     // The year to date has data.
     expect(check([created], { to_date: 'year' }, { catalog: since({ 'profiles.created': '2026-10-31' }) })).toEqual([]);
     const unknown: SectionInput = { id: 'unknown', metrics: ['revenue'] };
@@ -86,6 +88,13 @@ describe('a year before without data', () => {
     ]);
     expect(from('2024-12-31', ['previous_period', 'previous_year'])).toEqual([]);
     expect(from('2025-01-01', ['previous_period'])).toEqual([]);
+  });
+
+  test('is told although the figures to date have data', () => {
+    const catalog = since({ 'profiles.created': '2026-03-01' });
+    expect(check([created], { compare: 'previous_year', to_date: 'year' }, { catalog })).toMatchObject([
+      { got: expect.stringContaining('up to 2025-10-31') },
+    ]);
   });
 
   test('is that of the fiscal year', () => {

@@ -113,6 +113,9 @@ describe('the year before', () => {
     const plan = compile([card, { ...days, granularity: 'week' }], { compare: 'previous_year' }, { period });
     expect(plan.sections.map(({ partners }) => partners)).toEqual([[], []]);
     expect(plan.sections[0]?.comparisons).toEqual(['previous_year']);
+    const both = compile([card], { compare: ['previous_period', 'previous_year'] }, { period });
+    expect(both.sections[0]?.partners).toEqual([]);
+    expect(requests(both).map(({ time }) => time?.compare)).toEqual(['previous_period']);
   });
 
   test('of a long trend is joined from several calls; totals that cannot be added up are undefined', () => {

@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
 import { inlineImages } from '../../../src/render/artifact.ts';
 import { encodePng } from '../../../src/render/charts/png.ts';
 import { openChromium } from '../browser.ts';
@@ -29,13 +30,15 @@ async function screenshot(page: Page, options: Parameters<Page['screenshot']>[0]
   const picture = (await page.screenshot({ animations: 'disabled', ...options })).toString('base64');
   // The browser that drew it also reads it: no other package here decodes a PNG.
   const reader = await page.context().newPage();
-  const { width, height, pixels } = await reader.evaluate(readPixels, picture);
+  const { width, height, pixels } = bitmapSchema.parse(await reader.evaluate(`(${READ_PIXELS})('${picture}')`));
   await reader.close();
   return encodePng(Buffer.from(pixels, 'base64'), width, height);
 }
 
-/** Runs in the browser. RGBA, row by row. */
-const readPixels = `async (base64) => {
+const bitmapSchema = z.object({ width: z.number(), height: z.number(), pixels: z.string() });
+
+/** Runs in the browser. RGBA, row by row, as base64. */
+const READ_PIXELS = `async (base64) => {
   const blob = await (await fetch('data:image/png;base64,' + base64)).blob();
   const bitmap = await createImageBitmap(blob);
   const { width, height } = bitmap;
@@ -45,7 +48,7 @@ const readPixels = `async (base64) => {
   let text = '';
   for (let at = 0; at < data.length; at += 32768) text += String.fromCharCode(...data.subarray(at, at + 32768));
   return { width, height, pixels: btoa(text) };
-}` as unknown as (base64: string) => Promise<{ width: number; height: number; pixels: string }>;
+}`;
 
 /** Pages of a PDF, one below the other, each as paper on grey. */
 async function drawPages(

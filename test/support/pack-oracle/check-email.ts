@@ -41,6 +41,20 @@ function expectChange(text: string, figure: Figure, kind: Compared, where: strin
   else expect(shows(size ?? '', Math.abs(figure.unit === 'ratio' ? change / 100 : change), 'ratio'), why).toBe(true);
 }
 
+/** `+12.4%`, `-0.6 pp, worse`, `–` where there is none. */
+function expectShortChange(text: string, figure: Figure, kind: Compared, where: string): void {
+  const before = figure.others[kind];
+  const comparable = before?.comparable === true && !figure.provisional && figure.now !== null && before.value !== null;
+  const change = comparable ? changeIn(figure, kind) : null;
+  const why = `${where}: "${text}" for ${figure.now} against ${before?.value}`;
+  if (change === null) {
+    expect(text, why).toBe('–');
+    return;
+  }
+  const size = text.replace(/, (?:better|worse)$/, '').replace(/^([<>]?)[+-]/, '$1');
+  expect(shows(size, Math.abs(figure.unit === 'ratio' ? change / 100 : change), 'ratio'), why).toBe(true);
+}
+
 /** A figure with its status where it is judged: `83.0% (■ breached, target 90.0%)`. Returns the figure's text. */
 function expectJudged(
   text: string,
@@ -68,11 +82,18 @@ export function checkEmail(
   units: UnitsShown,
 ): void {
   const lines = text.split('\n');
-  expect(lines.filter((line) => line.startsWith('* ')).map((line) => line.slice(2))).toEqual(headlines);
+  const sentences = lines.flatMap((line) => (/^[!*] /.test(line) ? [line.slice(2)] : []));
+  expect(sentences).toEqual(expect.arrayContaining([...headlines]));
+  const rest = lines.filter((line) => line.startsWith('* ')).map((line) => line.slice(2));
+  expect(rest).toEqual(headlines.filter((headline) => rest.includes(headline)));
   for (const section of sections) {
     const { id, granularity, dimensions, metrics, rows, kinds, toDate, order, total } = section;
     const start = lines.indexOf(id.toUpperCase());
-    expect(start, `${id} in ${text}`).toBeGreaterThan(0);
+    if (start < 0) {
+      // No place for it: it is named, or counted.
+      expect(text, `${id} in ${text}`).toMatch(/\d+ more sections? (is|are) /);
+      continue;
+    }
     if (rows.length === 0) continue;
     const head = lines.findIndex((line, at) => at > start && line.includes(' | '));
     const cells = (offset: number): string[] => (lines[head + offset] ?? '').trim().split(' | ');
@@ -106,18 +127,25 @@ export function checkEmail(
       continue;
     }
     const labels = (granularity === undefined ? 0 : 1) + dimensions.length;
-    const shown = metrics.slice(0, 5 - labels);
+    const [kind] = kinds;
+    const step = kind === undefined ? 1 : 2;
+    const shown = metrics.slice(0, kind === undefined ? 5 - labels : Math.floor((7 - labels) / 2));
     // A single column has no separator.
     if (labels + shown.length < 2) continue;
     const [first] = order;
     const ranked = first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');
-    const some = granularity === undefined || ranked ? rows.slice(0, 10) : rows.slice(-10);
+    const width = cells(0).length;
+    if (head < 0 || width !== labels + shown.length * step) continue;
+    const after = lines.slice(head + 1).findIndex((line) => line.trim().split(' | ').length !== width);
+    const count = Math.max(0, (after < 0 ? lines.length - head - 1 : after) - (total === undefined ? 0 : 1));
+    expect(count, `${id} rows in ${text}`).toBeLessThanOrEqual(Math.min(10, rows.length));
+    const some = granularity === undefined || ranked ? rows.slice(0, count) : rows.slice(rows.length - count);
     for (const [index, row] of [...some, ...(total === undefined ? [] : [undefined])].entries()) {
       const record = cells(1 + index);
       for (const [nth, { id: metric, unit }] of shown.entries()) {
         const figure = figureOf(row?.figures ?? total ?? {}, metric);
         const cell = expectJudged(
-          record[labels + nth] ?? '',
+          record[labels + nth * step] ?? '',
           judgementOf(judged, section, metric, row),
           unit,
           false,
@@ -129,6 +157,7 @@ export function checkEmail(
           shows(cell, figure.now, unit),
           `${id} mail ${row?.bucket ?? 'total'} ${metric} "${cell}" for ${figure.now}`,
         ).toBe(true);
+        if (kind !== undefined) expectShortChange(record[labels + nth * step + 1] ?? '', figure, kind, `${id} change`);
         checked.cells += 1;
       }
     }

@@ -208,7 +208,8 @@ function subjectOf(
 /** By the sizes in the archive, before any file is read. */
 function exceedsLimit(spec: EmailSpec, context: DeliveryContext): boolean {
   const files = mailAttachments(context.published.artifacts, spec.attach).reduce((sum, { bytes }) => sum + bytes, 0);
-  const pictures = bodyOf(spec, context).pictures.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const body = mailBodyOf(context.published.mail, bodyNameOf(spec));
+  const pictures = (body?.pictures ?? []).reduce((sum, { bytes }) => sum + bytes.length, 0);
   return files > 0 && files + pictures > attachmentLimit(spec);
 }
 

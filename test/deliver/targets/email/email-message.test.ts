@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import PostalMime from 'postal-mime';
+import PostalMime, { type Email } from 'postal-mime';
 import { expect, test } from 'vitest';
 import {
   buildEmail,
@@ -35,6 +35,7 @@ const HEADERS = [
   'content-type',
   'date',
   'from',
+  'list-id',
   'message-id',
   'mime-version',
   'reply-to',
@@ -174,6 +175,8 @@ test('no input adds a header, a recipient or a part', async () => {
       const attachments = [{ name, mediaType: 'text/csv', content: Buffer.from('a') }];
       const { raw, envelope } = await buildEmail({
         ...PARTS,
+        fromName: name,
+        list: { org: subject, report: run },
         subject,
         run,
         replyTo: 'ops@acme.example',
@@ -185,11 +188,42 @@ test('no input adds a header, a recipient or a part', async () => {
       expect(envelope.to).toBe('lead@acme.example');
       const mail = await PostalMime.parse(raw);
       expect(mail.to).toMatchObject([{ address: 'lead@acme.example' }]);
+      expect(mail.from?.address).toBe(PARTS.from);
       expect(mail.bcc).toBeUndefined();
       expect(mail.attachments).toHaveLength(1);
     }),
     { numRuns: 500 },
   );
+});
+
+const parse = async (change: Partial<EmailParts>) => PostalMime.parse((await buildEmail({ ...PARTS, ...change })).raw);
+const headerOf = (mail: Email, name: string): string | undefined => mail.headers.find(({ key }) => key === name)?.value;
+
+test.each([
+  ['Acme Payments', 'Acme Payments'],
+  ['Zürcher "Kantonal", AG', 'Zürcher "Kantonal", AG'],
+  ['شركة أكمي', 'شركة أكمي'],
+  ['Acme <ceo@bank.example>', 'Acme <ceo@bank.example>'],
+  ['Acme\r\nBcc: a@b.example', 'Acme Bcc: a@b.example'],
+  ['\u202egpj.exe', 'gpj.exe'],
+  [' \u200b ', ''],
+  [undefined, ''],
+])('the sender is shown as %j and stays one address', async (fromName, shown) => {
+  expect((await parse({ fromName })).from).toEqual({ address: PARTS.from, name: shown });
+});
+
+test('the List-Id is that of the report: stable, and a dot-atom whatever the ids are', async () => {
+  const listId = async (org: string, report: string, from = PARTS.from) =>
+    headerOf(await parse({ from, list: { org, report } }), 'list-id');
+  expect(await listId('acme', 'weekly-kpi')).toBe('<weekly-kpi.acme.docket.example>');
+  expect(await listId('acme', 'weekly-kpi', 'Reports@Docket.Example')).toBe('<weekly-kpi.acme.docket.example>');
+  expect(headerOf(await parse({ delivery: 'f'.repeat(32), subject: 'Other' }), 'list-id')).toBe(
+    '<weekly-kpi.acme.docket.example>',
+  );
+  // RFC 2919: dot-atom-text, at most 255 characters.
+  const long = await listId(`a.b c${'x'.repeat(300)}`, `<Ünï>${'y'.repeat(300)}`);
+  expect(long).toMatch(/^<[\w-]+\.[\w-]+\.docket\.example>$/);
+  expect(long?.length).toBeLessThanOrEqual(257);
 });
 
 test.each(['from', 'to', 'replyTo'] as const)(

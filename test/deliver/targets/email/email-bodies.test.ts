@@ -1,0 +1,183 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { Secret } from '../../../../src/base/secrets/secret.ts';
+import { directoryStorage } from '../../../../src/deliver/archive/storage/directory-storage.ts';
+import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
+import { memoryLedger } from '../../../../src/deliver/ledger/memory-ledger.ts';
+import { smtpMailer } from '../../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import type { RunMail } from '../../../../src/render/artifact.ts';
+import { createRunFileReader } from '../../../../src/services/runs/run-file-reader.ts';
+import {
+  definitionWith,
+  folderFor,
+  MAIL,
+  NO_SECRETS,
+  ORDER,
+  SETTINGS,
+  sealedRun,
+  type TestDelivery,
+} from '../../../support/delivery-case.ts';
+import { type SmtpScript, scriptedSmtp } from '../../../support/smtp-script.ts';
+
+const picture = (name: string) => ({ cid: `${name}@docket`, name: `mail-${name}.png`, bytes: Buffer.from(name) });
+const bodyOf = (name: string) => ({ html: `<p>${name}</p>`, text: `${name}\n`, pictures: [] });
+const MAILS: RunMail = {
+  body: 'full',
+  html: '<p>full <img src="cid:chart@docket"></p>',
+  text: 'full\n',
+  pictures: [picture('chart')],
+  others: [
+    { body: 'full-lists', ...bodyOf('full-lists'), pictures: [picture('chart')] },
+    { body: 'summary', ...bodyOf('summary') },
+    { body: 'notice', ...bodyOf('notice') },
+  ],
+};
+const HEADLINES = ['Approval rate: 83.0%, target 90.0%, breached', 'Profiles created: 460'];
+
+async function caseOf(
+  deliveries: readonly TestDelivery[],
+  { mail, script = {}, fromName }: { mail?: RunMail; script?: SmtpScript; fromName?: string } = {},
+) {
+  const root = await folderFor(onTestFinished);
+  const server = await scriptedSmtp(script);
+  const mailer = smtpMailer(new Secret(server.url));
+  onTestFinished(async () => {
+    await mailer.close();
+    await server.close();
+  });
+  const sealed = await sealedRun(root, undefined, undefined, { headlines: HEADLINES, ...(mail ? { mail } : {}) });
+  const input: DeliverInput = {
+    order: ORDER,
+    definition: definitionWith(deliveries),
+    settings: SETTINGS,
+    secrets: NO_SECRETS,
+    published: sealed.published,
+    mail: { mailer, from: 'reports@docket.example', ...(fromName === undefined ? {} : { fromName }) },
+    ledger: memoryLedger(),
+    archive: sealed.archive,
+    clock: systemClock,
+    signal: new AbortController().signal,
+    observe: () => {},
+    workingDirectory: root,
+  };
+  const messages = () =>
+    Promise.all(
+      server.conversations.filter(({ accepted }) => accepted).map(({ body }) => PostalMime.parse(new Uint8Array(body))),
+    );
+  return { ...sealed, root, input, messages };
+}
+
+const email = (name: string, more: object = {}): TestDelivery => ({ email: { to: [`${name}@acme.example`], ...more } });
+
+test('each delivery sends the body that it asks for, and its own pictures', async () => {
+  const { input, messages } = await caseOf(
+    [
+      email('all'),
+      email('lists', { body: 'full', list_in_body: true }),
+      email('summary', { body: 'summary' }),
+      email('notice', { body: 'notice' }),
+    ],
+    { mail: MAILS },
+  );
+  await deliver(input);
+  const got = new Map((await messages()).map((mail) => [mail.to?.[0]?.address, mail]));
+  const shown = (name: string) => {
+    const mail = got.get(`${name}@acme.example`);
+    return [mail?.html?.trim(), mail?.text?.trim(), mail?.attachments.length];
+  };
+  expect(shown('all')).toEqual([expect.stringContaining('<p>full <img'), 'full', 1]);
+  expect(shown('lists')).toEqual([expect.stringContaining('full-lists'), 'full-lists', 1]);
+  expect(shown('summary')).toEqual([expect.stringContaining('<p>summary</p>'), 'summary', 0]);
+  expect(shown('notice')).toEqual([expect.stringContaining('<p>notice</p>'), 'notice', 0]);
+});
+
+test('the body of a run that an older version made is sent whatever the delivery asks for', async () => {
+  const { input, messages, published } = await caseOf([email('a', { body: 'summary' })]);
+  expect(published.manifest.mail).not.toHaveProperty('body');
+  await deliver(input);
+  expect((await messages())[0]?.text?.trim()).toBe(MAIL.text.trim());
+});
+
+test('a run without the body of a delivery is not sent with another one', async () => {
+  const { others: _, ...only } = MAILS;
+  const { input, messages } = await caseOf([email('a', { body: 'notice' })], { mail: only });
+  const result = await deliver(input).catch((error: unknown) => error);
+  expect(JSON.stringify(result)).toContain('notice');
+  expect(await messages()).toEqual([]);
+});
+
+test('the subject is title, period and first headline; without figures where the delivery says so', async () => {
+  const { input, messages } = await caseOf([
+    email('a'),
+    email('b', { subject_figures: false }),
+    email('c', { subject: '{{ title }}|{{ headline }}|{{ headlines.size }}', subject_figures: false }),
+    email('d', { subject: 'Own {{ headline }}' }),
+  ]);
+  await deliver(input);
+  const subjects = new Map((await messages()).map(({ to, subject }) => [to?.[0]?.address?.[0], subject]));
+  expect(Object.fromEntries(subjects)).toEqual({
+    a: `Weekly KPIs, 2026-W46: ${HEADLINES[0]}`,
+    b: 'Weekly KPIs, 2026-W46',
+    c: 'Weekly KPIs||0',
+    d: `Own ${HEADLINES[0]}`,
+  });
+});
+
+test('a message names its sender and its list, and asks for no automatic reply', async () => {
+  const { input, messages } = await caseOf([email('a')], { fromName: 'Acme, "Payments" AG' });
+  await deliver(input);
+  const [mail] = await messages();
+  const header = (name: string) => mail?.headers.find(({ key }) => key === name)?.value;
+  expect(mail?.from).toEqual({ address: 'reports@docket.example', name: 'Acme, "Payments" AG' });
+  expect(header('list-id')).toBe('<weekly-kpi.acme.docket.example>');
+  expect(header('auto-submitted')).toBe('auto-generated');
+});
+
+test('the archive has each body under its own name, reads it back and previews it', async () => {
+  const { archive, published, root } = await caseOf([], { mail: MAILS });
+  const found = await archive.find(ORDER);
+  expect(found?.mail).toEqual(MAILS);
+  expect(await readFile(join(published.folder, 'mail-summary.html'), 'utf8')).toBe('<p>summary</p>');
+  const reader = createRunFileReader(directoryStorage(join(root, 'archive')));
+  const names = (await reader.files(ORDER))?.filter(({ kind }) => kind !== 'file').map(({ name }) => name);
+  expect(names?.sort()).toEqual([
+    'mail-chart.png',
+    'mail-full-lists.html',
+    'mail-full-lists.txt',
+    'mail-notice.html',
+    'mail-notice.txt',
+    'mail-summary.html',
+    'mail-summary.txt',
+    'mail.html',
+    'mail.txt',
+  ]);
+  expect(await reader.preview(ORDER, 'notice')).toBe('<p>notice</p>');
+  expect(await reader.preview(ORDER)).toContain('data:image/png;base64,');
+  expect(await reader.preview(ORDER, 'unknown')).toBeUndefined();
+});
+
+test('a changed body of a delivery stops the run as any changed file does', async () => {
+  const { archive, published } = await caseOf([], { mail: MAILS });
+  await writeFile(join(published.folder, 'mail-notice.txt'), 'other\n');
+  await expect(archive.find(ORDER)).rejects.toMatchObject({ code: 'archive.corrupt' });
+});
+
+test('a message that is sent again has the bytes of the body that was sent before', async () => {
+  const script: SmtpScript = { dot: { say: '450 later' } };
+  const { input, messages, archive, published } = await caseOf([email('a', { body: 'summary' })], {
+    mail: MAILS,
+    script,
+  });
+  const first = await deliver(input);
+  const delivery = first.receipts[0]?.delivery ?? '';
+  const archived = await archive.getMessage(published, delivery);
+  delete script.dot;
+  await deliver(input);
+  expect((await messages()).at(-1)?.text?.trim()).toBe('summary');
+  expect(Buffer.from((await archive.getMessage(published, delivery)) ?? []).equals(Buffer.from(archived ?? []))).toBe(
+    true,
+  );
+});
