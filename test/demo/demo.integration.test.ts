@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse as parseCsv } from 'csv-parse/sync';
 import { expect, inject, test } from 'vitest';
 import { docket } from '../support/docket.ts';
 
@@ -28,6 +29,20 @@ test('two demos beside each other end well, each with everything it promises', a
     // A browser opens it: the pictures must be inside.
     expect(html).toContain('src="data:image/png;base64,');
     expect(html).not.toContain('cid:');
+    // The list of counterparties is in the files and in no part of the board's e-mail.
+    const own = (pattern: RegExp) =>
+      join(folder, index === 0 ? 'first' : 'second', files.find((file) => pattern.test(file)) ?? '');
+    const roster = await readFile(own(/archive\/demo\/board-pack\/.*roster\.csv$/), 'utf8');
+    const listed: Record<string, string>[] = parseCsv(roster, { columns: true, bom: true });
+    const names = listed.map((each) => each.Name ?? '');
+    expect(names.length).toBeGreaterThan(10);
+    const bodies = await Promise.all(
+      [
+        /archive\/demo\/board-pack\/[0-9a-f]{32}\/mail\.html$/,
+        /archive\/demo\/board-pack\/[0-9a-f]{32}\/mail\.txt$/,
+      ].map((pattern) => readFile(own(pattern), 'utf8')),
+    );
+    for (const body of bodies) expect(names.filter((name) => name === '' || body.includes(name))).toEqual([]);
     expect(stderr).toMatch(/demo\/weekly-kpi +plan/);
     expect(stderr).toMatch(/tokens left, finish in/);
     expect(stderr).toMatch(/demo\/board-pack \S+: done, \d+ API calls/);

@@ -209,7 +209,8 @@ function totalLabel({ table }: PackSection, words: Words): string {
 }
 
 const asCell = (view: ViewColumn, cell: PackCell, words: Words): SummaryCell => {
-  const tone = toned(cell.tone, words);
+  // A change from 0 has a direction but no size: a dash is neither better nor worse.
+  const tone = toned(cell.value === null ? '' : cell.tone, words);
   return {
     ...PLAIN,
     ...tone,

@@ -187,7 +187,8 @@ export function buildTemplateData(
   const location = remainderLocation(attached, artifacts, words);
   const { completeness } = summary;
   const incomplete = has.figures ? completeness.notes : [];
-  const files = listedFiles(artifacts, attached);
+  // A notice names what it brings; the page has the others.
+  const files = has.figures || attached.size > 0 ? listedFiles(artifacts, attached) : [];
   const tiles = has.figures ? summary.tiles.map(tileData) : [];
   const sections = has.sections ? summary.sections.slice(0, budget.sections) : [];
   const left = has.sections ? summary.sections.slice(sections.length) : [];
