@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
@@ -16,11 +16,14 @@ import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 
 const TO = ['a@acme.example', 'b@acme.example'];
 
-let redis: RestartableRedis;
-beforeAll(async () => {
-  redis = await restartableRedis();
-});
-afterAll(() => redis.close());
+type OnEnd = TestContext['onTestFinished'];
+
+/** A Redis that a test may flush and kill: tests run beside each other. */
+async function aRedis(onEnd: OnEnd): Promise<RestartableRedis> {
+  const redis = await restartableRedis();
+  onEnd(() => redis.close());
+  return redis;
+}
 
 const outputSchema = z.object({
   calls: z.number(),
@@ -32,23 +35,23 @@ interface Kill {
   readonly when: 'before' | 'after';
 }
 
-type Open = (root: string) => Promise<string>;
+type Open = (root: string, onEnd: OnEnd) => Promise<string>;
 
 /** A sealed run in an archive of its own, as `DOCKET_ARCHIVE` names it, and at how many steps from one another workers die. */
-const ARCHIVES: readonly (readonly [string, Open, number])[] = [
-  [
-    'a directory',
-    async (root) => {
+const ARCHIVES: readonly { readonly where: string; readonly open: Open; readonly apart: number }[] = [
+  {
+    where: 'a directory',
+    open: async (root) => {
       await sealedRun(root);
       return pathToFileURL(join(root, 'archive')).href;
     },
-    1,
-  ],
-  [
-    'a bucket',
-    async (root) => {
+    apart: 1,
+  },
+  {
+    where: 'a bucket',
+    open: async (root, onEnd) => {
       const store = await s3Server();
-      onTestFinished(() => store.close());
+      onEnd(() => store.close());
       const url = archiveUrl(store, join(root, 'staging'));
       const storage = bucketStorage(url);
       await sealedRun(root, undefined, createArchive(storage, systemClock));
@@ -56,17 +59,17 @@ const ARCHIVES: readonly (readonly [string, Open, number])[] = [
       return url;
     },
     // The SDK takes its time to load; the unit tests die at every step of this.
-    4,
-  ],
+    apart: 4,
+  },
 ];
 
 let worlds = 0;
 /** A sealed run, a mail server, a ledger on disk, and worker processes that come and go over them. */
-async function world(open: Open) {
+async function world(open: Open, redis: RestartableRedis, onEnd: OnEnd) {
   const server: ScriptedSmtp = await scriptedSmtp({});
-  onTestFinished(() => server.close());
-  const root = await folderFor(onTestFinished);
-  const archive = await open(root);
+  onEnd(() => server.close());
+  const root = await folderFor(onEnd);
+  const archive = await open(root, onEnd);
   const own = `lost-${worlds++}:`;
   const start = (kill: Kill | null): ChildProcess => {
     const told = {
@@ -114,23 +117,26 @@ function reconciled(receipts: z.infer<typeof outputSchema>['receipts'], { taken 
   return receipts.map(({ state }) => state);
 }
 
-async function calls(open: Open): Promise<number> {
-  const whole = await world(open);
+async function calls(start: () => Promise<World>): Promise<number> {
+  const whole = await start();
   const { calls: made, receipts } = await whole.completes();
   expect(reconciled(receipts, whole, 'undisturbed')).toEqual(['sent', 'sent']);
   return made;
 }
 
-test.each(ARCHIVES)(
-  'a worker is killed at step after step and Redis is flushed before the next one comes: nothing twice, nothing lost (the archive in %s)',
-  async (_, open, apart) => {
-    const steps = await calls(open);
+test.concurrent.for(ARCHIVES)(
+  'a worker is killed at step after step and Redis is flushed before the next one comes: nothing twice, nothing lost (the archive in $where)',
+  { timeout: 600_000 },
+  async ({ open, apart }, { onTestFinished }) => {
+    const redis = await aRedis(onTestFinished);
+    const start = () => world(open, redis, onTestFinished);
+    const steps = await calls(start);
     const client = new Redis(redis.url);
     onTestFinished(() => client.disconnect());
     const unknown = new Set<string>();
     for (let at = 0; at < steps; at += apart) {
       for (const when of ['before', 'after'] as const) {
-        const one = await world(open);
+        const one = await start();
         await one.dies({ at, when });
         await client.flushall();
         const { receipts } = await one.completes();
@@ -145,17 +151,19 @@ test.each(ARCHIVES)(
     // ended. Within one are the two questions before the body and before the final dot: with them some 55 of 100 steps.
     expect(unknown.size).toBeLessThan(1.25 * steps);
   },
-  600_000,
 );
 
-test.each(ARCHIVES)(
-  'the tail of Redis’ log is lost with the power: nothing twice, nothing lost (the archive in %s)',
-  async (_, open) => {
-    const steps = await calls(open);
+test.concurrent.for(ARCHIVES)(
+  'the tail of Redis’ log is lost with the power: nothing twice, nothing lost (the archive in $where)',
+  { timeout: 600_000 },
+  async ({ open }, { onTestFinished }) => {
+    const redis = await aRedis(onTestFinished);
+    const start = () => world(open, redis, onTestFinished);
+    const steps = await calls(start);
     for (const [index, bytes] of [80, 250, 600, 1_500, 1_000_000].entries()) {
-      const whole = await world(open);
+      const whole = await start();
       expect(reconciled((await whole.completes()).receipts, whole, 'before the cut')).toEqual(['sent', 'sent']);
-      const dying = await world(open);
+      const dying = await start();
       await dying.dies({ at: Math.floor(((index + 1) * steps) / 6), when: 'after' });
       await redis.kill();
       await redis.cutTail(bytes);
@@ -164,5 +172,4 @@ test.each(ARCHIVES)(
       reconciled((await dying.completes()).receipts, dying, `${bytes} bytes cut, killed`);
     }
   },
-  600_000,
 );
