@@ -8,6 +8,7 @@ import { inlineArchive } from '../../src/deliver/archive/inline-archive.ts';
 import { findSampleReadings } from '../../src/demo/sample-readings.ts';
 import type { Dataset } from '../../src/fetch/dataset.ts';
 import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
+import { iterateRows } from '../../src/fetch/rows.ts';
 import { FORMATS } from '../../src/render/formats/registry.ts';
 import { createRenderer, type Rendered, type RenderRequest } from '../../src/render/renderer.ts';
 import { run } from '../../src/run/run.ts';
@@ -35,9 +36,10 @@ export interface DemoPacks {
   close(): Promise<void>;
 }
 
-/** The service draws a correlation id for each call. */
-const withSteadyIds = (dataset: Dataset): Dataset => ({
+/** Without what differs from run to run, the correlation ids of calls, and what goes with its files: rows in memory. */
+const steady = (dataset: Dataset): Dataset => ({
   ...dataset,
+  tables: dataset.tables.map((table) => ({ ...table, rows: [...iterateRows(table.rows)] })),
   calls: dataset.calls.map((call) => ({ ...call, correlationId: `00000000-0000-4000-8000-${call.id.slice(0, 12)}` })),
 });
 
@@ -69,7 +71,7 @@ export async function openDemoPacks(folder: string): Promise<DemoPacks> {
           budget,
           readings: findSampleReadings({ settings, key: 'acme', now: DEMO_AT }),
           render: async (request: RenderRequest, signal: AbortSignal) => {
-            const dataset = withSteadyIds(request.dataset);
+            const dataset = steady(request.dataset);
             const rendered = await render({ ...request, dataset }, signal);
             made = { dataset, rendered };
             return rendered;

@@ -19,21 +19,30 @@ const run = promisify(execFile);
 /** CSS pixels. */
 const MAIL_WIDTH = 720;
 const MAIL_HEIGHT = 1_150;
-const DESKTOP = { width: 1_280, height: 960 } as const;
+const DESKTOP = { width: 1_280, height: 1_200 } as const;
 /** Of a printed page in a picture. */
 const PAGE_WIDTH = 1_000;
+/** Of the workbook of the board pack. */
+const SHEETS = ['Summary', 'Alerts by week'];
 /** Of printed pages; an A4 page of `PAGE_WIDTH` needs 86. */
 const DPI = 130;
 
 /** A PNG with a palette of 256 colours: a third of the size of the browser's. */
-async function screenshot(page: Page, options: Parameters<Page['screenshot']>[0] = {}): Promise<Uint8Array> {
+async function screenshot(
+  browser: Browser,
+  page: Page,
+  options: Parameters<Page['screenshot']>[0] = {},
+): Promise<Uint8Array> {
   const picture = (await page.screenshot({ animations: 'disabled', ...options })).toString('base64');
   // The browser that drew it also reads it: no other package here decodes a PNG.
-  const reader = await page.context().newPage();
+  const reader = await browser.newPage();
   const { width, height, pixels } = bitmapSchema.parse(await reader.evaluate(`(${READ_PIXELS})('${picture}')`));
   await reader.close();
-  return encodePng(Buffer.from(pixels, 'base64'), width, height);
+  return encodePng(coarse(Buffer.from(pixels, 'base64')), width, height);
 }
+
+/** Five bits a channel: the shades at the edges of letters would leave a palette no room for the colours of few words. */
+const coarse = (pixels: Uint8Array): Uint8Array => pixels.map((byte) => Math.round(Math.round(byte / 8.226) * 8.226));
 
 const bitmapSchema = z.object({ width: z.number(), height: z.number(), pixels: z.string() });
 
@@ -58,6 +67,7 @@ async function drawPages(
   folder: string,
 ): Promise<Uint8Array> {
   const pdftoppm = await program('pdftoppm', 'poppler-utils');
+  await mkdir(folder, { recursive: true });
   const pictures = await Promise.all(
     numbers.map(async (number) => {
       const stem = join(folder, `page-${number}`);
@@ -71,7 +81,7 @@ async function drawPages(
     `<style>body{margin:0;padding:24px;background:#d8dde5;display:grid;gap:24px}
     img{width:${PAGE_WIDTH}px;box-shadow:0 2px 8px #0004}</style>${images.join('')}`,
   );
-  const picture = await screenshot(page, { fullPage: true });
+  const picture = await screenshot(browser, page, { fullPage: true });
   await page.close();
   return picture;
 }
@@ -79,7 +89,7 @@ async function drawPages(
 async function drawMail(browser: Browser, html: string): Promise<Uint8Array> {
   const page = await browser.newPage({ viewport: { width: MAIL_WIDTH, height: MAIL_HEIGHT }, colorScheme: 'light' });
   await page.setContent(html);
-  const picture = await screenshot(page);
+  const picture = await screenshot(browser, page);
   await page.close();
   return picture;
 }
@@ -104,7 +114,7 @@ async function drawPage(
   for (const frame of await page.locator('iframe').all()) await frame.scrollIntoViewIfNeeded();
   await page.waitForLoadState('networkidle');
   await page.evaluate('window.scrollTo(0, 0)');
-  const picture = await screenshot(page, { fullPage: true });
+  const picture = await screenshot(browser, page, { fullPage: true, clip: { x: 0, y: 0, ...DESKTOP } });
   await context.close();
   return picture;
 }
@@ -114,12 +124,15 @@ export async function drawImages(packs: Packs, folder: string): Promise<Readonly
   await mkdir(folder, { recursive: true });
   const board = packs['board-pack'];
   const [pdf = ''] = await printToPdf([artifactNamed(board.artifacts, '.xlsx').path], folder);
-  const pages = (await outlineOf(pdf)).map(({ page }) => page).slice(0, 2);
+  const document = artifactNamed(board.artifacts, '.pdf').path;
+  const sheets = await outlineOf(pdf);
+  const pages = SHEETS.flatMap((name) => sheets.find(({ title }) => title === name)?.page ?? []);
   const app = await adminPage(packs['weekly-kpi']);
   const browser = await openChromium();
   try {
     return {
-      'board-pack.png': await drawPages(browser, pdf, pages, folder),
+      'board-pack.png': await drawPages(browser, pdf, pages, join(folder, 'workbook')),
+      'board-pack-pdf.png': await drawPages(browser, document, [2, 3], join(folder, 'pdf')),
       'board-mail.png': await drawMail(browser, inlineImages(board.mail)),
       'weekly-kpi.png': await drawMail(browser, inlineImages(packs['weekly-kpi'].mail)),
       'page-overview.png': await drawPage(browser, app, PAGES.overview, 'light'),

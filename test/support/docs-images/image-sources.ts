@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { utils } from '@e965/xlsx';
 import { z } from 'zod';
 import { inlineImages } from '../../../src/render/artifact.ts';
+import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import type { DemoPack, DemoReport } from '../demo-packs.ts';
 import { readWorkbook } from '../read-files.ts';
 import { artifactNamed } from '../render-folder.ts';
@@ -14,6 +15,7 @@ import { adminPage, PAGE_URL, PAGES } from './admin-page.ts';
 export const IMAGES_FOLDER = 'docs/images';
 export const SOURCES_FILE = join(IMAGES_FOLDER, 'sources.json');
 const DEFINITIONS_FOLDER = 'jobs/demo';
+const PDF_TEMPLATES = 'templates/pack';
 
 export const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
@@ -57,6 +59,13 @@ function workbookText({ artifacts }: DemoPack): string {
     .join('\n');
 }
 
+/** What the PDF's templates are given, and the templates. */
+async function pdfText({ dataset, definition }: DemoPack): Promise<string> {
+  const files = (await readdir(PDF_TEMPLATES)).sort();
+  const templates = await Promise.all(files.map((file) => readFile(join(PDF_TEMPLATES, file), 'utf8')));
+  return [JSON.stringify(buildPack(dataset, { locale: definition.locale })), ...templates].join('\n');
+}
+
 /** Sizes of files, which differ with the version of the compressor. */
 const withoutSizes = (text: string): string => text.replace(/\d+(\.\d+)? (kB|KB|MB)/g, '0 kB');
 const mailText = ({ mail }: DemoPack): string => withoutSizes(inlineImages(mail));
@@ -64,8 +73,8 @@ const mailText = ({ mail }: DemoPack): string => withoutSizes(inlineImages(mail)
 async function pageText(app: Awaited<ReturnType<typeof adminPage>>, path: string): Promise<string> {
   const response = await app.request(PAGE_URL + path);
   if (response.status !== 200) throw new Error(`${path} answers ${response.status}`);
-  // Its style sheet is named by its hash.
-  return withoutSizes(await response.text());
+  // Its style sheet is named by its hash; a form has a random id.
+  return withoutSizes(await response.text()).replace(/(name="trigger" value=")[^"]*/g, '$1');
 }
 
 /** The pictures by file name, with what each shows now. */
@@ -77,6 +86,7 @@ export async function imageContents(packs: Packs): Promise<Readonly<Record<strin
       shows: 'pages of the workbook of demo/board-pack, printed',
       content: workbookText(packs['board-pack']),
     },
+    'board-pack-pdf.png': { shows: 'pages of the PDF of demo/board-pack', content: await pdfText(packs['board-pack']) },
     'board-mail.png': { shows: 'the e-mail of demo/board-pack', content: mailText(packs['board-pack']) },
     'weekly-kpi.png': { shows: 'the e-mail of demo/weekly-kpi', content: weekly },
     'page-overview.png': { shows: 'the overview of the page', content: await pageText(app, PAGES.overview) },
