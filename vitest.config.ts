@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 /** Each of these folders has to reach the thresholds by itself. */
 const COVERED = ['definitions', 'plan', 'fetch', 'deliver', 'queue'];
@@ -11,10 +12,10 @@ const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
 
-/** Test files at once in the tiers whose tests wait for other programs. */
-const FILES_THAT_WAIT = Math.ceil(availableParallelism() * 1.5);
+/** Test files at once in the tiers whose tests wait for other programs: for a third of the time, for half of it. */
+const [INTEGRATION_FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 2];
 
-/** Lets Docket's worker threads run from the source. */
+/** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
 
 // What goes where: docs/testing.md.
@@ -30,6 +31,7 @@ export default defineConfig({
       reportOnFailure: true,
       thresholds: Object.fromEntries(COVERED.map((folder) => [`src/${folder}/**`, THRESHOLDS])),
     },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -60,7 +62,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // They wait a third of the time, for processes and clocks.
-          maxWorkers: FILES_THAT_WAIT,
+          maxWorkers: INTEGRATION_FILES,
           sequence: { groupOrder: 1 },
         },
       },
@@ -70,11 +72,12 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: [SOAK],
+          execArgv: THREADS,
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
           // Each starts whole programs, and waits for them half of the time.
-          maxWorkers: FILES_THAT_WAIT,
+          maxWorkers: E2E_FILES,
           maxConcurrency: 6,
           sequence: { groupOrder: 2 },
         },

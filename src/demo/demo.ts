@@ -132,7 +132,7 @@ async function runReports(
   return records.flatMap((record) => record ?? []);
 }
 
-/** Stores the readings of the evenings that the reports of today show, into the archive that is there. */
+/** Stores the readings of the evenings that the reports of today show, and of the ends of the months before, into the archive that is there. */
 async function storeSampleReadings(archive: string, settings: OrgSettings | undefined): Promise<void> {
   if (settings === undefined) return;
   const now = DateTime.fromMillis(systemClock.now(), { zone: settings.timezone });
@@ -140,7 +140,13 @@ async function storeSampleReadings(archive: string, settings: OrgSettings | unde
   const { metadata, location } = directoryStorage(archive);
   const stored = readingArchive({ metadata, location });
   const take = sampleReadings({ settings, key: 'acme', now: now.toMillis() });
-  for (const reading of await take(daysBetween(first.toISODate() ?? '', now.toISODate() ?? ''))) {
+  // Trends of 13 months, and the months that the first of them are compared with.
+  const monthEnds = Array.from({ length: 15 }, (_, index) => now.startOf('month').minus({ months: index, days: 1 }));
+  const days = [
+    ...monthEnds.flatMap((day) => day.toISODate() ?? []),
+    ...daysBetween(first.toISODate() ?? '', now.toISODate() ?? ''),
+  ];
+  for (const reading of await take(days)) {
     await stored.putIfAbsent(reading);
   }
 }

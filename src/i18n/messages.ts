@@ -1,7 +1,9 @@
+import { memoize } from '../base/memoize.ts';
 import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
 import { pack as dePack } from './de/pack.ts';
+import { pdf as dePdf } from './de/pdf.ts';
 import { status as deStatus } from './de/status.ts';
 import { table as deTable } from './de/table.ts';
 import { workbook as deWorkbook } from './de/workbook.ts';
@@ -9,6 +11,7 @@ import { chart as enChart } from './en/chart.ts';
 import { mail as enMail } from './en/mail.ts';
 import { notes as enNotes } from './en/notes.ts';
 import { pack as enPack } from './en/pack.ts';
+import { pdf as enPdf } from './en/pdf.ts';
 import { status as enStatus } from './en/status.ts';
 import { table as enTable } from './en/table.ts';
 import { workbook as enWorkbook } from './en/workbook.ts';
@@ -22,6 +25,7 @@ const englishMessages = (to: LocaleFormatters) => ({
   table: enTable(to),
   chart: enChart(to),
   mail: enMail(to),
+  pdf: enPdf(to),
   workbook: enWorkbook(to),
   status: enStatus(to),
   pack: enPack(to),
@@ -34,6 +38,7 @@ const germanMessages = (to: LocaleFormatters): Words => ({
   table: deTable(to),
   chart: deChart(to),
   mail: deMail(to),
+  pdf: dePdf(to),
   workbook: deWorkbook(to),
   status: deStatus(to),
   pack: dePack(to),
@@ -51,9 +56,17 @@ export function languageOf(locale: string): Language {
   return Object.hasOwn(BY_LANGUAGE, language) ? (language as Language) : 'en';
 }
 
+/** Locales in use at a time. */
+const MAX_CACHED_LOCALES = 50;
+
+const cachedMessages = memoize(
+  (locale: string): Words => BY_LANGUAGE[languageOf(locale)](localeFormatters(locale)),
+  MAX_CACHED_LOCALES,
+);
+
 /**
- * Docket's messages in the language of a locale. Labels of the API are not translated.
+ * Docket's messages in the language of a locale. Labels of the API are not translated. Cached: a scorecard asks for them
+ * for every figure.
  * @param locale BCP 47
  */
-export const messagesFor = (locale: string = DEFAULT_LOCALE): Words =>
-  BY_LANGUAGE[languageOf(locale)](localeFormatters(locale));
+export const messagesFor = (locale: string = DEFAULT_LOCALE): Words => cachedMessages(locale);

@@ -11,7 +11,7 @@ import type { Artifact } from './artifact.ts';
 import { assertDistinctNames } from './file-names.ts';
 import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
 
-export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets'> {
+export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets' | 'outputs'> {
   /** Where the files are created; it exists. */
   readonly folder: string;
   /** By output format. */
@@ -32,7 +32,12 @@ async function planFiles(
   const bundles: PlannedFile[] = [];
   for (const output of outputs) {
     const { format, spec } = formatOf(output, formats);
-    const context = { ...options, variables: { period, org, report, title }, secrets: secrets[output.format] ?? {} };
+    const context = {
+      ...options,
+      variables: { period, org, report, title },
+      outputs: outputs.map((each) => each.format),
+      secrets: secrets[output.format] ?? {},
+    };
     const planned = await format.render(dataset, spec, context);
     files.push(...planned);
     const bundle = bundled.includes(output.format) ? await format.bundle?.(planned, context) : undefined;

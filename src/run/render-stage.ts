@@ -39,6 +39,7 @@ export async function renderAndPublish(
     files: {
       logo: settings.logo,
       classification: definition.classification ?? settings.classification,
+      templates,
       secrets,
       folder,
       digest: order.digest,

@@ -113,7 +113,7 @@ describe('the packs in the programs that people use', () => {
     await run(soffice, [profile, '--headless', '--convert-to', 'pdf', '--outdir', out, await workbook('board-pack')]);
     const pdf = join(out, (await readdir(out)).find((file) => file.endsWith('.pdf')) ?? '');
     const pages = (await run(pdftotext, ['-layout', pdf, '-'])).stdout.split('\f').filter((page) => page.trim() !== '');
-    expect(pages.length).toBeGreaterThanOrEqual(12);
+    expect(pages.length).toBeGreaterThanOrEqual(5);
     pages.forEach((page, index) => {
       expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
     });

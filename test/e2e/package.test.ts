@@ -68,10 +68,13 @@ describe('the package', () => {
     ]);
     expect(paths).not.toContain('dist/of-yesterday.js');
     expect(paths).toEqual(
-      expect.arrayContaining(['dist/main.js', 'dist/fetch/rate-limit/budget-8.lua', 'jobs/demo/org.yaml']),
+      expect.arrayContaining([
+        ...['dist/main.js', 'dist/fetch/rate-limit/budget-8.lua', 'dist/render/formats/pdf/typst-child.mjs'],
+        ...['jobs/demo/org.yaml', 'templates/pack/pack.typ'],
+      ]),
     );
     expect(
-      paths.filter((path) => !/\.(js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|md)$|^LICENSE$/.test(path)),
+      paths.filter((path) => !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md)$|^LICENSE$/.test(path)),
     ).toEqual([]);
     // A page that the command names is at hand for who has only the package.
     for (const path of paths.filter((name) => name.endsWith('.js'))) {

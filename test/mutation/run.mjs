@@ -31,9 +31,13 @@ const PARTS = {
     lua: [],
     // Not those that compare whole tables or all calls (`…-property`, `board-pack-calls`): they take a minute each.
     tests: [
-      ...['answered-sections', 'buckets', 'compile', 'compile-split', 'explain', 'filters', 'like-for-like'],
-      ...['catalog-check', 'check-display', 'check-plan', 'check-targets'].map((name) => `checks/${name}`),
-      ...['partner-requests', 'requests', 'section-requests', 'split-request'].map((name) => `requests/${name}`),
+      ...['answered-sections', 'buckets', 'compile', 'compile-split', 'explain', 'filters', 'like-for-like', 'reading'],
+      ...['catalog-check', 'check-display', 'check-plan', 'check-targets', 'comparison-check', 'reading-check'].map(
+        (name) => `checks/${name}`,
+      ),
+      ...['partner-requests', 'requests', 'section-requests', 'share-totals', 'split-request'].map(
+        (name) => `requests/${name}`,
+      ),
     ].map((name) => `plan/${name}`),
   },
 };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { answeredSections, withoutAnswered } from '../../src/plan/answered-sections.ts';
+import { answeredSections, isCurrentSection, isReadingDue, withoutAnswered } from '../../src/plan/answered-sections.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
-import { CATALOG, definitionOf, settingsOf, WEEK } from '../support/reports.ts';
+import { CATALOG, definitionOf, sectionOf, settingsOf, WEEK } from '../support/reports.ts';
 
 const READINGS = { at: '22:30', metrics: ['alerts.open'], by: ['profile.type'] };
 const definition = definitionOf(
@@ -48,4 +48,36 @@ test('docket explain leaves them out of all counts of calls, and says so', () =>
   ]);
   expect(formatExplain(document)).toMatch(/^Readings trend, end: /m);
   expect(formatExplain(rest)).not.toMatch(/^Readings/m);
+});
+
+test('a section shows current counts if each of its metrics is one', () => {
+  const isCurrent = (...metrics: string[]) => isCurrentSection(sectionOf({ id: 'a', metrics }), CATALOG);
+  expect(isCurrent('alerts.open', 'rfis.open')).toBe(true);
+  expect(isCurrent('alerts.open', 'profiles.created')).toBe(false);
+  expect(isCurrent('alerts.open', 'alerts.closed')).toBe(false);
+  expect(isCurrentSection(sectionOf({ id: 'a', list: 'profiles' }), CATALOG)).toBe(false);
+});
+
+test('a reading whose time the zone skips is due when its day is over', () => {
+  // Samoa had no 30 December 2011.
+  const samoa = { settings: READINGS, timezone: 'Pacific/Apia' };
+  const isDue = (day: string, now: string) => isReadingDue(day, samoa, Date.parse(now));
+  expect(isDue('2011-12-29', '2011-12-30T09:29:59Z')).toBe(false);
+  expect(isDue('2011-12-29', '2011-12-30T09:30:00Z')).toBe(true);
+  expect(isDue('2011-12-30', '2011-12-30T09:59:59Z')).toBe(false);
+  expect(isDue('2011-12-30', '2011-12-31T10:00:00Z')).toBe(true);
+});
+
+test('a plan without answered sections is the plan itself, and calls that others need stay', () => {
+  const whole = plan();
+  expect(withoutAnswered(whole, new Set())).toBe(whole);
+  const ids = (...answered: string[]) => withoutAnswered(whole, new Set(answered)).calls.map(({ id }) => id);
+  const [created, ...counts] = whole.sections;
+  // One call for all current counts: it stays until none of their sections needs it.
+  expect(new Set(counts.map(({ call }) => call)).size).toBe(1);
+  expect(ids('trend', 'end', 'other')).toEqual(whole.calls.map(({ id }) => id));
+  // The year before of `created` is a call of its own.
+  const before = (created?.partners ?? []).map(({ call }) => call);
+  expect(before).toHaveLength(1);
+  expect(ids('trend', 'end', 'other', 'same')).toEqual([created?.call, ...before]);
 });

@@ -22,6 +22,7 @@ import { definitionOf, type SectionInput, settingsOf } from '../support/reports.
 const ZONE = 'Europe/Zurich';
 const OCTOBER: Period = { from: '2026-10-01', to: '2026-10-31', timezone: ZONE, label: '2026-10' };
 const THIRTEEN: Period = { from: '2025-10-01', to: '2026-10-31', timezone: ZONE, label: '13 months' };
+const OWN_PERIODS = { trend: THIRTEEN, exceptions: { ...OCTOBER, from: '2026-05-01', label: '6 months' } };
 const YEAR: Period = { from: '2025-01-01', to: '2025-12-31', timezone: ZONE, label: '2025' };
 
 let catalog: Catalog;
@@ -73,8 +74,10 @@ function questionsOf(section: Definition['sections'][number], report: Definition
     compares,
   });
   if (current) return [ask('now', 'rows')];
-  const kinds = section.compare ?? report.compare ?? [];
-  const toDate = section.to_date ?? report.to_date;
+  // Of a trend only what it asks for itself.
+  const { compare, to_date } = section.layout === 'trend' ? {} : report;
+  const kinds = section.compare ?? compare ?? [];
+  const toDate = section.to_date ?? to_date;
   const before = kinds.includes('previous_period');
   const found = [
     ...(hasRows ? [ask(own, 'rows', before)] : []),
@@ -92,6 +95,11 @@ function questionsOf(section: Definition['sections'][number], report: Definition
     const days = toDateDays(own, toDate);
     if (hasRows && granularity === undefined) found.push(ask(days, 'rows'));
     if (totals || !hasRows) found.push(ask(days, 'totals'));
+  }
+  if (section.trend !== undefined) {
+    // The report is of October.
+    if (own.to !== OCTOBER.to || section.trend !== 13) throw new Error('another trend');
+    found.push({ ...ask(daysOf(THIRTEEN), 'rows'), granularity: 'month', rows: true });
   }
   return found;
 }
@@ -149,10 +157,10 @@ function callsOf(definition: Definition, period: Period, sectionPeriods: Readonl
 
 describe('calls of a board pack', () => {
   test('with a scorecard, 13 months, the year before and the year to date are near the least possible', () => {
-    const calls = callsOf(board, OCTOBER, { trend: THIRTEEN });
+    const calls = callsOf(board, OCTOBER, OWN_PERIODS);
     expect(calls.naive).toBeGreaterThan(2 * calls.planned);
     expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
-    expect(calls).toEqual({ planned: 16, bound: 15, naive: 61, further: { previous_year: 2, to_date: 1 } });
+    expect(calls).toEqual({ planned: 15, bound: 14, naive: 74, further: { previous_year: 2, to_date: 1, trend: 0 } });
   });
 
   test('in which every section is compared with both and to date as well', () => {
@@ -162,9 +170,9 @@ describe('calls of a board pack', () => {
         : section,
     );
     const definition = { ...board, compare: [...BOTH], sections };
-    const calls = callsOf(definition, OCTOBER, { trend: THIRTEEN });
+    const calls = callsOf(definition, OCTOBER, OWN_PERIODS);
     expect(calls.planned).toBeLessThanOrEqual(1.1 * calls.bound);
-    expect(calls).toEqual({ planned: 27, bound: 25, naive: 103, further: { previous_year: 11, to_date: 3 } });
+    expect(calls).toEqual({ planned: 24, bound: 23, naive: 108, further: { previous_year: 9, to_date: 3, trend: 0 } });
   });
 
   // The scorecard has a call of its own, although the totals beside the months hold the same figures.
@@ -173,6 +181,6 @@ describe('calls of a board pack', () => {
     const risk: SectionInput = { id: 'risk', metrics: KPIS, dimensions: ['profile.risk'], totals: true };
     const definition = definitionOf([scorecard, months, risk], { compare: [...BOTH] });
     const calls = callsOf(definition, YEAR);
-    expect(calls).toEqual({ planned: 3, bound: 2, naive: 15, further: { previous_year: 0, to_date: 0 } });
+    expect(calls).toEqual({ planned: 3, bound: 2, naive: 15, further: { previous_year: 0, to_date: 0, trend: 0 } });
   });
 });

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type Bucket, bucketsOf, previousPeriod, sliceBuckets, sliceRollup } from '../../src/plan/buckets.ts';
+import {
+  type Bucket,
+  bucketsOf,
+  dayCount,
+  endOfDay,
+  previousPeriod,
+  sameDays,
+  sliceBuckets,
+  sliceRollup,
+} from '../../src/plan/buckets.ts';
 
 const days = (from: string, to: string): Bucket[] => bucketsOf({ from, to }, 'day');
 
@@ -65,4 +74,23 @@ test('a range that folds is cut between days, and every part belongs to its one 
   expect(sliceRollup({ from: '2026-02-26', to: '2026-02-26' }, 1)).toEqual([
     { from: '2026-02-26', to: '2026-02-26', first: 0, buckets: 1 },
   ]);
+});
+
+test('ranges are the same days if both ends are, and if both are absent', () => {
+  const range = { from: '2026-11-09', to: '2026-11-15' };
+  expect(sameDays(range, { ...range })).toBe(true);
+  expect(sameDays(range, { ...range, from: '2026-11-10' })).toBe(false);
+  expect(sameDays(range, { ...range, to: '2026-11-14' })).toBe(false);
+  for (const absent of [null, undefined]) {
+    expect(sameDays(range, absent)).toBe(false);
+    expect(sameDays(absent, range)).toBe(false);
+    expect(sameDays(null, absent)).toBe(true);
+  }
+});
+
+test('a day is counted with both ends, and ends in its zone', () => {
+  expect(dayCount({ from: '2026-11-15', to: '2026-11-15' })).toBe(1);
+  expect(dayCount({ from: '2026-03-01', to: '2026-03-31' })).toBe(31);
+  expect(new Date(endOfDay('2026-11-15')).toISOString()).toBe('2026-11-16T00:00:00.000Z');
+  expect(new Date(endOfDay('2026-03-29', 'Europe/Zurich')).toISOString()).toBe('2026-03-29T22:00:00.000Z');
 });

@@ -172,18 +172,35 @@ test('the same input gives the same plan', () => {
   expect(compile(sections)).toEqual(compile(sections));
 });
 
-test('what the catalog does not have is refused with every fault and its place', () => {
-  try {
-    compile([
-      { id: 'a', metrics: ['profile.created'] },
+describe('what the catalog does not have is refused', () => {
+  const refusal = (sections: SectionInput[]): DocketError => {
+    try {
+      compile(sections);
+    } catch (error) {
+      if (error instanceof DocketError) return error;
+      throw error;
+    }
+    expect.unreachable();
+  };
+  const unknown: SectionInput = { id: 'a', metrics: ['profile.created'] };
+
+  test('with every fault, its place and the next step', () => {
+    const { code, message, where, next } = refusal([
+      unknown,
       { id: 'b', metrics: ['profiles.created'], dimensions: ['hit.kind'] },
     ]);
-    expect.unreachable();
-  } catch (error) {
-    if (!(error instanceof DocketError)) throw error;
-    expect(error.code).toBe('plan.invalid');
-    expect(error.message.split('\n')).toHaveLength(3);
-    expect(error.message).toContain('sections[0].metrics[0]: expected');
-    expect(error.message).toContain('sections[1].dimensions[0]: expected');
-  }
+    expect([code, where]).toEqual(['plan.invalid', 'acme/weekly']);
+    const [head, ...lines] = message.split('\n');
+    expect(head).toMatch(/^acme\/weekly .*\b2 errors\b/);
+    expect(lines.map((line) => line.trim().replace(/: .*/, ''))).toEqual([
+      'sections[0].metrics[0]',
+      'sections[1].dimensions[0]',
+    ]);
+    expect(lines[0]).toMatch(/expected .*catalog; got "profile\.created"\. Did you mean "profiles\.created"\?$/);
+    expect(next).toContain('docket check');
+  });
+
+  test('with a single fault as well', () => {
+    expect(refusal([unknown]).message.split('\n')[0]).toMatch(/\b1 error\b/);
+  });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { safeFileName } from '../../src/base/files/safe-path.ts';
 import { assertDistinctNames, type NameVariables, renderFileName } from '../../src/render/file-names.ts';
-import { sheetNames } from '../../src/render/formats/xlsx/workbook-context.ts';
+import { sheetNames } from '../../src/render/formats/xlsx/sheet-names.ts';
 import { PERIOD } from '../support/dataset.ts';
 
 const variables: NameVariables = {

@@ -6,8 +6,8 @@ import { strFromU8, unzipSync } from 'fflate';
 import { expect, test } from 'vitest';
 import { compileMjml } from '../../src/render/email/mjml.ts';
 import { escapeFormula } from '../../src/render/formats/csv/csv-fields.ts';
-import { escapeXml } from '../../src/render/formats/xlsx/sheet-parts.ts';
-import { sheetNames } from '../../src/render/formats/xlsx/workbook-context.ts';
+import { escapeXml } from '../../src/render/formats/xlsx/package/xml-text.ts';
+import { sheetNames } from '../../src/render/formats/xlsx/sheet-names.ts';
 import { countColumn, dataset, groupColumn, row, table } from '../support/dataset.ts';
 import {
   cases,

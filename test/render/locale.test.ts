@@ -91,9 +91,7 @@ describe('a German workbook', () => {
     expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
     const book = readWorkbook(path);
     expect(book.SheetNames).toEqual([
-      'Deckblatt',
-      'Inhalt',
-      'Diagramme',
+      'Übersicht',
       'Onboarding',
       'Open workload',
       'Definitionen',
@@ -103,7 +101,7 @@ describe('a German workbook', () => {
     const cells = cellsOf(book, 'Onboarding').flat();
     const texts = cells.map((cell) => cell?.v);
     for (const text of [
-      '← Inhalt',
+      '← Übersicht',
       'Tag',
       'Profiles created, Vorperiode',
       'Profiles created, Veränderung (%)',

@@ -1,8 +1,8 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { ProbedLine } from './broken-lines.ts';
 import type { ArchiveKind } from './deployment.ts';
 import type { FaultName } from './faults.ts';
-import type { CheckName } from './reconcile.ts';
 
 /** A defect that a change could bring. */
 export interface Defect {
@@ -10,7 +10,7 @@ export interface Defect {
   /** File under `dist`, a text in it, and its replacement. */
   readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
   /** The line of the soak's table that must fail. */
-  readonly breaks: CheckName;
+  readonly breaks: ProbedLine;
 }
 
 /** A build with defects that break different lines, so that one soak shows each of them. */

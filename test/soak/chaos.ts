@@ -28,18 +28,22 @@ export interface Chaos {
 
 const acknowledgedSchema = z.object({ id: z.string() });
 
+export interface ChaosOptions {
+  readonly ms: number;
+  /** These faults, besides advancing clocks; all when absent. */
+  readonly only: readonly FaultName[] | undefined;
+  /** Ends it before its time. */
+  readonly until: AbortSignal | undefined;
+}
+
 /** Longer than a worker's lock on a run plus the check of it: another worker takes the run over. */
 const TAKEOVER_MS = 75_000;
 
-/**
- * Injects faults for `ms`. All of them are repaired when it resolves.
- * @param only these faults, besides advancing clocks; absent: all
- */
+/** Injects faults. All of them are repaired when it resolves. */
 export async function runChaos(
   deployment: Deployment,
   draw: RandomSource,
-  ms: number,
-  only?: readonly FaultName[],
+  { ms, only, until }: ChaosOptions,
 ): Promise<Chaos> {
   const began = performance.now();
   const events: Event[] = [];
@@ -62,7 +66,7 @@ export async function runChaos(
   };
   const freeze = async (who: DocketProcess, forMs: number) => {
     note(`freeze ${who.name} for ${forMs} ms`);
-    await who.freeze(forMs);
+    await who.freeze(forMs, until);
   };
   const catchMidMail = (action: ProxyAction): Promise<DocketProcess | undefined> =>
     interceptMailEnd(deployment, action, ({ name }) => {
@@ -201,7 +205,7 @@ export async function runChaos(
       : []),
   ];
   const turns = timetable.map(() => 0);
-  while (performance.now() - began < ms) {
+  while (performance.now() - began < ms && until?.aborted !== true) {
     const due = timetable.filter(
       ({ firstMs, everyMs }, index) => performance.now() - began > firstMs + (turns[index] ?? 0) * everyMs,
     );

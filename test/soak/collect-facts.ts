@@ -79,15 +79,12 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
           places: archivedRun === undefined ? {} : await deliveredFiles(deployment, org, record, archivedRun.manifest),
         });
       }
-      const calls = deployment.requests
-        .filter(({ path, key }) => key !== null && path.includes('/analytics/report/'))
-        .map(({ key, at }) => ({ key: key ?? '', at }));
       return {
         runs: all,
         due: dueRuns(deployment, known, requests, from, to),
         asked: requests.map(({ ids }) => ids),
         misdelivered,
-        calls,
+        calls: callsOf(deployment),
         budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 },
         figures: await figuresOf(deployment, archived, known),
         leaks: (await findLeaks(deployment)).map(({ what, where, around }) => `${what}: ${where}: ${around}`),
@@ -108,6 +105,10 @@ export async function openRecordReader(deployment: Deployment): Promise<RecordRe
     },
   };
 }
+
+/** Metrics calls that the service received. */
+export const callsOf = ({ requests }: Deployment): Facts['calls'] =>
+  requests.flatMap(({ path, key, at }) => (key !== null && path.includes('/analytics/report/') ? [{ key, at }] : []));
 
 /** Secrets in logs, deliveries, the archive and Redis; mails and S3 objects are scanned as files. */
 async function findLeaks(deployment: Deployment): Promise<Leak[]> {
@@ -198,7 +199,7 @@ interface Archived {
   readonly faults: readonly string[];
 }
 
-async function archivedRuns(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Archived>> {
+export async function archivedRuns(deployment: Deployment, misdelivered: string[]): Promise<Map<string, Archived>> {
   const archive = deployment.archive();
   const found = new Map<string, Archived>();
   for await (const archivedRun of archive.listRuns()) {
@@ -255,7 +256,7 @@ async function deliveredFiles(
 }
 
 /** Compares each published value with a second instance of the service that has the same data and no faults. */
-async function figuresOf(
+export async function figuresOf(
   deployment: Deployment,
   archived: ReadonlyMap<string, Archived>,
   known: ReadonlyMap<string, RunRecord>,

@@ -36,7 +36,8 @@ export interface DocketProcess {
   kill(awayMs: number): Promise<void>;
   /** SIGTERM; stays down until `up`. */
   stop(): Promise<void>;
-  freeze(ms: number): Promise<void>;
+  /** SIGSTOP, for so long or until the signal. */
+  freeze(ms: number, until?: AbortSignal): Promise<void>;
   ready(): Promise<boolean>;
   close(): Promise<void>;
   /** SIGKILL without waiting, for an aborted soak. */
@@ -154,10 +155,10 @@ export async function member(options: DocketProcessOptions): Promise<DocketProce
       wanted = false;
       await end('SIGTERM', 'asked');
     },
-    freeze: async (ms) => {
+    freeze: async (ms, until) => {
       const frozen = child;
       frozen?.kill('SIGSTOP');
-      await sleep(ms);
+      await sleep(ms, undefined, { signal: until }).catch(() => {});
       frozen?.kill('SIGCONT');
     },
     ready: async () =>

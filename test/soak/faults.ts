@@ -222,12 +222,14 @@ async function unmountArchive({ deployment, note, between }: FaultContext): Prom
   if (deployment.kind === 's3') return;
   note('archive not mounted');
   const away = `${deployment.archiveFolder}-away`;
-  const bare = `${deployment.archiveFolder}-bare-${deployment.strayFiles.length}-${between(0, 1e9)}`;
+  const moved = `${deployment.archiveFolder}-bare-${between(0, 1e9)}`;
   await rename(deployment.archiveFolder, away);
   await mkdir(deployment.archiveFolder);
   const since = Date.now() + OPEN_MS;
   await sleep(between(OPEN_MS + 1_000, 8_000));
-  for (;;) {
+  for (let turn = 0; ; turn += 1) {
+    // Each time another one: a process may write between the two renames, and no folder that holds files is replaced.
+    const bare = `${moved}-${turn}`;
     await rename(deployment.archiveFolder, bare).catch(() => {});
     const back = await rename(away, deployment.archiveFolder).then(
       () => true,

@@ -129,6 +129,10 @@ export function overBudget({ calls, budget }: Pick<Facts, 'calls' | 'budget'>): 
   return { most, over };
 }
 
+/** All errors but the expected ones are transient, and end before a run fails. */
+export const failedByTransientError = ({ state, error }: RunRecord): boolean =>
+  state === 'failed' && !FINAL.has(error?.code ?? '');
+
 /** Evaluates all checks. */
 export function reconcile(facts: Facts): CheckResult[] {
   const { runs } = facts;
@@ -233,10 +237,9 @@ export function reconcile(facts: Facts): CheckResult[] {
         .filter((run) => !isNotified(run))
         .map((run) => `${nameOf(run)} run ${run.record.id}: ${run.record.state} ${run.record.error?.message ?? ''}`),
     ),
-    // All other errors are transient, and end before a run fails.
     most(
       'runs failed by a transient error',
-      failed.filter(({ record }) => !FINAL.has(record.error?.code ?? '')).map(formatFailure),
+      failed.filter(({ record }) => failedByTransientError(record)).map(formatFailure),
     ),
     most(
       'runs failed by killed workers',

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { randomSource } from '../../src/sandbox/generator/random.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type ProbedLine, watchLines } from './broken-lines.ts';
 import { type Event, runChaos } from './chaos.ts';
 import { openRecordReader, type RecordReader } from './collect-facts.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
@@ -36,6 +38,8 @@ export interface SoakReport {
 }
 
 const DRAIN_MS = 6 * 60_000;
+/** A start takes its time on a busy machine. */
+const READY = { timeoutMs: 5 * 60_000, intervalMs: 250 };
 
 export interface SoakOptions {
   readonly minutes: number;
@@ -47,16 +51,19 @@ export interface SoakOptions {
   readonly only?: readonly FaultName[];
   /** Limit for the remaining runs after all faults are repaired, ms. */
   readonly drainMs?: number;
+  /** Lines that the build is expected to break: the soak ends before its time once they are broken. */
+  readonly breaks?: readonly ProbedLine[];
 }
 
 /** @param onProgress called with progress messages */
 export async function soak(
-  { minutes, seed, main, archive = 'directory', only, drainMs = DRAIN_MS }: SoakOptions,
+  { minutes, seed, main, archive = 'directory', only, drainMs = DRAIN_MS, breaks }: SoakOptions,
   onProgress: (line: string) => void,
 ): Promise<SoakReport> {
   const draw = randomSource(seed, 0x50a4);
   const deployment = await openDeployment(main, draw.fork(1).uniform, archive);
   const record = await openRecordReader(deployment);
+  const watch = breaks === undefined ? undefined : watchLines(breaks, { deployment, record });
   try {
     await deployment.define(1);
     const from = deployment.now();
@@ -66,13 +73,19 @@ export async function soak(
       `${deployment.members.length} processes, ${deployment.orgs.length} organizations, seed ${seed}: ${minutes} min of faults`,
     );
     const began = performance.now();
-    const { events, requests } = await runChaos(deployment, draw.fork(2), minutes * 60_000, only);
+    const { events, requests } = await runChaos(deployment, draw.fork(2), {
+      ms: minutes * 60_000,
+      only,
+      until: watch?.broken,
+    });
     const calm = performance.now();
     onProgress('All faults are repaired; finishing the remaining runs');
     for (const each of deployment.members) each.up();
-    await drain(deployment, record, drainMs, onProgress);
+    // Which runs end is seen only when they are given their time.
+    const until = breaks?.includes('unfinished runs') ? undefined : watch?.broken;
+    await drain(deployment, record, { drainMs, until }, onProgress);
     const to = deployment.now();
-    for (const each of deployment.members) await each.stop();
+    await Promise.all(deployment.members.map((each) => each.stop()));
     const drained = performance.now();
     onProgress('Reconciling the ledger with the archive and the deliveries');
     const facts = await record.facts(requests, from, to);
@@ -104,25 +117,26 @@ export async function soak(
       endings: deployment.members.flatMap(({ name, endings }) => endings.map((ending) => ({ name, ...ending }))),
     };
   } finally {
+    await watch?.close();
     await record.close();
     await deployment.close();
   }
 }
 
 async function allReady({ members }: Deployment): Promise<void> {
-  for (const each of members) while (!(await each.ready())) await sleep(250);
+  for (const each of members) await waitFor(`${each.name} to be ready`, () => each.ready(), READY);
 }
 
 /** Waits until every run has ended and every slot is open. Advances the clocks by quarters of an hour to wake snoozed runs. */
 async function drain(
   deployment: Deployment,
   record: RecordReader,
-  drainMs: number,
+  { drainMs, until }: { readonly drainMs: number; readonly until: AbortSignal | undefined },
   onProgress: (line: string) => void,
 ): Promise<void> {
-  const until = performance.now() + drainMs;
+  const deadline = performance.now() + drainMs;
   const grid = EVERY_HOURS * 3_600_000;
-  for (let turn = 1; performance.now() < until; turn += 1) {
+  for (let turn = 1; performance.now() < deadline && until?.aborted !== true; turn += 1) {
     const runs = await record.runs();
     const open = runs.filter(({ state }) => !TERMINAL_STATES.has(state));
     const newest = Math.max(...runs.filter(({ report }) => report === SCHEDULED).map(({ slot }) => Date.parse(slot)));

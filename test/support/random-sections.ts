@@ -24,6 +24,7 @@ export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
     shape: fc.nat(1),
     picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 4 }),
     totals: fc.boolean(),
+    trend: fc.constantFrom(undefined, 2, 6),
   });
   return fc
     .record({ shapes: fc.tuple(shape, shape), sections: fc.array(section, { minLength: 2, maxLength: 6 }) })
@@ -40,6 +41,7 @@ export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
         if (fitting.length === 0) return [];
         const metrics = [...new Set(one.picks.map((pick) => fitting[pick % fitting.length]!.id))];
         const bucketed = !current && granularity !== undefined;
+        const isCard = !current && !bucketed && dimensions.length === 0;
         const by = order === 'metric' ? metrics[0] : order === 'bucket' && bucketed ? 'bucket' : undefined;
         return [
           {
@@ -51,6 +53,7 @@ export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
             ...(by === undefined ? {} : { order: [{ by, dir }] }),
             ...(limit === undefined ? {} : { limit }),
             totals: one.totals,
+            ...(isCard && one.trend !== undefined ? { layout: 'scorecard', trend: one.trend } : {}),
           },
         ];
       }),

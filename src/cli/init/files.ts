@@ -99,17 +99,19 @@ const TEXTS = {
     file: 'Weekly KPIs',
     schedule: '{ cron: "0 8 * * MON", catch_up: latest }   # Mondays at eight, in the zone of org.yaml',
     period: 'previous_week',
+    unit: 'weeks',
   },
   monthly: {
     title: 'Compliance board pack',
     file: 'Board pack',
     schedule: '{ cron: "0 7 1 * *", catch_up: all }        # the first of each month at seven, in the zone of org.yaml',
     period: 'previous_month',
+    unit: 'months',
   },
 } as const;
 
 function reportYaml(kind: Kind, answers: Answers, catalog: Catalog | undefined): string {
-  const { title, file, schedule, period } = TEXTS[kind];
+  const { title, file, schedule, period, unit } = TEXTS[kind];
   const sections = starterSections(kind, catalog);
   return `# yaml-language-server: $schema=../report.schema.json
 # All fields: README.md, "A report definition". After a change: docket check
@@ -121,7 +123,7 @@ period: ${period}        # the days of the report; fixed when a run starts
 compare: previous_period     # adds the figures of the previous period
 
 sections:                    # a table each, in the workbook and in the e-mail
-${sections.map(sectionYaml).join('\n')}
+${sections.map((section) => sectionYaml(section, unit)).join('\n')}
 outputs:
   - { format: xlsx, name: "${file} {{ period.label }}.xlsx" }
   # - { format: csv }        # raw values for programs, a file per section
@@ -138,12 +140,21 @@ on_incomplete: flag          # if figures are missing: flag and deliver them, ho
 ${otherMetrics(sections, catalog)}`;
 }
 
-function sectionYaml(section: StarterSection): string {
-  const { dimensions, granularity, order, chart, toDate, suggestion } = section;
+/** What a scorecard may have besides, as comments. */
+const scorecardYaml = (metrics: readonly string[], unit: string): string[] => [
+  '    layout: scorecard        # a row for each metric; docs/layouts.md',
+  `    # trend: 13              # a small chart of the last 13 ${unit} in each row`,
+  '    # groups:                # metrics under subheadings',
+  `    #   - { title: More, metrics: [${metrics.slice(-2).map(scalar).join(', ')}] }`,
+];
+
+function sectionYaml(section: StarterSection, unit: string): string {
+  const { dimensions, granularity, order, chart, toDate, layout, suggestion } = section;
   return [
     `  # ${section.why}`,
     `  - id: ${scalar(section.id)}`,
     `    title: ${scalar(section.title)}`,
+    ...(layout === undefined ? [] : scorecardYaml(section.metrics, unit)),
     '    metrics:',
     list(section.metrics, '      '),
     ...(dimensions === undefined ? [] : ['    dimensions:', list(dimensions, '      ')]),

@@ -13,6 +13,7 @@ interface SectionTemplate {
   readonly chart?: string;
   readonly order?: { readonly by: string; readonly dir: 'desc' };
   readonly toDate?: 'year';
+  readonly layout?: 'scorecard';
   /** Further fields, as a comment: not every organization has the figures. */
   readonly suggestion?: string;
   /** Every organization has its metrics (specification §2.6): used without a catalog. */
@@ -41,7 +42,8 @@ const WEEKLY_SECTIONS: readonly SectionTemplate[] = [
   {
     id: 'scorecard',
     title: 'Scorecard',
-    why: 'The most important figures, one row each. Those with a target in targets.yaml get a status.',
+    why: 'The most important figures, on the first page. Those with a target in targets.yaml get a status.',
+    layout: 'scorecard',
     metrics: [
       'profiles.created',
       'profiles.approval_rate',
@@ -97,7 +99,8 @@ const MONTHLY_SECTIONS: readonly SectionTemplate[] = [
   {
     id: 'scorecard',
     title: 'Scorecard',
-    why: 'The most important figures, one row each. Those with a target in targets.yaml get a status.',
+    why: 'The most important figures, on the first page. Those with a target in targets.yaml get a status.',
+    layout: 'scorecard',
     metrics: [
       'profiles.created',
       'profiles.decided',
@@ -194,7 +197,7 @@ export function starterSections(
 
 const fromTemplate = ({ safe: _, ...wish }: SectionTemplate): StarterSection => ({
   ...wish,
-  totals: wish.id !== CURRENT_QUEUE_SECTION.id,
+  totals: wish.id !== CURRENT_QUEUE_SECTION.id && wish.layout === undefined,
 });
 
 function fitToCatalog(
@@ -224,6 +227,6 @@ function fitToCatalog(
     ...(bucketed ? { granularity } : {}),
     ...(order !== undefined && metrics.some(({ id }) => id === order.by) ? { order } : {}),
     ...(chart !== undefined && whole ? { chart } : {}),
-    totals: !current,
+    totals: !current && wish.layout === undefined,
   };
 }

@@ -24,7 +24,6 @@ export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
   endRunning: 'Die letzten Werte betreffen einen Zeitraum, der noch läuft.',
   unpaintable:
     'Das Diagramm ist hier nicht dargestellt: Es enthält Namen in einer Schrift, die der Zeichensatz nicht umfasst.',
-  noFigures: 'Kein Diagramm: Es liegen keine Zahlen vor.',
   noAxis: 'Kein Diagramm: Es gibt weder Zeit noch Gruppe, an der entlang gezeichnet werden könnte.',
 
   by: (kind, along) => `${KINDS[kind]} nach ${along}.`,

@@ -8,7 +8,7 @@ const MISSING = {
   year_before: 'das Vorjahr',
   year_before_totals: 'das Vorjahr der Gesamtwerte',
   to_date: 'die Werte seit Beginn',
-  trend: 'Werte des Verlaufs',
+  trend: 'die Werte des Verlaufs',
   totals: 'die Gesamtwerte',
   total: (metric: string) => `der Gesamtwert von ${metric}`,
 };

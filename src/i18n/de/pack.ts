@@ -30,7 +30,8 @@ export const pack = ({ number }: LocaleFormatters): ReturnType<typeof english> =
     },
     value: 'Wert',
     change: 'Veränderung',
-    trendText: (label, first, last) => `${label}: von ${first.text} (${first.label}) auf ${last.text} (${last.label})`,
+    trendText: (label, first, last) =>
+      `${label}: zuerst ${first.text} (${first.label}), zuletzt ${last.text} (${last.label})`,
     trendOne: (label, { label: at, text }) => `${label}: ${text} (${at})`,
     trendNone: (label) => `${label}: keine Werte`,
     trendTarget: (text, target) => `${text}; Ziel ${target}`,

@@ -8,7 +8,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
   const counted = (count: number, one: string, many: string): string => `${number(count)} ${count === 1 ? one : many}`;
   return {
     sheets: {
-      cover: 'Deckblatt',
+      summary: 'Übersicht',
       contents: 'Inhalt',
       charts: 'Diagramme',
       chartData: 'Diagrammdaten',
@@ -18,6 +18,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       unnamed: 'Blatt',
     },
     back: '← Inhalt',
+    backToSummary: '← Übersicht',
     page: (page, pages) => `Seite ${page} von ${pages}`,
     part: (title, part, parts) => `${title} (Teil ${part} von ${parts})`,
     complete: 'Vollständig: Der Dienst hat jeden Abschnitt ganz beantwortet.',
@@ -26,16 +27,11 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
     incomplete: (count) =>
       `Unvollständig: ${counted(count, 'Hinweis, den', 'Hinweise, die')} Sie vor der Verwendung dieser Zahlen kennen sollten`,
 
-    cover: {
+    summary: {
       logo: 'Logo',
       logoOf: (organization) => `Logo von ${organization}`,
-      period: 'Zeitraum',
-      days: (from, last) => `${day(from)} bis ${day(last)}, beide Tage eingeschlossen`,
-      timezone: 'Zeitzone',
-      made: 'Erstellt',
       owner: 'Ansprechperson',
-      sections: 'Abschnitte',
-      sectionCount: (count) => counted(count, 'Abschnitt', 'Abschnitte'),
+      figures: 'Wichtigste Zahlen',
     },
     contents: {
       section: 'Abschnitt',
@@ -47,6 +43,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       whole: 'Ganzer Zeitraum',
       lastDay: 'Letzter Tag',
       by: { day: 'Nach Tagen', week: 'Nach Wochen', month: 'Nach Monaten' },
+      summary: 'Die wichtigsten Zahlen',
       charts: 'Die Diagramme der Abschnitte',
       definitions: 'Was jede Kennzahl bedeutet',
       run: 'Wie diese Arbeitsmappe entstanden ist',
@@ -64,18 +61,21 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       metric: 'Kennzahl',
       value: 'Wert',
       change: (kind) => (kind === undefined ? 'Veränderung' : `Veränderung (${COMPARED_WITH[kind]})`),
+      trend: 'Verlauf',
       noRows: 'Keine Zeilen: Der Dienst hat nichts für diesen Abschnitt.',
       rows: (from, last, all, next) =>
         `Zeilen ${number(from)} bis ${number(last)} von ${number(all)}${next === undefined ? '.' : `; Fortsetzung in ${quoted(next)}.`}`,
       arrowsMean: '▲ in Blau ist mehr als zuvor, ▼ in Orange ist weniger; beides sagt nicht, ob das gut ist.',
     },
     charts: {
+      bucket: 'Zeitraum',
       figures: (section) => `Zahlen: ${section}`,
       data: 'Was die Diagramme zeigen, wie in den Abschnitten. Eine leere Zelle ist nicht definiert: Das Diagramm hat dort eine Lücke, keine Null.',
     },
     definitions: {
       metrics: 'Kennzahlen',
       metric: 'Kennzahl',
+      id: 'Name beim Dienst',
       description: 'Beschreibung',
       unit: 'Einheit',
       aggregation: 'Aggregation',
@@ -85,6 +85,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       name: 'Name',
       type: 'Typ',
       values: 'Werte',
+      ofAll: (note) => `Für alle: ${note}`,
       filters: 'Filter',
       count: 'Anzahl',
       ratio: 'Anteil von 0 bis 1, als % dargestellt',

@@ -32,7 +32,6 @@ export const chart = (to: LocaleFormatters) => ({
   omits: (what: readonly string[]) => `In this chart ${what.join('; ')}.`,
   endRunning: 'Its last figures are of a time that is still running.',
   unpaintable: 'The chart is not drawn here: it has names in a script that its font does not have.',
-  noFigures: 'No chart: there are no figures.',
   noAxis: 'No chart: there is nothing to draw along, no time and no group.',
 
   by: (kind: Kind, along: string) =>

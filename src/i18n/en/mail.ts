@@ -50,11 +50,7 @@ export const mail = (to: LocaleFormatters) => {
     ready: (period: string) => `The report for ${period} is ready.`,
 
     /** By output format, the preferred one first; other formats use `inFiles`. */
-    inAttached: {
-      xlsx: 'in the attached workbook',
-      csv: 'in the attached CSV files',
-      pdf: 'in the attached PDF',
-    },
+    inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files', pdf: 'in the attached PDF' },
     inFiles: 'in the files named below',
     leftOut: 'left out here',
     below: 'below',

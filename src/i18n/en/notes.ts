@@ -8,7 +8,7 @@ const MISSING = {
   year_before: 'the year before',
   year_before_totals: 'the year before of the totals',
   to_date: 'the figures to date',
-  trend: 'figures of the trend',
+  trend: 'the figures of the trend',
   totals: 'the totals',
   total: (metric: string) => `the total of ${metric}`,
 };

@@ -8,7 +8,7 @@ export const workbook = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   return {
     sheets: {
-      cover: 'Cover',
+      summary: 'Summary',
       contents: 'Contents',
       charts: 'Charts',
       chartData: 'Chart data',
@@ -19,6 +19,7 @@ export const workbook = (to: LocaleFormatters) => {
       unnamed: 'Sheet',
     },
     back: '← Contents',
+    backToSummary: '← Summary',
     /** @param page and pages are codes of Excel */
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
     part: (title: string, part: number, parts: number) => `${title} (part ${part} of ${parts})`,
@@ -28,16 +29,12 @@ export const workbook = (to: LocaleFormatters) => {
       `Complete, except that current counts are undefined in ${to.all(sections)}.`,
     incomplete: (count: number) => `Incomplete: ${counted(count, 'thing')} to know before you use these figures`,
 
-    cover: {
+    summary: {
       logo: 'Logo',
       logoOf: (organization: string) => `Logo of ${organization}`,
-      period: 'Period',
-      days: (from: string, last: string) => `${from} to ${last}, both days included`,
-      timezone: 'Time zone',
-      made: 'Made',
       owner: 'Owner',
-      sections: 'Sections',
-      sectionCount: (count: number) => counted(count, 'section'),
+      /** Heading of the scorecard where no section of the report is one. */
+      figures: 'Key figures',
     },
     contents: {
       section: 'Section',
@@ -49,6 +46,7 @@ export const workbook = (to: LocaleFormatters) => {
       whole: 'Whole period',
       lastDay: 'Its last day',
       by: { day: 'By day', week: 'By week', month: 'By month' } satisfies Record<Granularity, string>,
+      summary: 'The most important figures',
       charts: 'The charts of the sections',
       definitions: 'What each figure means',
       run: 'How this pack was made',
@@ -68,6 +66,7 @@ export const workbook = (to: LocaleFormatters) => {
       value: 'Value',
       /** @param kind undefined where the previous period is the only comparison */
       change: (kind: ComparedWith | undefined) => (kind === undefined ? 'Change' : `Change (${COMPARED_WITH[kind]})`),
+      trend: 'Trend',
       noRows: 'No rows: the service has nothing for this section.',
       /** @param next the sheet with the following rows; undefined on the last one */
       rows: (from: number, last: number, all: number, next: string | undefined) =>
@@ -75,12 +74,14 @@ export const workbook = (to: LocaleFormatters) => {
       arrowsMean: '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
     },
     charts: {
+      bucket: 'Period',
       figures: (section: string) => `Figures: ${section}`,
       data: 'What the charts draw, as in the sections. An empty cell is undefined: the chart has a gap there, not a zero.',
     },
     definitions: {
       metrics: 'Metrics',
       metric: 'Metric',
+      id: 'Name at the service',
       description: 'Description',
       unit: 'Unit',
       aggregation: 'Aggregation',
@@ -90,6 +91,8 @@ export const workbook = (to: LocaleFormatters) => {
       name: 'Name',
       type: 'Type',
       values: 'Values',
+      /** @param note of every metric */
+      ofAll: (note: string) => `All of them: ${note}`,
       filters: 'Filters',
       count: 'count',
       ratio: 'ratio from 0 to 1, shown as %',

@@ -19,7 +19,8 @@ export const quoted = (words: readonly string[]): string => words.map((word) => 
 const quoteSome = (words: readonly string[], max = 12): string =>
   words.length <= max ? quoted(words) : `${quoted(words.slice(0, max))} and ${words.length - max} more`;
 
-const suggestion = (word: string, known: readonly string[], otherwise: string): string => {
+/** The word that was meant, else this advice. */
+export const suggestion = (word: string, known: Iterable<string>, otherwise: string): string => {
   const match = didYouMean(word, known);
   return match === undefined ? otherwise : `${match.charAt(0).toUpperCase()}${match.slice(1)}`;
 };

@@ -1,7 +1,6 @@
 import type { Catalog } from '../../contract/catalog.ts';
-import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
-import type { PlanDiagnostic } from './catalog-check.ts';
+import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
 type Displayed = Pick<Definition, 'sections' | 'units' | 'labels'>;
 
@@ -35,13 +34,12 @@ function checkLabels({ sections, labels = {} }: Displayed, { metrics, dimensions
   return Object.keys(labels).flatMap((id): PlanDiagnostic[] => {
     // Fields and codes of a list are known only when it is read.
     if (known.has(id) || (hasList && !id.includes('.'))) return [];
-    const match = didYouMean(id, known);
     return [
       {
         path: ['labels', id],
         expected: "a metric, a dimension or a code of the organization's catalog",
         got: `"${id}"`,
-        next: match === undefined ? 'Name one of the catalog, or remove it.' : `D${match.slice(1)}`,
+        next: suggestion(id, known, 'Name one of the catalog, or remove it.'),
       },
     ];
   });

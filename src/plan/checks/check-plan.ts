@@ -120,13 +120,12 @@ function splitDiagnostic(
   limits: CallLimits,
 ): PlanDiagnostic {
   const { from = '', to = '', granularity } = request.time ?? {};
-  const days = from === '' ? 0 : dayCount({ from, to });
   switch (refused.kind) {
     case 'fold':
       return {
         path: [...at, ...metricPath(section, (section.metrics ?? []).indexOf(refused.metrics[0] ?? ''))],
         expected: `a "granularity", or metrics that may be added up: one value over more than ${limits.max_range_days} days exceeds a call`,
-        got: `${quoted(refused.metrics)} over ${from} to ${to}, which is ${days} days`,
+        got: `${quoted(refused.metrics)} over ${from} to ${to}, which is ${dayCount({ from, to })} days`,
         next: 'Add a granularity, shorten the period, or move these metrics into a report of their own.',
       };
     case 'filter':

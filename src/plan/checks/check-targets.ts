@@ -1,10 +1,9 @@
 import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
-import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { parseSendCondition } from '../../definitions/schema/send-condition.ts';
 import { type Target, whereOf } from '../../definitions/schema/targets.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
-import type { PlanDiagnostic } from './catalog-check.ts';
+import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
 /** What a number of this unit looks like. */
 const unitHint = (unit: string | null): { readonly expected: string; readonly next: string } => {
@@ -36,16 +35,12 @@ export function checkTargets(
     const path = [...at, index];
     const metric = metrics.get(target.metric);
     if (metric === undefined) {
-      const match = didYouMean(target.metric, metrics.keys());
       return [
         {
           path: [...path, 'metric'],
           expected: "a metric of the organization's catalog",
           got: `"${target.metric}"`,
-          next:
-            match === undefined
-              ? 'Name one of the catalog, or remove the entry.'
-              : `${match.charAt(0).toUpperCase()}${match.slice(1)}`,
+          next: suggestion(target.metric, metrics.keys(), 'Name one of the catalog, or remove the entry.'),
         },
       ];
     }

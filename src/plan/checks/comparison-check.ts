@@ -37,14 +37,17 @@ function historiesOfCurrentCounts(
     const { metrics } = section;
     if (metrics === undefined || !metrics.every((id) => current.has(id))) return [];
     const gap = readingGap(section, settings?.readings);
-    const histories = gap === undefined ? [] : HISTORY_FIELDS.filter((field) => section[field] !== undefined);
+    const histories =
+      gap === undefined
+        ? []
+        : HISTORY_FIELDS.filter((field) => section[field] !== undefined).map((field) => ({
+            path: ['sections', index, field],
+            expected: `no "${field}" with current counts: the service knows only those of now`,
+            got: `"${field}" with ${quoted(metrics)}`,
+            next: `${readingAdvice(gap)} Or remove it.`,
+          }));
     return [
-      ...histories.map((field) => ({
-        path: ['sections', index, field],
-        expected: `no "${field}" with current counts: the service knows only those of now`,
-        got: `"${field}" with ${quoted(metrics)}`,
-        next: gap === undefined ? '' : `${readingAdvice(gap)} Or remove it.`,
-      })),
+      ...histories,
       // Neither the service nor readings: states of many days do not add up.
       ...(section.to_date === undefined
         ? []

@@ -64,6 +64,8 @@ export function checkEmailTemplates(folder: string): Diagnostic[] {
   const names = Object.values(TEMPLATES);
   const templates = join(folder, 'email');
   if (!existsSync(templates)) {
+    // A folder may have the templates of the PDF only.
+    if (existsSync(join(folder, 'pack'))) return [];
     return [
       fileDiagnostic(
         templates,

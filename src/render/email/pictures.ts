@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { InlineImage } from '../artifact.ts';
+import { chartAltText } from '../charts/alt-text.ts';
 import { isRasterizable, loadRasterizer } from '../charts/chart-rasterizer.ts';
 import { sparklinePath } from '../charts/sparkline.ts';
 import { loadSvgRasterizer, type RasterizeSvg } from '../charts/svg-rasterizer.ts';
 import type { ImageData, SmallChart } from './email-images.ts';
-import { chartAltText, chartCaption } from './phrases.ts';
+import { chartCaption } from './phrases.ts';
 import type { SummarySection } from './summary.ts';
 
 /** A picture with what a template needs to show it. */

@@ -186,18 +186,11 @@ const shownPerRaw = (quantity: Quantity): number => (quantity.kind === 'ratio' ?
 const inShownUnit = (value: number, quantity: Quantity): number =>
   Number((value * shownPerRaw(quantity)).toPrecision(MAX_TARGET_DIGITS));
 
-/** With exactly these decimals, and the unit unless it is left out. */
-function formatWithDecimals(
-  value: number,
-  decimals: number,
-  quantity: Quantity,
-  locale: string,
-  unit: boolean = true,
-): string {
+/** With exactly these decimals, and the unit. */
+function formatWithDecimals(value: number, decimals: number, quantity: Quantity, locale: string): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   const options = intlOptions(quantity) ?? {};
   const text = intlNumberFormat(locale, { ...options, ...digits }).format(value / rawPerShown(quantity));
-  if (!unit) return text;
   if (quantity.kind === 'duration') return `${text} ${messagesFor(locale).table.durations[quantity.scale]}`;
   return quantity.kind === 'amount' && quantity.unit !== null ? `${text} ${quantity.unit}` : text;
 }
@@ -217,16 +210,6 @@ export function formatTarget(target: number, quantity: Quantity, locale: string 
   return formatWithDecimals(target, decimals, quantity, locale);
 }
 
-/** The decimals of a figure beside its target, if the usual ones would contradict the status. */
-function judgedDecimals(value: number, target: number, quantity: Quantity): number | undefined {
-  const { decimals: usual, bound } = createRounder(quantity)(value);
-  const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
-  const agrees = (decimals: number) => Math.sign(Number(shown.toFixed(decimals)) - limit) === Math.sign(shown - limit);
-  if (bound !== undefined || agrees(usual)) return undefined;
-  for (let decimals = usual + 1; decimals <= MAX_DECIMALS; decimals += 1) if (agrees(decimals)) return decimals;
-  return undefined;
-}
-
 /**
  * A figure beside its target: with more decimals than usual where it would be shown on the target, or on its other side, and
  * so contradict the status (89.97% with a target of 90%).
@@ -237,18 +220,14 @@ export function formatJudged(
   quantity: Quantity,
   locale: string = DEFAULT_LOCALE,
 ): string {
-  const decimals = judgedDecimals(value, target, quantity);
-  return decimals === undefined
-    ? formatValue(value, quantity, locale)
-    : formatWithDecimals(value, decimals, quantity, locale);
-}
-
-/** As `formatJudged`, without the unit: for columns whose heading names it. */
-export function formatJudgedFigure(value: number, target: number, quantity: Quantity, locale: string): string {
-  const decimals = judgedDecimals(value, target, quantity);
-  return decimals === undefined
-    ? figureFormatter(quantity, locale)(value)
-    : formatWithDecimals(value, decimals, quantity, locale, false);
+  const { decimals: usual, bound } = createRounder(quantity)(value);
+  const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
+  const agrees = (decimals: number) => Math.sign(Number(shown.toFixed(decimals)) - limit) === Math.sign(shown - limit);
+  if (bound !== undefined || agrees(usual)) return formatValue(value, quantity, locale);
+  for (let decimals = usual + 1; decimals <= MAX_DECIMALS; decimals += 1) {
+    if (agrees(decimals)) return formatWithDecimals(value, decimals, quantity, locale);
+  }
+  return formatValue(value, quantity, locale);
 }
 
 /** The unit in a column header of the workbook; undefined where the figures need none. */

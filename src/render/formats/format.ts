@@ -36,6 +36,10 @@ export interface FormatContext {
   readonly logo?: string | undefined;
   /** E.g. `Confidential`. */
   readonly classification?: string | undefined;
+  /** What `DOCKET_TEMPLATES` names: a folder of the organization's own templates. */
+  readonly templates?: string | undefined;
+  /** The formats of all outputs of the report. */
+  readonly outputs?: readonly string[] | undefined;
   /** The values of the references that `secrets` returned for this output, by the same keys. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;

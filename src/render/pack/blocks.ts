@@ -10,16 +10,15 @@ export const MAX_FIGURE_COLUMNS = 9;
 /** Rows that a page can show side by side, as columns. */
 const MAX_TRANSPOSED_ROWS = 6;
 
-/** Fields of a list are neither keys nor figures: its first one is the key. */
+/** Fields of a list are neither keys nor figures: its first one is the key. The ISO week is in the text of its bucket. */
 function splitKeys(columns: readonly ViewColumn[]): {
   readonly keys: readonly ViewColumn[];
   readonly others: readonly ViewColumn[];
 } {
-  const isKey = ({ source, role }: ViewColumn, index: number): boolean =>
-    source.kind === 'field'
-      ? index === 0
-      : role !== 'value' && role !== 'previous' && role !== 'change' && role !== 'to_date';
-  return { keys: columns.filter(isKey), others: columns.filter((column, index) => !isKey(column, index)) };
+  const shown = columns.filter(({ role }) => role !== 'week');
+  const isKey = (column: ViewColumn, index: number): boolean =>
+    column.source.kind === 'field' ? index === 0 : !isFigureColumn(column);
+  return { keys: shown.filter(isKey), others: shown.filter((column, index) => !isKey(column, index)) };
 }
 
 /** What stands below the metric in a heading of two levels. */
@@ -62,25 +61,35 @@ function figureGroups(table: Table, others: readonly ViewColumn[], context: Pack
   });
 }
 
-/**
- * The columns of a table in blocks of at most nine figures, each with the key columns. The figures of one metric stay
- * together. Without columns there is no block.
- */
-export function columnBlocks(table: Table, context: PackContext): ColumnBlock[] {
-  const columns = context.columnsOf(table);
-  if (columns.length === 0) return [];
-  const { keys, others } = splitKeys(columns);
+/** Fills blocks of at most `limit` columns in order; a larger group is a block of its own. */
+function fillBlocks(groups: readonly ColumnGroup[], limit: number): ColumnGroup[][] {
   const blocks: ColumnGroup[][] = [[]];
   let size = 0;
-  for (const group of figureGroups(table, others, context)) {
-    if (size > 0 && size + group.columns.length > MAX_FIGURE_COLUMNS) {
+  for (const group of groups) {
+    if (size > 0 && size + group.columns.length > limit) {
       blocks.push([]);
       size = 0;
     }
     blocks.at(-1)?.push(group);
     size += group.columns.length;
   }
-  return blocks.map((groups) => ({ keys, groups }));
+  return blocks;
+}
+
+/**
+ * The columns of a table in blocks of at most nine figures, each with the key columns: as few as possible, of about the same
+ * size. The figures of one metric stay together. Without columns there is no block.
+ */
+export function columnBlocks(table: Table, context: PackContext): ColumnBlock[] {
+  const columns = context.columnsOf(table);
+  if (columns.length === 0) return [];
+  const { keys, others } = splitKeys(columns);
+  const groups = figureGroups(table, others, context);
+  const fewest = fillBlocks(groups, MAX_FIGURE_COLUMNS);
+  // The least limit that needs no more blocks: 6 and 6 instead of 9 and 3.
+  let limit = Math.max(1, Math.ceil(others.length / fewest.length));
+  while (limit < MAX_FIGURE_COLUMNS && fillBlocks(groups, limit).length > fewest.length) limit += 1;
+  return fillBlocks(groups, limit).map((block) => ({ keys, groups: block }));
 }
 
 /** Whether a page shows the figures of a table as rows: few rows of many figures. */

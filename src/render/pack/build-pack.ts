@@ -9,7 +9,7 @@ import { createPackContext } from './pack-context.ts';
 import { paperOf } from './paper.ts';
 import { packSection } from './sections.ts';
 import { packSentences } from './sentences.ts';
-import { buildSummary } from './summary.ts';
+import { buildSummary, remarksOf } from './summary.ts';
 
 export interface PackOptions {
   /** BCP 47; `en-GB` when absent. */
@@ -27,6 +27,8 @@ export function buildPack(
 ): Pack {
   const context = createPackContext(dataset, { locale, calendar });
   const { attention, takeaways } = packSentences(context);
+  const summary = buildSummary(context);
+  const sections = dataset.tables.map((table) => packSection(table, context, takeaways));
   return {
     locale,
     paper: paperOf(locale),
@@ -40,8 +42,9 @@ export function buildPack(
     completeness: completenessOf(dataset, context.words),
     headlines: dataset.headlines ?? [],
     attention,
-    summary: buildSummary(context),
-    sections: dataset.tables.map((table) => packSection(table, context, takeaways)),
+    summary,
+    remarks: remarksOf(sections, summary?.of),
+    sections,
     definitions: packDefinitions(context),
   };
 }

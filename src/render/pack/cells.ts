@@ -1,31 +1,19 @@
 import type { Judgement, Row, Table, Value } from '../../fetch/dataset.ts';
 import type { ViewColumn } from '../figures/columns.ts';
-import { figureFormatter, formatJudged, formatJudgedFigure } from '../figures/format-value.ts';
+import { formatJudged } from '../figures/format-value.ts';
 import { changeIsGood } from '../figures/judge.ts';
-import { changeIn, type Quantity } from '../figures/quantity.ts';
+import { changeIn } from '../figures/quantity.ts';
 import { judgementsByMetric, statusText } from '../figures/status-text.ts';
 import type { PackCell, SectionCells } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
-/** Numbers that are names or times have no figure without a unit. */
-const bareFormatter = (quantity: Quantity, { locale, format }: PackContext): ((value: number) => string) =>
-  ['identifier', 'text', 'bucket', 'day', 'instant'].includes(quantity.kind)
-    ? (value) => format(value, quantity)
-    : figureFormatter(quantity, locale);
-
-/** The cells of a section's table. Its formatters are created once. */
+/** The cells of a section's table. */
 export function sectionCells(context: PackContext, table: Table): SectionCells {
   const { dataset, locale, words, format } = context;
   const judgements = judgementsByMetric(
     table,
     (dataset.judgements ?? []).filter(({ section }) => section === table.id),
   );
-  const formatters = new Map<Quantity, (value: number) => string>();
-  const bareOf = (quantity: Quantity): ((value: number) => string) => {
-    const found = formatters.get(quantity) ?? bareFormatter(quantity, context);
-    formatters.set(quantity, found);
-    return found;
-  };
   const cell = (
     view: ViewColumn,
     value: Value,
@@ -45,12 +33,6 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
         typeof value === 'number' && target !== null
           ? formatJudged(value, target, quantity, locale)
           : format(value, quantity),
-      bare:
-        typeof value !== 'number'
-          ? format(value, quantity)
-          : target === null
-            ? bareOf(quantity)(value)
-            : formatJudgedFigure(value, target, quantity, locale),
       tone: good === undefined ? '' : good ? 'better' : 'worse',
       ...(judgement === undefined
         ? {}

@@ -10,7 +10,7 @@ interface DefinedColumn {
 }
 
 /** Each column once, in order of first appearance, with the tables that show it. */
-export function definedColumns(tables: readonly Table[], kinds: readonly Column['kind'][]): DefinedColumn[] {
+function definedColumns(tables: readonly Table[], kinds: readonly Column['kind'][]): DefinedColumn[] {
   const found = new Map<string, { readonly column: Column; readonly tables: Table[] }>();
   for (const table of tables) {
     for (const column of table.columns) {
@@ -24,7 +24,7 @@ export function definedColumns(tables: readonly Table[], kinds: readonly Column[
 }
 
 /** The unit as a definition says it: `ratio from 0 to 1, shown as %`; empty for columns that are no metrics. */
-export function unitText({ unit, shownIn }: Column, words: Words): string {
+function unitText({ unit, shownIn }: Column, words: Words): string {
   const { count, ratio, duration, otherUnit } = words.workbook.definitions;
   if (unit === 'count') return count;
   if (unit === 'ratio') return ratio;
@@ -33,10 +33,7 @@ export function unitText({ unit, shownIn }: Column, words: Words): string {
 }
 
 /** When it counts, since when it is there, and what replaces it. */
-export function columnNotes(
-  { counts, availableFrom, replacedBy }: Column,
-  words: Words['workbook']['definitions'],
-): string[] {
+function columnNotes({ counts, availableFrom, replacedBy }: Column, words: Words['workbook']['definitions']): string[] {
   return [
     counts === 'now' ? words.countsNow : undefined,
     counts === undefined || counts === 'now' ? undefined : words.countsAt(counts),

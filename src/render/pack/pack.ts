@@ -1,5 +1,6 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { Period } from '../../definitions/periods/period.ts';
+import type { ChartPlace } from '../../definitions/schema/chart.ts';
 import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
 import type { Column, Row, Status, Table, Value } from '../../fetch/dataset.ts';
 import type { Chart } from '../charts/chart.ts';
@@ -141,8 +142,6 @@ export interface PackCell {
   readonly value: Value;
   /** With its unit; a dash where it is undefined. */
   readonly text: string;
-  /** The same without the unit, for columns whose heading names it. A percentage keeps its sign. */
-  readonly bare: string;
   /** Of a change. */
   readonly tone: Tone;
   /** Absent without a target. */
@@ -184,7 +183,7 @@ interface SectionHead {
   readonly chart?: { readonly chart: Chart; readonly place: ChartPlace };
 }
 
-export type ChartPlace = 'above' | 'beside' | 'own_sheet';
+export type { ChartPlace };
 
 export type PackSection = SectionHead &
   (
@@ -234,6 +233,14 @@ export interface Attention {
   readonly text: string;
 }
 
+/** A text on the first page. */
+export interface PackText {
+  /** Its section's id. */
+  readonly of: string;
+  readonly title: string;
+  readonly paragraphs: readonly string[];
+}
+
 export interface Pack {
   /** BCP 47. */
   readonly locale: string;
@@ -258,6 +265,8 @@ export interface Pack {
   readonly attention: readonly Attention[];
   /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
   readonly summary: { readonly of?: string; readonly scorecard: Scorecard } | undefined;
+  /** Printed texts that stand directly after that section, or first in a report without one: the first page shows them. */
+  readonly remarks: readonly PackText[];
   /** In the order of the report, the summary's scorecard included. */
   readonly sections: readonly PackSection[];
   readonly definitions: readonly PackDefinition[];

@@ -1,6 +1,6 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Granularity } from '../../contract/report.ts';
-import { type ChartSpec, chartAsked } from '../../definitions/schema/chart.ts';
+import { chartAsked } from '../../definitions/schema/chart.ts';
 import type { Better } from '../../definitions/schema/targets.ts';
 import { lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
 import { firstRows } from '../../fetch/rows.ts';
@@ -12,16 +12,10 @@ import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../tabl
 import { columnBlocks, isTransposedOnPages } from './blocks.ts';
 import { sectionCells } from './cells.ts';
 import { exceptionRows } from './exceptions.ts';
-import type { ChartPlace, PackSection } from './pack.ts';
+import type { PackSection } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { sectionScorecard } from './scorecard.ts';
 import { trendPanels } from './trends/trend-panels.ts';
-
-/** Above the table when the definition does not say. */
-function chartPlace(spec: ChartSpec): ChartPlace {
-  const { place }: Readonly<Record<string, unknown>> = chartAsked(spec);
-  return place === 'beside' || place === 'own_sheet' ? place : 'above';
-}
 
 /** Texts separated by empty lines; line breaks inside one are spaces. */
 const paragraphsOf = (text: string): string[] =>
@@ -48,12 +42,12 @@ function toneLegend(columns: readonly ViewColumn[], { words, betterOf }: PackCon
 
 type Head = Omit<PackSection, 'kind'>;
 
-/** What sections of every kind have. `own` notes stand before those of the table. */
+/** What sections of every kind have. `own` notes stand before those of the table; `targets` replace its notes on targets. */
 function sectionHead(
   table: Table,
   context: PackContext,
   takeaways: ReadonlyMap<string, string>,
-  shows: { readonly totals: boolean; readonly own?: readonly string[] },
+  shows: { readonly totals: boolean; readonly own?: readonly string[]; readonly targets?: readonly string[] },
 ): Head {
   const { dataset, locale, words } = context;
   const columns = context.columnsOf(table);
@@ -73,7 +67,7 @@ function sectionHead(
     notes: [
       ...(shows.own ?? []),
       ...notes.filter(({ incomplete }) => !incomplete).map(({ text }) => text),
-      ...targetNotes(dataset, table, columns, words, locale),
+      ...(shows.targets ?? targetNotes(dataset, table, columns, words, locale)),
     ],
     legend: [
       ...(table.columns.length === 0 ? [] : legendNotes(table, locale, shows.totals, columns)),
@@ -81,16 +75,16 @@ function sectionHead(
     ],
     ...(empty === undefined ? {} : { empty }),
     printed: table.print !== false,
-    ...(chart === undefined || table.chart === undefined ? {} : { chart: { chart, place: chartPlace(table.chart) } }),
+    ...(chart === undefined || table.chart === undefined
+      ? {}
+      : { chart: { chart, place: chartAsked(table.chart).place ?? 'above' } }),
   };
 }
 
 function textSection(table: Table, context: PackContext): PackSection {
   const { dataset, words } = context;
-  const paragraphs = [
-    ...(dataset.headlines ?? []),
-    ...(table.description === undefined ? [] : paragraphsOf(table.description)),
-  ];
+  // The first page has the headlines: a text of its own does not repeat them.
+  const paragraphs = table.description === undefined ? (dataset.headlines ?? []) : paragraphsOf(table.description);
   const { description: _, ...head } = sectionHead(table, context, new Map(), { totals: false });
   const { empty: __, ...rest } = head;
   return {
@@ -108,10 +102,15 @@ function trendSection(
   context: PackContext,
   takeaways: ReadonlyMap<string, string>,
 ): PackSection {
-  const { hatchedMeans, targetLineMeans, gapsMean } = context.words.pack;
+  const { status, pack } = context.words;
+  const { hatchedMeans, targetLineMeans, gapsMean } = pack;
   const panels = trendPanels(table, granularity, context);
   const points = panels.flatMap((panel) => panel.points);
-  const head = sectionHead(table, context, takeaways, { totals: false });
+  const goals = panels.flatMap(({ label, target }) =>
+    target === undefined ? [] : [status.headline(isolateBidi(label), [target.text], undefined)],
+  );
+  const targets = goals.length === 0 ? [] : [status.targets(goals)];
+  const head = sectionHead(table, context, takeaways, { totals: false, targets });
   return {
     ...head,
     // Small charts have neither rows in italics nor dashes.

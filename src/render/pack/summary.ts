@@ -1,10 +1,12 @@
 import { distinctFigures, type TotalFigure, totalFigures } from '../figures/total-figures.ts';
-import type { Pack } from './pack.ts';
+import type { Pack, PackSection, PackText } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { buildScorecard, sectionScorecard } from './scorecard.ts';
 
 /** Metrics of a summary without a scorecard section. */
 const MAX_SUMMARY_METRICS = 8;
+/** Characters of texts on the first page, which has to stay one page. */
+const MAX_REMARKS = 1_000;
 
 /** The figure of a metric for the summary: unfiltered and of the whole period where there is such a one. */
 const bestFigure = (figures: readonly TotalFigure[], metric: string): TotalFigure | undefined => {
@@ -30,4 +32,22 @@ export function buildSummary(context: PackContext): Pack['summary'] {
     headlineMetrics ?? [...new Set(candidates.map(({ view }) => view.source.name))].slice(0, MAX_SUMMARY_METRICS);
   const figures = metrics.flatMap((metric) => bestFigure(candidates, metric) ?? []);
   return figures.length === 0 ? undefined : { scorecard: buildScorecard([{ title: null, figures }], context) };
+}
+
+/**
+ * The printed texts directly after the summary's section, or first in a report without one, as far as the first page has
+ * space for them.
+ * @param scorecard id of the summary's section
+ */
+export function remarksOf(sections: readonly PackSection[], scorecard: string | undefined): PackText[] {
+  const from = sections.findIndex(({ table }) => table.id === scorecard) + 1;
+  const remarks: PackText[] = [];
+  let characters = 0;
+  for (const section of sections.slice(from)) {
+    if (section.kind !== 'text' || !section.printed || section.table.description === undefined) break;
+    characters += section.paragraphs.join('').length;
+    if (characters > MAX_REMARKS) break;
+    remarks.push({ of: section.table.id, title: section.title, paragraphs: section.paragraphs });
+  }
+  return remarks;
 }

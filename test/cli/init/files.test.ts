@@ -194,9 +194,30 @@ describe('the files of a first organization', () => {
   test('begin with a scorecard', () => {
     for (const kind of ['weekly', 'monthly'] as const) {
       for (const catalog of [undefined, ...catalogs]) {
-        expect(starterSections(kind, catalog)[0]).toMatchObject({ id: 'scorecard', totals: true });
+        const section = { id: 'scorecard', layout: 'scorecard', totals: false };
+        expect(starterSections(kind, catalog)[0]).toMatchObject(section);
       }
     }
+  });
+
+  test.each(['weekly', 'monthly'] as const)('suggest groups and a trend that work in a %s one', async (report) => {
+    const [answer] = fc.sample(answers, 1);
+    if (answer === undefined) throw new Error('no answers');
+    const places = place();
+    const given = { ...answer, report };
+    const files = createFiles(given, catalogs[0], places).map((file) => ({
+      ...file,
+      text: file.text.replace(/^( +)# ((trend|groups):| +- \{ title: More)/gm, '$1$2'),
+    }));
+    await writeFiles(files);
+    const jobs = await loadDefinitions(places.jobs);
+    expect(jobs.diagnostics).toEqual([]);
+    const [definition] = [...jobs.reports.values()];
+    expect(definition?.sections[0]).toMatchObject({
+      trend: 13,
+      groups: [{ metrics: [expect.any(String), expect.any(String)] }],
+    });
+    await rm(places.folder, { recursive: true });
   });
 
   test('keep the spaces of an answer, also those that only Unicode takes for some', async () => {

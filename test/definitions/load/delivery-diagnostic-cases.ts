@@ -15,7 +15,7 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
     from: '{ format: csv }',
     to: '{ format: pdf }',
     at: 'pdf',
-    expected: /one of xlsx, csv/,
+    expected: /one of xlsx, csv, pdf/,
     got: /"pdf"/,
   },
   {

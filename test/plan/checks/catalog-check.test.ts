@@ -48,6 +48,26 @@ test('a metric or dimension that the catalog describes unreadably is told apart 
   for (const { next } of found) expect(next).toContain('cannot read its description');
 });
 
+test('of several unreadable descriptions its own is told', () => {
+  const unread = [
+    { id: 'first.metric', why: 'unit: odd' },
+    { id: 'odd.metric', why: 'granularities: odd' },
+  ];
+  const [found] = checkAgainstCatalog(definitionOf([{ id: 'a', metrics: ['odd.metric'] }]), { ...CATALOG, unread });
+  expect(found?.next).toContain('granularities: odd');
+});
+
+test('an unknown metric says nothing about what the others accept', () => {
+  const section = {
+    metrics: ['profiles.created', 'revenue'],
+    dimensions: ['profile.risk'],
+    granularity: 'day' as const,
+  };
+  expect(faults(section)).toMatchObject([{ path: ['sections', 0, 'metrics', 1] }]);
+  const filters = [{ dimension: 'profile.risk', values: ['high'] }];
+  expect(faults({ ...section, filters })).toHaveLength(1);
+});
+
 test('a deprecated metric may be asked', () => {
   expect(faults({ metrics: ['profiles.opened'] })).toEqual([]);
 });
@@ -57,6 +77,19 @@ describe('current counts', () => {
     expect(faults({ metrics: ['alerts.open'], granularity: 'day' })).toMatchObject([
       { path: ['sections', 0, 'granularity'], got: '"day" with "alerts.open"' },
     ]);
+  });
+
+  test('are moved away where they keep others from a granularity, although they are read every day', () => {
+    const section: SectionInput = { id: 'a', metrics: ['alerts.open', 'profiles.created'], granularity: 'day' };
+    const readings = { at: '22:30', metrics: ['alerts.open', 'profiles.created'], by: [] };
+    for (const settings of [undefined, readings]) {
+      expect(checkAgainstCatalog(definitionOf([section]), CATALOG, settings)).toMatchObject([
+        { path: ['sections', 0, 'granularity'], next: expect.stringMatching(/^Move/) },
+      ]);
+    }
+    expect(checkAgainstCatalog(definitionOf([{ ...section, metrics: ['alerts.open'] }]), CATALOG, readings)).toEqual(
+      [],
+    );
   });
 
   test('do not stand beside metrics of a period', () => {
@@ -143,6 +176,22 @@ describe('filters', () => {
     const [fault] = checkAgainstCatalog(definition, { ...CATALOG, dimensions: [group] });
     expect(fault?.expected).toMatch(/: "group_0", .*"group_11" and 2 more$/);
     expect(fault?.next).toBe('Use one of the values above.');
+  });
+
+  test('of a dimension of a dozen values all are named', () => {
+    const values = Array.from({ length: 12 }, (_, index) => ({ value: `group_${index}`, label: `Group ${index}` }));
+    const group = { ...CATALOG.dimensions[0]!, values };
+    const definition = definitionOf([
+      { id: 'a', metrics: ['profiles.created'], filters: [{ dimension: group.id, values: ['nobody'] }] },
+    ]);
+    const [fault] = checkAgainstCatalog(definition, { ...CATALOG, dimensions: [group] });
+    expect(fault?.expected).toMatch(/"group_10", "group_11"$/);
+  });
+
+  test('of an unknown dimension values are not checked', () => {
+    expect(filtered({ dimension: 'colour', values: ['red', 'green'] })).toMatchObject([
+      { path: ['sections', 0, 'filters', 0, 'dimension'], got: '"colour"' },
+    ]);
   });
 
   test('a label in place of a value is translated', () => {

@@ -14,6 +14,8 @@ const DURATION = { ...CATALOG.metrics[0], id: 'profiles.time_to_decision_p50', u
 test.each<[Partial<Definition>]>([
   [{ labels: { 'profiles.created': 'New', 'profile.risk': 'Rating', individual: 'Person' } }],
   [{ units: {} }],
+  // The section that names it has a diagnostic.
+  [{ units: { revenue: 'hours' } }],
   [{}],
 ])('%j fits the catalog', (more) => {
   expect(check(more)).toEqual([]);
@@ -25,12 +27,39 @@ test('a duration may have a unit', () => {
   expect(checkDisplay(definitionOf([{ id: 'a', metrics: [DURATION.id] }], { units }), catalog)).toEqual([]);
 });
 
-test.each<[Partial<Definition>, readonly string[], RegExp]>([
-  [{ units: { 'profiles.created': 'hours' } }, ['units', 'profiles.created'], /no duration \(its unit is count\)/],
-  [{ units: { 'profiles.approval_rate': 'days' } }, ['units', 'profiles.approval_rate'], /its unit is ratio/],
-  [{ labels: { indivdual: 'Person' } }, ['labels', 'indivdual'], /a metric, a dimension or a code/],
-])('%j is refused at %j', (more, path, expected) => {
-  expect(check(more)).toMatchObject([{ path, expected: expect.stringMatching(expected) }]);
+test.each<[Partial<Definition>, readonly string[], RegExp, string, RegExp]>([
+  [
+    { units: { 'profiles.created': 'hours' } },
+    ['units', 'profiles.created'],
+    /"profiles\.created".*no duration \(its unit is count\)/,
+    'hours',
+    /^Remove/,
+  ],
+  [
+    { units: { 'profiles.approval_rate': 'days' } },
+    ['units', 'profiles.approval_rate'],
+    /its unit is ratio/,
+    'days',
+    /^Remove/,
+  ],
+  [
+    { labels: { indivdual: 'Person' } },
+    ['labels', 'indivdual'],
+    /a metric, a dimension or a code/,
+    '"indivdual"',
+    /^Did you mean "individual"\?$/,
+  ],
+  [{ labels: { zebra: 'Horse' } }, ['labels', 'zebra'], /code/, '"zebra"', /or remove it/],
+])('%j is refused at %j', (more, path, expected, got, next) => {
+  expect(check(more)).toEqual([
+    { path, expected: expect.stringMatching(expected), got, next: expect.stringMatching(next) },
+  ]);
+});
+
+test('a metric may have no unit at all, which is none', () => {
+  const metrics = CATALOG.metrics.map((metric) => ({ ...metric, unit: null }));
+  const definition = definitionOf([SECTION], { units: { 'profiles.created': 'hours' } });
+  expect(checkDisplay(definition, { ...CATALOG, metrics })[0]?.expected).toContain('its unit is none');
 });
 
 test('fields and codes of a list are not known before it is read', () => {

@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../../src/contract/catalog.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
 import type { PlanDiagnostic } from '../../../src/plan/checks/catalog-check.ts';
-import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
+import { checkPlan, checkRequests, MAX_PLAN_DIAGNOSTICS } from '../../../src/plan/checks/check-plan.ts';
 import type { CallLimits } from '../../../src/plan/requests/call.ts';
 import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, WEEK } from '../../support/reports.ts';
 
@@ -244,6 +244,25 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
     },
   ],
   [
+    'the second of two filters of a dimension, and not one whose dimension is a column',
+    {
+      metrics: ['profiles.approval_rate'],
+      dimensions: ['profile.risk'],
+      filters: [
+        { dimension: 'profile.risk', values: ['low', 'medium', 'high', 'severe'] },
+        { dimension: 'branch', values: MANY.slice(0, 3) },
+        { dimension: 'branch', values: MANY.slice(1) },
+      ],
+    },
+    { limits: { max_filter_values: 3 } },
+    ['filters', 2, 'values'],
+    {
+      expected: 'at most 3 values: more are requested in several calls, whose values add up for counts only',
+      got: '"profiles.approval_rate" with more values of "branch"',
+      next: 'Group by "branch" as well, name fewer values, exclude the others by "not_in", or move these metrics into a section of their own.',
+    },
+  ],
+  [
     'buckets longer than a call spans',
     { metrics: ['profiles.created'], granularity: 'month' },
     { period: LONG, limits: { max_range_days: 30 } },
@@ -344,4 +363,83 @@ test('the calls of a question of many metrics are counted together', () => {
   expect(faults({ metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' }, asked)).toMatchObject([
     { got: 'up to 102 calls' },
   ]);
+});
+
+describe('the diagnostics of a report', () => {
+  const unknown = (id: string, count: number): SectionInput => ({
+    id,
+    metrics: Array.from({ length: count }, (_, index) => `revenue.${id}.${index}`),
+  });
+  const tooLong: SectionInput = { id: 'long', metrics: ['profiles.approval_rate'] };
+  const histories: SectionInput = { id: 'open', metrics: ['alerts.open'], to_date: 'year' };
+  const inputOf = (sections: readonly SectionInput[], more: DefinitionInput = {}) => ({
+    definition: definitionOf(sections, more),
+    period: LONG,
+    catalog: CATALOG,
+  });
+  const placesOf = (found: readonly PlanDiagnostic[]) => found.map(({ path }) => path.join('.'));
+
+  test('are in the order of the file, whichever check finds them; the fields of the report come first', () => {
+    const input = inputOf([histories, tooLong, unknown('a', 2), { ...histories, id: 'again' }, unknown('b', 1)], {
+      units: { 'profiles.created': 'hours' },
+      deliveries: [{ directory: { path: 'out' }, send_if: 'profiles.created > 10%' }],
+    });
+    expect(placesOf(checkPlan(input))).toEqual([
+      'units.profiles.created',
+      'deliveries.0.send_if',
+      'sections.0.to_date',
+      'sections.1.metrics.0',
+      'sections.2.metrics.0',
+      'sections.2.metrics.1',
+      'sections.3.to_date',
+      'sections.4.metrics.0',
+    ]);
+    // What stops a run.
+    expect(placesOf(checkRequests(input))).toEqual([
+      'sections.1.metrics.0',
+      'sections.2.metrics.0',
+      'sections.2.metrics.1',
+      'sections.4.metrics.0',
+    ]);
+  });
+
+  test('are at most a hundred, the first ones', () => {
+    const input = inputOf([...['a', 'b', 'c', 'd', 'e', 'f'].map((id) => unknown(id, 20))], {
+      labels: { banana: 'Banana' },
+    });
+    const requests = placesOf(checkRequests(input));
+    expect(requests).toHaveLength(MAX_PLAN_DIAGNOSTICS);
+    expect(requests.at(0)).toBe('sections.0.metrics.0');
+    expect(requests.at(-1)).toBe('sections.4.metrics.19');
+    const all = placesOf(checkPlan(input));
+    expect(all).toHaveLength(MAX_PLAN_DIAGNOSTICS);
+    expect(all.at(0)).toBe('labels.banana');
+    expect(all.at(-1)).toBe('sections.4.metrics.18');
+  });
+
+  test('are at most a hundred with those of splitting, which are in the order of the file as well', () => {
+    const sections = [tooLong, ...['a', 'b', 'c', 'd'].map((id) => unknown(id, 20)), unknown('e', 19)];
+    const found = placesOf(checkRequests(inputOf([...sections, { ...tooLong, id: 'too' }])));
+    expect(found).toHaveLength(MAX_PLAN_DIAGNOSTICS);
+    expect(found.at(0)).toBe('sections.0.metrics.0');
+    expect(found.at(-1)).toBe('sections.5.metrics.18');
+  });
+
+  test('name the further figures that cannot be had, where the section itself can', () => {
+    const days = { id: 'types', metrics: ['profiles.approval_rate'], dimensions: ['profile.type'] };
+    const found = (section: SectionInput, max_range_days = 100) =>
+      checkPlan({
+        ...inputOf([{ id: 'before', list: 'profiles' }, section]),
+        period: WEEK,
+        limits: { max_range_days },
+      });
+    expect(found({ ...days, to_date: 'year' })).toMatchObject([
+      { path: ['sections', 1, 'metrics', 0], got: expect.stringMatching(/ for "to_date"$/) },
+    ]);
+    expect(found({ ...days, to_date: 'quarter' })).toEqual([]);
+    // The first of them is enough, and the section's own comes before.
+    expect(found({ ...days, to_date: 'year', compare: 'previous_year' }, 6)).toMatchObject([
+      { got: expect.not.stringMatching(/ for /) },
+    ]);
+  });
 });

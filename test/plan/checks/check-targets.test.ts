@@ -8,6 +8,17 @@ const of = (target: Partial<Target>): readonly Target[] => [
   { metric: 'profiles.created', better: 'higher', ...target },
 ];
 
+/** With a duration, a metric without a unit, and one without dimensions. */
+const ODD_CATALOG = {
+  ...CATALOG,
+  metrics: CATALOG.metrics.map((metric) => ({
+    ...metric,
+    ...(metric.id === 'screening.hits' ? { unit: 'seconds' } : {}),
+    ...(metric.id === 'rfis.open' ? { unit: null } : {}),
+    ...(metric.id === 'cohort.completion_rate' ? { dimensions: [] } : {}),
+  })),
+};
+
 test.each<[Partial<Target>]>([
   [{ target: 100, per: 'week' }],
   [{ metric: 'profiles.approval_rate', target: '90%', watch: 0.85 }],
@@ -17,29 +28,103 @@ test.each<[Partial<Target>]>([
   expect(checkTargets(of(target), CATALOG)).toEqual([]);
 });
 
-test.each<[Partial<Target>, readonly (string | number)[]]>([
-  [{ metric: 'profiles.creatd', target: 1 }, ['targets', 0, 'metric']],
-  [{ target: '90%' }, ['targets', 0, 'target']],
-  [{ target: -1 }, ['targets', 0, 'target']],
-  [{ metric: 'profiles.approval_rate', target: '90%', watch: '-5%' }, ['targets', 0, 'watch']],
-  [{ target: '24h' }, ['targets', 0, 'target']],
-  [{ metric: 'profiles.approval_rate', target: 90 }, ['targets', 0, 'target']],
-  [{ metric: 'profiles.approval_rate', target: '90%', watch: '85h' }, ['targets', 0, 'watch']],
-  [{ metric: 'alerts.open', target: 0, per: 'week' }, ['targets', 0, 'per']],
-  [{ target: 1, where: { 'hit.kind': 'pep' } }, ['targets', 0, 'where']],
-  [{ target: 1, where: { 'profile.risk': 'hgh' } }, ['targets', 0, 'where', 'profile.risk']],
-])('%j is refused at %j', (target, path) => {
-  expect(checkTargets(of(target), CATALOG)).toMatchObject([{ path }]);
+test.each<[Partial<Target>, readonly (string | number)[], string, RegExp, RegExp]>([
+  [
+    { metric: 'profiles.creatd', target: 1 },
+    ['metric'],
+    '"profiles.creatd"',
+    /catalog/,
+    /^Did you mean "profiles\.created"\?$/,
+  ],
+  [{ metric: 'revenue', target: 1 }, ['metric'], '"revenue"', /catalog/, /remove/],
+  [{ target: '90%' }, ['target'], '90% for "profiles.created"', /without a unit .*count/, /number/],
+  [{ target: '24h' }, ['target'], '24h for "profiles.created"', /without a unit .*count/, /number/],
+  [{ target: -1 }, ['target'], '-1 for "profiles.created"', /^0 or more/, /sign/],
+  [
+    { metric: 'profiles.approval_rate', target: '90%', watch: '-5%' },
+    ['watch'],
+    '-5% for "profiles.approval_rate"',
+    /^0 or more/,
+    /sign/,
+  ],
+  [{ metric: 'profiles.approval_rate', target: 90 }, ['target'], '90 for "profiles.approval_rate"', /ratio/, /90%/],
+  [{ metric: 'profiles.approval_rate', target: -90 }, ['target'], '-90 for "profiles.approval_rate"', /ratio/, /90%/],
+  [
+    { metric: 'profiles.approval_rate', target: '90%', watch: '85h' },
+    ['watch'],
+    '85h for "profiles.approval_rate"',
+    /ratio/,
+    /90%/,
+  ],
+  [{ metric: 'screening.hits', target: '90%' }, ['target'], '90% for "screening.hits"', /duration/, /24h/],
+  [{ metric: 'rfis.open', target: '90%' }, ['target'], '90% for "rfis.open"', /unit is none/, /number/],
+  [
+    { metric: 'alerts.open', target: 0, per: 'week' },
+    ['per'],
+    '"week" for "alerts.open"',
+    /^no "per" .*current count/,
+    /Remove "per"/,
+  ],
+  [
+    { target: 1, where: { 'hit.kind': 'pep' } },
+    ['where'],
+    '"hit.kind"',
+    /"profiles\.created" accepts \(profile\.type, profile\.risk\)/,
+    /remove "where"/,
+  ],
+  [
+    { metric: 'cohort.completion_rate', target: 1, where: { 'hit.kind': 'pep' } },
+    ['where'],
+    '"hit.kind"',
+    /^no "where": "cohort\.completion_rate" accepts no dimension/,
+    /remove "where"/,
+  ],
+  [{ target: 1, where: { colour: 'red' } }, ['where'], '"colour"', /a dimension that/, /remove "where"/],
+  [
+    { target: 1, where: { 'profile.risk': 'hgh' } },
+    ['where', 'profile.risk'],
+    '"hgh"',
+    /"profile\.risk" takes: low, medium, high, severe$/,
+    /values above/,
+  ],
+])('%j is refused at %j', (target, path, got, expected, next) => {
+  expect(checkTargets(of(target), ODD_CATALOG)).toEqual([
+    {
+      path: ['targets', 0, ...path],
+      got,
+      expected: expect.stringMatching(expected),
+      next: expect.stringMatching(next),
+    },
+  ]);
 });
 
-const CATALOG_WITH_DURATION = {
-  ...CATALOG,
-  metrics: CATALOG.metrics.map((metric) => (metric.id === 'screening.hits' ? { ...metric, unit: 'seconds' } : metric)),
-};
+test('a dimension without listed values takes any, and of many values twelve are named', () => {
+  const [type, risk, ...others] = CATALOG.dimensions;
+  const many = Array.from({ length: 14 }, (_, index) => ({ value: `v${index + 10}`, label: '' }));
+  const dimensions = [{ ...type!, values: many }, { ...risk!, values: [] }, ...others];
+  const check = (dimension: string) =>
+    checkTargets(of({ target: 1, where: { [dimension]: 'x' } }), { ...CATALOG, dimensions });
+  expect(check('profile.risk')).toEqual([]);
+  expect(check('profile.type')[0]?.expected.match(/\bv\d+/g)).toEqual(many.slice(0, 12).map(({ value }) => value));
+});
+
+test('a dimension that the metric names and the catalog does not have is none', () => {
+  const dimensions = CATALOG.dimensions.filter(({ id }) => id !== 'profile.risk');
+  const found = checkTargets(of({ target: 1, where: { 'profile.risk': 'high' } }), { ...CATALOG, dimensions });
+  expect(found).toMatchObject([{ path: ['targets', 0, 'where'] }]);
+});
+
+test('targets of a file of their own have its path', () => {
+  const found = checkTargets([...of({ target: 1 }), ...of({ target: '24h' })], CATALOG, ['organization', 'targets']);
+  expect(found.map(({ path }) => path)).toEqual([['organization', 'targets', 1, 'target']]);
+});
+
 const sentIf = (send_if: string) => [{ directory: { path: 'out' }, send_if }];
 
 test.each([
   'changed',
+  'breached',
+  'no condition',
   'profiles.created > 10',
   'profiles.approval_rate < 90%',
   'kpis:profiles.approval_rate < 0.9',
@@ -48,7 +133,12 @@ test.each([
   // The section that has no such metric is named elsewhere.
   'banana > 10%',
 ])('the condition %j fits the catalog', (send_if) => {
-  expect(checkConditions({ deliveries: sentIf(send_if) }, CATALOG_WITH_DURATION)).toEqual([]);
+  expect(checkConditions({ deliveries: sentIf(send_if) }, ODD_CATALOG)).toEqual([]);
+});
+
+test('a delivery without a condition fits, and others are named by their place', () => {
+  const deliveries = [{ directory: { path: 'out' } }, ...sentIf('profiles.created > 10%')];
+  expect(checkConditions({ deliveries }, ODD_CATALOG).map(({ path }) => path)).toEqual([['deliveries', 1, 'send_if']]);
 });
 
 test.each([
@@ -59,6 +149,6 @@ test.each([
   'screening.hits > 24%',
 ])('the condition %j is in a unit that the metric does not have', (send_if) => {
   const definition = definitionOf([{ id: 'kpis', metrics: ['profiles.created'] }], { deliveries: sentIf(send_if) });
-  const found = checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: CATALOG_WITH_DURATION });
+  const found = checkPlan({ definition, settings: settingsOf(), period: WEEK, catalog: ODD_CATALOG });
   expect(found).toMatchObject([{ path: ['deliveries', 0, 'send_if'], got: `"${send_if}"` }]);
 });

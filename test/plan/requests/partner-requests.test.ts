@@ -113,6 +113,9 @@ describe('the year before', () => {
     const plan = compile([card, { ...days, granularity: 'week' }], { compare: 'previous_year' }, { period });
     expect(plan.sections.map(({ partners }) => partners)).toEqual([[], []]);
     expect(plan.sections[0]?.comparisons).toEqual(['previous_year']);
+    const both = compile([card], { compare: ['previous_period', 'previous_year'] }, { period });
+    expect(both.sections[0]?.partners).toEqual([]);
+    expect(requests(both).map(({ time }) => time?.compare)).toEqual(['previous_period']);
   });
 
   test('of a long trend is joined from several calls; totals that cannot be added up are undefined', () => {
@@ -229,7 +232,7 @@ describe('docket explain', () => {
       { sectionPeriods: { trend: TREND } },
     );
     const document = explain(plan, { catalog: CATALOG });
-    expect(document.further_calls).toEqual({ previous_year: 3, to_date: 1 });
+    expect(document.further_calls).toEqual({ previous_year: 3, to_date: 1, trend: 0 });
     expect(document.tokens).toBe(plan.calls.length);
     expect(document.sections.map(({ id, period, to_date }) => [id, period.label, to_date])).toEqual([
       ['card', '2026-10', 'year'],

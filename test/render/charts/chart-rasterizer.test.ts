@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { chartAltText } from '../../../src/render/charts/alt-text.ts';
 import { buildChart, type Chart } from '../../../src/render/charts/chart.ts';
 import { IMAGE_WIDTH, isRasterizable, loadRasterizer } from '../../../src/render/charts/chart-rasterizer.ts';
-import { chartAltText } from '../../../src/render/email/phrases.ts';
 import {
   bucketColumn,
   countColumn,

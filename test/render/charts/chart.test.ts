@@ -246,13 +246,17 @@ describe('the charts of a workbook', () => {
     return path;
   };
 
-  it('are native ones on a sheet of their own, each with a name and a description', async () => {
-    const parts = readParts(await pack());
+  it('are native ones above their tables, each with a name and a description', async () => {
+    const path = await pack();
+    const parts = readParts(path);
+    expect(readWorkbook(path).SheetNames).not.toContain('Charts');
     const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/'));
     expect(charts).toHaveLength(4);
-    const drawing = parts.get('xl/drawings/drawing1.xml') ?? '';
-    expect(drawing.match(/<c:chart /g)).toHaveLength(4);
-    expect(drawing).toContain(
+    const drawings = [...parts].flatMap(([name, xml]) => (name.startsWith('xl/drawings/drawing') ? [xml] : []));
+    expect(drawings.map((xml) => xml.match(/<c:chart /g)?.length)).toEqual([1, 1, 1, 1]);
+    // The sheet has the title just above.
+    for (const [, xml] of charts) expect(xml).toContain('<c:chart><c:autoTitleDeleted val="1"/>');
+    expect(drawings.join('')).toContain(
       'name="Onboarding" descr="line chart of Profiles created (1,204 to 0), Approval rate (81.0% to –) by Day from 9 Nov to 15 Nov"',
     );
   });
@@ -329,7 +333,7 @@ describe('the charts of a workbook', () => {
 
   it('are replaced by a note where there is nothing to draw', async () => {
     const book = readWorkbook(await pack(dataset([{ ...workload, chart: 'line' }])));
-    const texts = cellsOf(book, 'Charts')
+    const texts = cellsOf(book, 'Open workload')
       .flat()
       .map((cell) => cell?.v);
     expect(texts).toContain('No chart: there is nothing to draw along, no time and no group.');
@@ -337,6 +341,6 @@ describe('the charts of a workbook', () => {
 
   it('have no sheet where no section has a chart', async () => {
     const book = readWorkbook(await pack(dataset([workload])));
-    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Open workload', 'Definitions', 'Run']);
+    expect(book.SheetNames).toEqual(['Summary', 'Open workload', 'Definitions', 'Run']);
   });
 });

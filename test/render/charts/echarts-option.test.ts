@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../../../src/fetch/dataset.ts';
-import { buildChart } from '../../../src/render/charts/chart.ts';
+import { buildChart, type Chart } from '../../../src/render/charts/chart.ts';
+import { loadRasterizer } from '../../../src/render/charts/chart-rasterizer.ts';
 import { echartsOption } from '../../../src/render/charts/echarts-option.ts';
 import {
   bucketColumn,
@@ -93,5 +94,54 @@ describe('the names in an image', () => {
     const { yAxis } = optionOf(table({ id: 'a', chart: 'bar', columns: [groupColumn, countColumn], rows }));
     const { data } = yAxis as { data: string[] };
     expect(new Set(data).size).toBe(2);
+  });
+});
+
+describe('a chart with targets and unfinished times', () => {
+  const chart: Chart = {
+    kind: 'column',
+    title: 'Time to decision',
+    categoryTitle: 'Month',
+    categories: ['Sept 2026', 'Oct 2026'],
+    overTime: true,
+    partial: [false, true],
+    omitted: [],
+    axes: [
+      {
+        title: 'Time to decision (hours)',
+        quantity: { kind: 'duration', scale: 'hours' },
+        series: [
+          {
+            name: 'Time to decision',
+            metric: 'ttd',
+            values: [7200, 3600],
+            quantity: { kind: 'duration', scale: 'hours' },
+            previous: false,
+          },
+          {
+            name: 'Target',
+            metric: 'ttd',
+            values: [null, 5400],
+            quantity: { kind: 'duration', scale: 'hours' },
+            previous: false,
+            target: true,
+          },
+        ],
+      },
+    ],
+  };
+
+  it('has hatched columns and a dashed line in the shown unit', () => {
+    const { series } = echartsOption(chart, 'en-GB').option;
+    expect(series).toMatchObject([
+      { type: 'bar', data: [2, { value: 1, itemStyle: { decal: {} } }] },
+      { type: 'line', data: [null, 1.5], lineStyle: { type: 'dashed' } },
+    ]);
+  });
+
+  it('is drawn with its hatching', async () => {
+    const draw = await loadRasterizer();
+    const plain = draw({ ...chart, partial: [false, false] }, 'en-GB');
+    expect(Buffer.from(draw(chart, 'en-GB')).equals(plain)).toBe(false);
   });
 });

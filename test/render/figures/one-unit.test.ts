@@ -164,7 +164,8 @@ function checkSheet(path: string, of: Table, column: Column, unit: string): void
     if (of.comparisons.length > 0) expect(raw(transposed?.[at]?.v)).toEqual(close(figuresOf('before')[0]));
     return;
   }
-  const start = cells.findIndex((line) => line.some((cell) => cell?.v === header));
+  // The upper of two header rows has the metric alone.
+  const start = cells.findLastIndex((line) => line.some((cell) => cell?.v === header));
   expect(start, header).toBeGreaterThan(-1);
   for (const [name, title] of [['own', header], ...(of.comparisons.length > 0 ? [['before', before]] : [])] as const) {
     const at = cells[start]?.findIndex((cell) => cell?.v === title) ?? -1;

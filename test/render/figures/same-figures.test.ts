@@ -159,23 +159,40 @@ const checkCsvTotals = (path: string, from: Table) =>
     ...from.comparisons.map(() => ''),
   ]);
 
+/** Columns of a table in an e-mail: each metric with its change, as many as fit. */
+const MAIL_COLUMNS = { plain: 5, compared: 7 } as const;
+
 async function checkMail(data: Dataset, from: Table): Promise<void> {
   const { html } = await renderEmail(data, [], { run: 'r', madeAt: MADE_AT });
-  const shown = viewColumns(from)
-    .filter(({ role }) => ['bucket', 'label', 'value'].includes(role))
-    .slice(0, 5);
+  const columns = viewColumns(from);
+  const compared = from.comparisons.length > 0;
+  const keys = columns.filter(({ role }) => role === 'bucket' || role === 'label');
+  const size = compared ? 2 : 1;
+  const metrics = METRICS.slice(0, Math.floor((MAIL_COLUMNS[compared ? 'compared' : 'plain'] - keys.length) / size));
+  const figuresOf = ({ values, compare }: Pick<Row, 'values' | 'compare'>): string[] =>
+    metrics.flatMap(({ name, unit }) => {
+      const value = values[name] ?? null;
+      const [own, change] = ['value', 'change'].map((role) =>
+        columns.find((column) => column.role === role && column.source.name === name),
+      );
+      const before = compare?.previous_period?.values[name] ?? null;
+      return [
+        formatValue(value, own!.quantity),
+        ...(compared ? [formatValue(changeOf(unit, value, before).value, change!.quantity)] : []),
+      ];
+    });
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
-  const expected = rowsOf(from).map((row) =>
-    shown.map(({ source, quantity }, index) => {
+  const expected = rowsOf(from).map((row) => [
+    ...keys.map(({ source, quantity }, index) => {
       const value = row.values[source.name] ?? null;
       const text = source === typeColumn ? String(label(value as string)) : formatValue(value, quantity);
       return index === 0 && row.partial ? `${text} (still running)` : text;
     }),
-  );
+    ...figuresOf(row),
+  ]);
   expect(rows.slice(0, from.rows.length)).toEqual(expected);
   if (from.totals === undefined) return;
-  const totals = shown.slice(2).map(({ source, quantity }) => formatValue(from.totals?.values[source.name], quantity));
-  expect(rows.at(-1)).toEqual([totalOf(from, ' (still running)'), '', ...totals]);
+  expect(rows.at(-1)).toEqual([totalOf(from, ' (still running)'), '', ...figuresOf(from.totals)]);
 }
 
 /** One row of figures alone, with or without its month, whose totals may say something else. */

@@ -5,6 +5,7 @@ import { composeCatalogs } from '../../../compose/run-ports.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
 import { runPeriodsOf } from '../../../definitions/periods/period.ts';
@@ -43,7 +44,9 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
     paths,
   );
-  const warnings = await selectDiagnostics({ ...jobs, diagnostics: [...scope.warnings, ...jobs.warnings] }, paths);
+  const refusedLater = await selectDiagnostics({ ...jobs, diagnostics: [...scope.warnings, ...jobs.warnings] }, paths);
+  const advice = await selectDiagnostics({ ...jobs, diagnostics: adviceOn(jobs) }, paths);
+  const warnings = [...refusedLater, ...advice].sort(comparePositions);
   // Templates apply to all reports, including those that `paths` leaves out.
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const unchecked: string[] = [];
@@ -61,11 +64,24 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     for (const error of errors) print.printLine(formatDiagnostic(error));
     for (const warning of warnings) print.printLine(`warning: ${formatDiagnostic(warning)}`);
     const summary = [`${files} files`, formatCount(errors.length, 'error')];
-    if (warnings.length > 0)
-      summary.push(`${formatCount(warnings.length, 'warning')}: a later version will refuse these`);
+    if (warnings.length > 0) summary.push(formatCount(warnings.length, 'warning') + refusalNote(refusedLater, advice));
     print.printStatus(summary.join(', '));
   }
   io.exitCode = errors.length === 0 ? 0 : 1;
+}
+
+/** Layouts of valid reports that do not show what they promise. */
+const adviceOn = ({ reports, sources, orgs }: Definitions): Diagnostic[] =>
+  [...reports].flatMap(([name, report]) => {
+    const [source, settings] = [sources.get(name), orgs.get(report.org)];
+    return source === undefined || settings === undefined ? [] : exceptionWarnings(source, report, settings);
+  });
+
+function refusalNote(refusedLater: readonly Diagnostic[], advice: readonly Diagnostic[]): string {
+  if (refusedLater.length === 0) return '';
+  return advice.length === 0
+    ? ': a later version will refuse these'
+    : `, of which a later version will refuse ${refusedLater.length}`;
 }
 
 const formatCount = (count: number, noun: string): string =>
@@ -73,8 +89,8 @@ const formatCount = (count: number, noun: string): string =>
 
 async function templateDiagnostics(folder: string | undefined): Promise<Diagnostic[]> {
   if (folder === undefined) return [];
-  const { checkEmailTemplates } = await import('../../../render/email/check-templates.ts');
-  return checkEmailTemplates(folder);
+  const { checkTemplates } = await import('../../../render/check-templates.ts');
+  return checkTemplates(folder);
 }
 
 /** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */

@@ -43,6 +43,6 @@ export function evaluateTemplates(folder: string, faults: number): CheckResult {
 }
 
 export async function checkTemplateFolder(folder: string): Promise<Finding> {
-  const { checkEmailTemplates } = await import('../../../render/email/check-templates.ts');
-  return { what: 'Templates', ...evaluateTemplates(folder, (await checkEmailTemplates(folder)).length) };
+  const { checkTemplates } = await import('../../../render/check-templates.ts');
+  return { what: 'Templates', ...evaluateTemplates(folder, (await checkTemplates(folder)).length) };
 }

@@ -1,15 +1,20 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Logo } from '../../../definitions/load/logo.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { DEFAULT_LOCALE, messagesFor, type Words } from '../../../i18n/messages.ts';
-import { type ViewColumn, viewColumns } from '../../figures/columns.ts';
+import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { formatDayOf } from '../../figures/format-value.ts';
-import { type Footer, toLegalText } from './sheet-parts.ts';
-import { STYLES } from './style.ts';
-import type { SheetWriter } from './workbook-writer.ts';
+import type { Pack } from '../../pack/pack.ts';
+import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
+import type { Footer } from './package/page-footer.ts';
+import type { SheetWriter } from './package/sheet-writer.ts';
+import { sheetNames } from './sheet-names.ts';
+import { type Page, pageOf } from './style/page-layout.ts';
+import { STYLES } from './style/styles.ts';
 
 /** Data rows per sheet by default. Excel allows 48,576 rows more, for headers, totals and notes. */
 export const ROWS_PER_SHEET = 1_000_000;
+/** A pack of at least this many sections has a table of contents. */
+const MIN_CONTENTS_SECTIONS = 12;
 
 export interface WorkbookOptions {
   /** The run's id. */
@@ -20,9 +25,9 @@ export interface WorkbookOptions {
   readonly madeAt: number;
   /** BCP 47; `en-GB` when absent. */
   readonly locale?: string | undefined;
-  /** Path of a PNG or JPEG for the cover. */
+  /** Path of a PNG or JPEG for the summary. */
   readonly logo?: string | undefined;
-  /** Shown on the cover and on each printed page, e.g. `Confidential`. */
+  /** Shown on the summary and on each printed page, e.g. `Confidential`. */
   readonly classification?: string | undefined;
   /** Encrypts the file. An encrypted file has different bytes each time. */
   readonly password?: string | undefined;
@@ -31,8 +36,24 @@ export interface WorkbookOptions {
   readonly signal: AbortSignal;
 }
 
+/** The names of the workbook's sheets. */
+export interface WorkbookNames {
+  readonly summary: string;
+  /** Absent in a short pack. */
+  readonly contents?: string;
+  /** One list per section: the sheets that hold its rows. Empty for the scorecard that the summary shows. */
+  readonly sections: readonly (readonly string[])[];
+  /** Absent when no chart asks for a sheet of its own. */
+  readonly charts?: string;
+  readonly definitions: string;
+  readonly run: string;
+  /** The sheet exists only when a text is too long for its cell. */
+  readonly longTexts: string;
+}
+
 /** What the sheets of one workbook share. */
 export interface WorkbookContext {
+  readonly pack: Pack;
   readonly dataset: Dataset;
   /** The run's id. */
   readonly run: string;
@@ -45,47 +66,56 @@ export interface WorkbookContext {
   /** The messages of `locale`. */
   readonly words: Words;
   readonly logo: Logo | undefined;
-  /** E.g. `Confidential`. */
-  readonly classification: string | undefined;
-  /** One list per table. Computed once for all sheets, because it scans all rows. */
-  readonly columns: readonly (readonly ViewColumn[])[];
-  /** Sheet names. */
-  readonly names: {
-    readonly cover: string;
-    readonly contents: string;
-    /** One list per table: the sheets that hold its rows. */
-    readonly tables: readonly (readonly string[])[];
-    /** Absent when no section has a chart. */
-    readonly charts?: string;
-    readonly chartData?: string;
-    readonly definitions: string;
-    readonly run: string;
-    /** The sheet exists only when a text is too long for its cell. */
-    readonly longTexts: string;
-  };
+  readonly page: Page;
+  readonly names: WorkbookNames;
+  /** Absent when nothing is drawn. */
+  readonly chartData?: ChartData;
   readonly rowsPerSheet: number;
 }
 
-/** Fixed sheets get their names first, so that a section called "Cover" is the one that is renamed. */
+/** Fixed sheets get their names first, so that a section called "Summary" is the one that is renamed. */
 export function createWorkbookContext(
   dataset: Dataset,
+  pack: Pack,
   options: WorkbookOptions,
   logo: Logo | undefined,
 ): WorkbookContext {
-  const locale = options.locale ?? DEFAULT_LOCALE;
+  const { locale } = pack;
   const words = messagesFor(locale);
   const { sheets } = words.workbook;
-  const chartSheets = dataset.tables.some(({ chart }) => chart !== undefined) ? [sheets.charts, sheets.chartData] : [];
-  const fixed = [sheets.cover, sheets.contents, sheets.definitions, sheets.run, sheets.longTexts, ...chartSheets];
   const rowsPerSheet = options.rowsPerSheet ?? ROWS_PER_SHEET;
-  const parts = dataset.tables.map(({ rows }) => Math.max(1, Math.ceil(rows.length / rowsPerSheet)));
-  const [cover = '', contents = '', definitions = '', run = '', longTexts = '', ...rest] = sheetNames(
-    [...fixed, ...dataset.tables.flatMap(({ title }, index) => Array.from({ length: parts[index] ?? 1 }, () => title))],
-    sheets.unnamed,
+  const hasContents = pack.sections.length >= MIN_CONTENTS_SECTIONS;
+  const hasCharts = pack.sections.some(({ chart }) => chart?.place === 'own_sheet');
+  const draws = drawsCharts(pack);
+  const parts = pack.sections.map(({ table }) =>
+    table.id === pack.summary?.of ? 0 : Math.max(1, Math.ceil(table.rows.length / rowsPerSheet)),
   );
-  const [charts, chartData] = chartSheets.length === 0 ? [] : rest;
-  const sections = rest.slice(chartSheets.length);
+  const fixed = [
+    sheets.summary,
+    sheets.definitions,
+    sheets.run,
+    sheets.longTexts,
+    ...(hasContents ? [sheets.contents] : []),
+    ...(hasCharts ? [sheets.charts] : []),
+    ...(draws ? [sheets.chartData] : []),
+  ];
+  const titles = pack.sections.flatMap(({ title }, index) => Array.from({ length: parts[index] ?? 1 }, () => title));
+  const named = sheetNames([...fixed, ...titles], sheets.unnamed);
+  const next = (): string => named.shift() ?? '';
+  const [summary, definitions, run, longTexts] = [next(), next(), next(), next()];
+  const names: WorkbookNames = {
+    summary,
+    definitions,
+    run,
+    longTexts,
+    ...(hasContents ? { contents: next() } : {}),
+    ...(hasCharts ? { charts: next() } : {}),
+    sections: [],
+  };
+  const chartSheet = draws ? next() : undefined;
+  const headings = { summary, bucket: words.workbook.charts.bucket, target: words.status.targetColumn };
   return {
+    pack,
     dataset,
     run: options.run,
     digest: options.digest,
@@ -93,76 +123,34 @@ export function createWorkbookContext(
     locale,
     words,
     rowsPerSheet,
-    columns: dataset.tables.map((table) => viewColumns(table, locale)),
     logo,
-    classification: options.classification,
-    names: {
-      cover,
-      contents,
-      tables: parts.map((count) => sections.splice(0, count)),
-      definitions,
-      run,
-      longTexts,
-      ...(charts === undefined || chartData === undefined ? {} : { charts, chartData }),
-    },
+    page: pageOf(pack.paper),
+    names: { ...names, sections: parts.map((count) => named.splice(0, count)) },
+    ...(chartSheet === undefined ? {} : { chartData: planChartData(pack, chartSheet, headings) }),
   };
 }
 
-export const footerOf = ({ dataset, words, classification, madeAt, locale }: WorkbookContext): Footer => ({
+export const footerOf = ({ dataset, pack, words, madeAt, locale }: WorkbookContext): Footer => ({
   pages: words.workbook.page('&P', '&N'),
-  classification,
+  classification: pack.classification,
   left: `${isolateBidi(dataset.organization)} · ${isolateBidi(dataset.title)}`,
-  // Without the time of day, which is on the cover: the footer is limited to 255 characters.
+  // Without the time of day, which is in the appendix: the footer is limited to 255 characters.
   right: `${dataset.period.label} · ${formatDayOf(new Date(madeAt), dataset.period.timezone, locale)}`,
 });
 
-/** The first two rows of a sheet: its title and the link back to the contents. Heights in points. */
+/** The rows of `writeSheetHeading`, of which the link is not printed. */
+export const FIRST_PRINTED_ROW = 2;
+export const LINK_POINTS = 15;
+export const TITLE_POINTS = 26;
+
+/** The first two rows of a sheet: the link back, which is not printed, and its title. */
 export async function writeSheetHeading(
   sheet: SheetWriter,
   title: string,
-  { names, words }: WorkbookContext,
-  linkHeight: number,
+  { names, words }: Pick<WorkbookContext, 'names' | 'words'>,
 ): Promise<void> {
-  await sheet.addRow([{ value: title, style: STYLES.title }], 26);
-  await sheet.addRow([{ value: words.workbook.back, style: STYLES.back, link: names.contents }], linkHeight);
-}
-
-/** Excel's limit, in UTF-16 units. */
-const MAX_SHEET_NAME_LENGTH = 31;
-
-const truncateSheetName = (text: string, length: number, unnamed: string): string => {
-  let name = '';
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (name.length + segment.length > length) break;
-    name += segment;
-  }
-  // A single grapheme with many combining marks can exceed the limit.
-  return name.trimEnd() || unnamed;
-};
-
-/**
- * Valid and unique Excel sheet names from titles: at most 31 characters, none of `[ ] : * ? / \`, no apostrophe at the
- * ends, unique regardless of case, not "History" (reserved by Excel). Duplicates get ` (2)`, ` (3)`, ….
- * @param unnamed used where nothing of a title is allowed
- */
-export function sheetNames(titles: readonly string[], unnamed: string): string[] {
-  const taken = new Set(['history']);
-  return titles.map((title) => {
-    const plain = toLegalText(title)
-      .replace(/\s+/g, ' ')
-      // Direction marks and overrides would affect the tabs beside.
-      .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
-      .replace(/[[\]:*?/\\]/g, '-')
-      // An apostrophe would have to be doubled in every reference to the sheet; the typographic one needs no escape.
-      .replaceAll("'", '’')
-      .trim();
-    const stem = plain === '' ? unnamed : plain;
-    let name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH, unnamed);
-    for (let count = 2; taken.has(name.toLowerCase()); count += 1) {
-      const suffix = ` (${count})`;
-      name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH - suffix.length, unnamed) + suffix;
-    }
-    taken.add(name.toLowerCase());
-    return name;
-  });
+  const { contents } = names;
+  const back = contents === undefined ? words.workbook.backToSummary : words.workbook.back;
+  await sheet.addRow([{ value: back, style: STYLES.back, link: contents ?? names.summary }], LINK_POINTS);
+  await sheet.addRow([{ value: title, style: STYLES.title }], TITLE_POINTS);
 }

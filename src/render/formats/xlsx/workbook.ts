@@ -1,37 +1,52 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { DocketError } from '../../../base/error.ts';
-import { type Logo, readLogo } from '../../../definitions/load/logo.ts';
+import { rm } from 'node:fs/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { viewColumns } from '../../figures/columns.ts';
-import { writeDefinitionsSheet, writeLongTexts, writeRunSheet } from './appendix.ts';
-import { planCharts, writeChartData, writeCharts } from './chart-sheets.ts';
-import { writeContents, writeCover } from './cover.ts';
-import { writeSectionSheet } from './section-sheet.ts';
-import { createWorkbookContext, footerOf, type WorkbookOptions } from './workbook-context.ts';
-import { createWorkbookFile } from './workbook-writer.ts';
+import { readCurrentLogo } from '../../current-logo.ts';
+import { buildPack } from '../../pack/build-pack.ts';
+import type { PackSection } from '../../pack/pack.ts';
+import { writeDefinitionsSheet } from './appendix/definitions.ts';
+import { writeLongTexts } from './appendix/long-texts-sheet.ts';
+import { writeRunSheet } from './appendix/run-record.ts';
+import { writeChartData } from './charts/chart-data-sheet.ts';
+import { writeChartsSheet } from './charts/charts-sheet.ts';
+import { encryptFile } from './encryption.ts';
+import { writeContents } from './front/contents.ts';
+import { writeSummary } from './front/summary.ts';
+import { createWorkbookFile, type WorkbookFile } from './package/workbook-writer.ts';
+import { writeScorecardSheet, writeTextSheet } from './sections/simple-sheets.ts';
+import { writeTableSheets } from './sections/table-sheet.ts';
+import { writeTrendSheet } from './sections/trend-sheet.ts';
+import { createWorkbookContext, type WorkbookContext, type WorkbookOptions } from './workbook-context.ts';
 
-/** Reads the logo again: the file may have changed since the definitions were checked. */
-async function readCurrentLogo(path: string | undefined): Promise<Logo | undefined> {
-  if (path === undefined) return undefined;
-  const logo = await readLogo(path);
-  if (!('expected' in logo)) return logo;
-  const { expected, got, next } = logo;
-  throw new DocketError('render.failed', 'The logo of the organization cannot be used.', {
-    where: path,
-    expected,
-    got,
-    next: `Correct the logo file: ${next}.`,
-  });
+/** @param names the sheets of the section; none for the scorecard that the summary shows */
+async function writeSection(
+  book: WorkbookFile,
+  context: WorkbookContext,
+  section: PackSection,
+  names: readonly string[],
+): Promise<void> {
+  const [name] = names;
+  if (name === undefined) return;
+  switch (section.kind) {
+    case 'scorecard':
+      return writeScorecardSheet(book, context, section, name);
+    case 'trend':
+      return writeTrendSheet(book, context, section, name);
+    case 'text':
+      return writeTextSheet(book, context, section, name);
+    default:
+      return writeTableSheets(book, context, section, names);
+  }
 }
 
 /**
- * Writes cover, contents, charts, one or more sheets per section, definitions, run record and chart data. `path` must not
- * exist; after a failure the caller removes it. The same dataset, run and instant give the same bytes.
+ * Writes summary, charts, one or more sheets per section, definitions, run record and chart data; a contents sheet in a
+ * long pack. `path` must not exist; after a failure the caller removes it. The same dataset, run and instant give the same
+ * bytes.
  */
 async function writePlainWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
-  const context = createWorkbookContext(dataset, options, await readCurrentLogo(options.logo));
-  const { names, words, locale } = context;
-  const charts = planCharts(context);
+  const pack = buildPack(dataset, options);
+  const context = createWorkbookContext(dataset, pack, options, await readCurrentLogo(options.logo));
+  const { names, words, chartData } = context;
   const book = createWorkbookFile(
     path,
     {
@@ -44,25 +59,15 @@ async function writePlainWorkbook(path: string, dataset: Dataset, options: Workb
     options.signal,
   );
   try {
-    await writeCover(book, context);
-    if (charts !== undefined) await writeCharts(book, context, charts);
-    for (const [index, table] of dataset.tables.entries()) {
-      await writeSectionSheet(book, {
-        dataset,
-        table,
-        columns: context.columns[index] ?? viewColumns(table, locale),
-        names: names.tables[index] ?? [table.id],
-        rowsPerSheet: context.rowsPerSheet,
-        contents: names.contents,
-        locale,
-        words,
-        footer: footerOf(context),
-      });
+    await writeSummary(book, context);
+    if (names.charts !== undefined) await writeChartsSheet(book, context, names.charts);
+    for (const [index, section] of pack.sections.entries()) {
+      await writeSection(book, context, section, names.sections[index] ?? []);
     }
     await writeDefinitionsSheet(book, context);
     await writeRunSheet(book, context);
-    if (charts !== undefined) await writeChartData(book, context, charts);
-    await writeContents(book, context);
+    if (chartData !== undefined) await writeChartData(book, context, chartData);
+    if (names.contents !== undefined) await writeContents(book, context, names.contents);
     if (book.longTexts.length > 0) await writeLongTexts(book, context);
     await book.close();
   } catch (error) {
@@ -86,24 +91,4 @@ export async function writeWorkbook(path: string, dataset: Dataset, options: Wor
   } finally {
     await rm(plain, { force: true });
   }
-}
-
-/** Excel's limit, in UTF-16 units. */
-const MAX_PASSWORD_LENGTH = 255;
-
-/**
- * Encrypts a workbook with a password (agile encryption, MS-OFFCRYPTO §2.3.4.10: AES-256, SHA-512, 100,000 rounds), as
- * Excel and LibreOffice read it. Holds several copies of the file in memory. The salts are random, so each result differs.
- * `to` must not exist. Throws `config.invalid` for a password longer than Excel accepts.
- */
-export async function encryptFile(from: string, to: string, password: string): Promise<void> {
-  if (password.length > MAX_PASSWORD_LENGTH) {
-    throw new DocketError('config.invalid', 'The workbook password is too long for Excel.', {
-      expected: `at most ${MAX_PASSWORD_LENGTH} characters`,
-      got: `${password.length} characters`,
-      next: 'Choose a shorter password.',
-    });
-  }
-  const { encrypt } = (await import('officecrypto-tool')).default;
-  await writeFile(to, encrypt(await readFile(from), { password }), { flag: 'wx' });
 }

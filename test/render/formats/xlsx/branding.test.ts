@@ -13,7 +13,7 @@ const { folder, render } = useRenderFolder();
 const OUTPUT = [{ format: 'xlsx' }] as const;
 
 describe('the branding of a workbook', () => {
-  it('has a logo on the cover, scaled down, with an alternative text', async () => {
+  it('has a logo on the summary, scaled down, with an alternative text', async () => {
     const look = { logo: 'jobs/demo/logo.png' };
     const { path } = artifactNamed(await render(dataset([onboarding]), OUTPUT, look), '.xlsx');
     expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
@@ -21,8 +21,8 @@ describe('the branding of a workbook', () => {
     expect([...parts.keys()].filter((name) => name.startsWith('xl/media/'))).toHaveLength(1);
     const drawing = [...parts].find(([name, xml]) => name.startsWith('xl/drawings/drawing') && xml.includes('xdr:pic'));
     expect(drawing?.[1]).toContain('descr="Logo of Acme Compliance AG"');
-    // 560 × 160 pixels are too wide for a room of 320.
-    expect(drawing?.[1]).toContain(`<xdr:ext cx="${320 * 9525}" cy="${Math.round((320 * 160 * 9525) / 560)}"/>`);
+    // 560 × 160 pixels are too high.
+    expect(drawing?.[1]).toContain(`<xdr:ext cx="${Math.round((52 * 560 * 9525) / 160)}" cy="${52 * 9525}"/>`);
   });
 
   it('fails when the logo has been removed since the check', async () => {
@@ -33,20 +33,20 @@ describe('the branding of a workbook', () => {
     });
   });
 
-  it('has the classification on the cover and on each printed page, however long the other texts are', async () => {
+  it('has the classification on the summary and on each printed page, however long the other texts are', async () => {
     const classification = 'Streng vertraulich & nur für den Vorstand';
     const data = dataset([onboarding], { organization: 'Ä'.repeat(200), title: 'T'.repeat(200) });
     const { path } = artifactNamed(await render(data, OUTPUT, { classification }), '.xlsx');
     expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
     const book = readWorkbook(path);
-    expect(cellsOf(book, 'Cover').flatMap((line) => line.map((cell) => cell?.v))).toContain(classification);
+    expect(cellsOf(book, 'Summary').flatMap((line) => line.map((cell) => cell?.v))).toContain(classification);
     const sheets = [...readParts(path)].filter(([name]) => name.startsWith('xl/worksheets/sheet'));
     expect(sheets.length).toBeGreaterThan(4);
     for (const [, xml] of sheets) {
       const footer = (/<oddFooter>(.*?)<\/oddFooter>/.exec(xml)?.[1] ?? '')
         .replaceAll('&quot;', '"')
         .replaceAll('&amp;', '&');
-      expect(footer).toContain(`${classification.replace('&', '&&')}&"Calibri,Regular" · Page &P of &N`);
+      expect(footer).toContain(`${classification.replace('&', '&&')}&"Arial,Regular" · Page &P of &N`);
       expect(footer).toContain('2026-W46');
       expect(footer.length).toBeLessThanOrEqual(255);
     }

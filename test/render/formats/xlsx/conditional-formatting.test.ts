@@ -7,7 +7,7 @@ import { artifactNamed, useRenderFolder } from '../../../support/render-folder.t
 
 const { render } = useRenderFolder();
 
-/** What is written second, after the cover: without a chart the first section. Its marks by range. */
+/** What is written second, after the summary: without a chart the first section. Its marks by range. */
 async function marked(data: Dataset) {
   const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx');
   expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
@@ -29,7 +29,7 @@ describe('the conditional formats of a section', () => {
     const { marks, xml } = await marked(dataset([section]));
     const bars = marks.filter(({ rules }) => rules.includes('dataBar'));
     // Counts and medians of seven days; neither the rate, nor the previous period, nor the totals.
-    expect(bars.map(({ range }) => range)).toEqual(['B7:B13', 'H7:H13']);
+    expect(bars.map(({ range }) => range)).toEqual(['B9:B15', 'H9:H15']);
     for (const { rules } of bars) expect(rules).toContain('<cfvo type="num" val="0"/><cfvo type="max"/>');
     const ids = [...xml.matchAll(/<x14:id>(.*?)<\/x14:id>/g)].map(([, id]) => id);
     expect([...xml.matchAll(/<x14:cfRule type="dataBar" id="(.*?)">/g)].map(([, id]) => id)).toEqual(ids);
@@ -39,17 +39,17 @@ describe('the conditional formats of a section', () => {
   it('are colours of changes with enough contrast, on numbers only, totals included', async () => {
     const { marks, styles, path } = await marked(dataset([section]));
     const changes = marks.filter(({ rules }) => rules.includes('expression'));
-    expect(changes.map(({ range }) => range)).toEqual(['D7:D15', 'G7:G15', 'J7:J15']);
+    expect(changes.map(({ range }) => range)).toEqual(['D9:D17', 'G9:G17', 'J9:J17']);
     // A dash is a text, and to Excel a text is more than any number.
-    expect(changes[0]?.rules).toContain('<formula>AND(ISNUMBER(D7),D7&gt;0)</formula>');
-    expect(changes[0]?.rules).toContain('<formula>AND(ISNUMBER(D7),D7&lt;0)</formula>');
+    expect(changes[0]?.rules).toContain('<formula>AND(ISNUMBER(D9),D9&gt;0)</formula>');
+    expect(changes[0]?.rules).toContain('<formula>AND(ISNUMBER(D9),D9&lt;0)</formula>');
     expect(styles).toContain(
       '<dxf><font><color rgb="FF005A9C"/></font></dxf><dxf><font><color rgb="FFB34700"/></font></dxf>',
     );
     const cells = cellsOf(readWorkbook(path), 'Onboarding');
-    expect(cells[14]?.[0]?.v).toBe('Total · still running');
+    expect(cells[16]?.[0]?.v).toBe('Total · still running');
     // The arrow and the sign say the same on grey paper.
-    expect(cells[6]?.[3]?.w).toBe('▼ -7.4%');
+    expect(cells[8]?.[3]?.w).toBe('▼ -7.4%');
     expect(cells.flat().map((cell) => cell?.v)).toContain(
       '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
     );

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import exceljs from 'exceljs';
 import { unzipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { EXCELJS_VERSION, SHEET_SLOTS } from '../../../../src/render/formats/xlsx/exceljs-patches.ts';
+import { EXCELJS_VERSION, SHEET_SLOTS } from '../../../../src/render/formats/xlsx/package/exceljs-patches.ts';
 
 /*
  * The internals of exceljs that exceljs-patches.ts depends on, one test each, on exceljs alone. A failure means that exceljs

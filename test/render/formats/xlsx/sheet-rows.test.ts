@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { messagesFor } from '../../../../src/i18n/messages.ts';
-import { createLongTextStore, createRowSerializer } from '../../../../src/render/formats/xlsx/sheet-rows.ts';
-import { type CellStyle, STYLES } from '../../../../src/render/formats/xlsx/style.ts';
+import { createLongTextStore } from '../../../../src/render/formats/xlsx/package/long-texts.ts';
+import { createRowSerializer } from '../../../../src/render/formats/xlsx/package/sheet-rows.ts';
+import { type CellStyle, STYLES } from '../../../../src/render/formats/xlsx/style/styles.ts';
 
 const rows = () => {
   const styles: CellStyle[] = [];

@@ -56,10 +56,10 @@ it('statuses stand beside the figures of judged metrics, in rows and totals', as
   expect(sheet2).toContain('dxfId="2"');
   expect(sheet2).toContain('dxfId="0"');
   expect(
-    cellsOf(book, 'Cover')
+    cellsOf(book, 'Summary')
       .flat()
       .map((cell) => cell?.v),
-  ).toContain('Approval rate: 83.6%, target 90.0%, watch');
+  ).toContain('– Approval rate: 83.6%, target 90.0%, watch');
 });
 
 it('a section of one row has them in a column of their own', async () => {

@@ -38,15 +38,15 @@ describe('a section of more rows than a sheet holds', () => {
   it('goes on over several sheets, in order, without losing or doubling one', async () => {
     const { book, path } = await made(dataset([long, after]), { rowsPerSheet: 10 });
     const sheets = ['Long list', 'Long list (2)', 'Long list (3)'];
-    expect(book.SheetNames.slice(2, 6)).toEqual([...sheets, 'Long list (4)']);
+    expect(book.SheetNames.slice(1, 5)).toEqual([...sheets, 'Long list (4)']);
     const groups = sheets.flatMap((name) =>
       values(book, name).flatMap(([first]) => (/^Group \d+$/.test(String(first)) ? [first] : [])),
     );
     expect(groups).toEqual(Array.from({ length: count }, (_, index) => `Group ${index + 1}`));
     expect(tablesOf(path).map(({ name, range }) => [name, range])).toEqual([
-      ['table_long', 'A5:B15'],
-      ['table_long_2', 'A5:B15'],
-      ['table_long_3', 'A5:B10'],
+      ['table_long', 'A6:B16'],
+      ['table_long_2', 'A6:B16'],
+      ['table_long_3', 'A6:B11'],
     ]);
   });
 
@@ -54,19 +54,29 @@ describe('a section of more rows than a sheet holds', () => {
     const { book } = await made(dataset([long, after]), { rowsPerSheet: 10 });
     const about = ['Long list', 'Long list (2)', 'Long list (3)'].map((name) => {
       const all = values(book, name);
-      return [all[0]?.[0], all[2]?.[0], all.some(([first]) => first === 'Total')];
+      return [all[1]?.[0], all[3]?.[0], all.some(([first]) => first === 'Total')];
     });
     expect(about).toEqual([
       ['Long list (part 1 of 3)', 'Rows 1 to 10 of 25; they go on in “Long list (2)”.', false],
       ['Long list (part 2 of 3)', 'Rows 11 to 20 of 25; they go on in “Long list (3)”.', false],
       ['Long list (part 3 of 3)', 'Rows 21 to 25 of 25.', true],
     ]);
+  });
+
+  it('has a line in the contents of a long pack for each of its sheets', async () => {
+    const others = Array.from({ length: 11 }, (_, index) => ({
+      ...after,
+      id: `after_${index}`,
+      title: `After ${index}`,
+    }));
+    const { book } = await made(dataset([long, ...others]), { rowsPerSheet: 10 });
+    expect(book.SheetNames.slice(0, 2)).toEqual(['Summary', 'Contents']);
     const contents = cellsOf(book, 'Contents').slice(3, 7);
     expect(contents.map(([title, , rows]) => [title?.v, title?.l?.Target, rows?.v])).toEqual([
       ['Long list (part 1 of 3)', "#'Long list'!A1", 10],
       ['Long list (part 2 of 3)', "#'Long list (2)'!A1", 10],
       ['Long list (part 3 of 3)', "#'Long list (3)'!A1", 5],
-      ['Long list', "#'Long list (4)'!A1", 0],
+      ['After 0', "#'After 0'!A1", 0],
     ]);
   });
 });
@@ -93,12 +103,12 @@ describe('a text that no cell can hold', () => {
 
     const whole = values(book, 'Long texts').slice(4);
     expect(whole.map((line) => line.slice(0, 4))).toEqual([
-      [1, 'Remarks', 'A5', '1 of 4'],
-      [1, 'Remarks', 'A5', '2 of 4'],
-      [1, 'Remarks', 'A5', '3 of 4'],
-      [1, 'Remarks', 'A5', '4 of 4'],
-      [2, 'Remarks', 'A7', '1 of 2'],
-      [2, 'Remarks', 'A7', '2 of 2'],
+      [1, 'Remarks', 'A6', '1 of 4'],
+      [1, 'Remarks', 'A6', '2 of 4'],
+      [1, 'Remarks', 'A6', '3 of 4'],
+      [1, 'Remarks', 'A6', '4 of 4'],
+      [2, 'Remarks', 'A8', '1 of 2'],
+      [2, 'Remarks', 'A8', '2 of 2'],
     ]);
     const joined = (no: number) => whole.flatMap((line) => (line[0] === no ? [line[4]] : [])).join('');
     expect(joined(1)).toBe(text.replace('\r\n', '\n'));
@@ -106,15 +116,33 @@ describe('a text that no cell can hold', () => {
     for (const name of book.SheetNames) {
       for (const cell of values(book, name).flat()) expect(String(cell ?? '').length).toBeLessThanOrEqual(32_767);
     }
-    expect([...readParts(path).keys()].filter((name) => name.startsWith('xl/worksheets/sheet'))).toHaveLength(6);
+    expect([...readParts(path).keys()].filter((name) => name.startsWith('xl/worksheets/sheet'))).toHaveLength(5);
   });
 
   it('is on a sheet that the contents name, only where there is one', async () => {
-    const { book } = await made(dataset([long]));
-    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Remarks', 'Definitions', 'Run', 'Long texts']);
+    expect((await made(dataset([long]))).book.SheetNames).toEqual([
+      'Summary',
+      'Remarks',
+      'Definitions',
+      'Run',
+      'Long texts',
+    ]);
+    const others = Array.from({ length: 11 }, (_, index) => ({
+      ...long,
+      id: `o${index}`,
+      title: `O${index}`,
+      rows: [],
+    }));
+    const { book } = await made(dataset([long, ...others]));
     const links = cellsOf(book, 'Contents').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
-    expect(links).toEqual(["#'Remarks'!A1", "#'Definitions'!A1", "#'Run'!A1", "#'Long texts'!A1"]);
-    const without = await made(dataset([{ ...long, rows: rowsOf(long).slice(1, 2) }]));
+    expect([links[0], ...links.slice(-4)]).toEqual([
+      "#'Remarks'!A1",
+      "#'Summary'!A1",
+      "#'Definitions'!A1",
+      "#'Run'!A1",
+      "#'Long texts'!A1",
+    ]);
+    const without = await made(dataset([{ ...long, rows: rowsOf(long).slice(1, 2) }, ...others]));
     expect(values(without.book, 'Contents').flat()).not.toContain('Long texts');
   });
 
@@ -168,10 +196,9 @@ describe('texts from right to left', () => {
     const { book, path } = await made(data);
     expect(book.SheetNames).toContain(`${arabic} 2026`);
     const all = values(book, `${arabic} 2026`);
-    expect(all[0]?.[0]).toBe(`${arabic} \u202e2026`);
+    expect(all[1]?.[0]).toBe(`${arabic} \u202e2026`);
     expect(all.flat()).toContain(hebrew);
-    const contents = values(book, 'Contents');
-    expect(contents[1]?.[0]).toBe(`\u2068${arabic}\u2069 · KPIs · 2026-W46`);
+    expect(values(book, 'Summary').flat().join(' ')).toContain(`\u2068${arabic}\u2069 · `);
     expect(values(book, 'Chart data').flat()).toContain(`\u2068${hebrew}\u2069 · ACME 12`);
     for (const [name, xml] of readParts(path)) {
       if (!/worksheets\/sheet|sharedStrings|drawings\/drawing/.test(name)) continue;

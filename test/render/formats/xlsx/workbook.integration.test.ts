@@ -45,18 +45,16 @@ describe('a board pack', () => {
 
   it('is valid and whole with no section, no row and no call', async () => {
     const { book } = await workbook(dataset([], { calls: [] }));
-    expect(book.SheetNames).toEqual(['Cover', 'Contents', 'Definitions', 'Run']);
+    expect(book.SheetNames).toEqual(['Summary', 'Definitions', 'Run']);
   });
 
-  it('has a cover, contents, a sheet per section under a legal name, definitions and the run', async () => {
+  it('has a summary, a sheet per section under a legal name, definitions and the run', async () => {
     const { book } = await workbook(nastyDataset());
     expect(book.SheetNames).toEqual([
-      'Cover',
-      'Contents',
-      'Charts',
+      'Summary',
       'Onboarding',
       'Open workload',
-      'Profiles by group and type, wit',
+      'Profiles by group and type',
       'Durations',
       'Durations (2)',
       'durations (3)',
@@ -69,49 +67,52 @@ describe('a board pack', () => {
     ]);
   });
 
-  it('has organization, period, owner and what is incomplete on its cover', async () => {
+  it('has organization, period and completeness on its summary, and in its appendix who made it when', async () => {
     const { book } = await workbook(nastyDataset());
-    const cover = texts(cellsOf(book, 'Cover'));
-    expect(cover).toEqual(
+    expect(texts(cellsOf(book, 'Summary'))).toEqual(
       expect.arrayContaining([
-        'Acme Compliance AG',
-        'Monday 9 to Sunday 15 November 2026 (Europe/Zurich)',
-        'ops@acme.example',
-        '16 November 2026, 08:00 (Europe/Zurich)',
+        'Acme Compliance AG · Monday 9 to Sunday 15 November 2026 (Europe/Zurich)',
         'Incomplete: 2 things to know before you use these figures',
-        'The service cut the table after 5,000 rows: there are more.',
       ]),
     );
-    const whole = texts(cellsOf((await workbook(dataset([onboarding]))).book, 'Cover'));
+    const appendix = texts(cellsOf(book, 'Definitions')).join('\n');
+    for (const fact of ['ops@acme.example', '16 November 2026, 08:00 (Europe/Zurich)'])
+      expect(appendix).toContain(fact);
+    const whole = texts(cellsOf((await workbook(dataset([onboarding]))).book, 'Summary'));
     expect(whole).toContain('Complete: the service answered every section in full.');
   });
 
-  it('links its contents to every section, and every section back', async () => {
-    const { book } = await workbook(dataset([onboarding, workload]));
-    const links = cellsOf(book, 'Contents').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
-    expect(links).toEqual([
+  it('links the contents of a long pack to every section, and every section back', async () => {
+    const linksOf = (book: Awaited<ReturnType<typeof workbook>>['book'], sheet: string) =>
+      cellsOf(book, sheet).flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
+    const sections = Array.from({ length: 11 }, (_, index) => ({ ...workload, id: `w${index}`, title: `W${index}` }));
+    const { book } = await workbook(dataset([onboarding, ...sections]));
+    expect(linksOf(book, 'Contents')).toEqual([
       "#'Onboarding'!A1",
-      "#'Open workload'!A1",
-      "#'Charts'!A1",
+      ...sections.map(({ title }) => `#'${title}'!A1`),
+      "#'Summary'!A1",
       "#'Definitions'!A1",
       "#'Run'!A1",
       "#'Chart data'!A1",
     ]);
-    const back = cellsOf(book, 'Onboarding').flatMap((line) => line.flatMap((cell) => cell?.l?.Target ?? []));
-    expect(back).toEqual(["#'Contents'!A1"]);
+    expect(linksOf(book, 'Onboarding')).toEqual(["#'Contents'!A1"]);
+    const short = (await workbook(dataset([onboarding, ...sections.slice(0, 10)]))).book;
+    expect(short.SheetNames).not.toContain('Contents');
+    expect(linksOf(short, 'Onboarding')).toEqual(["#'Summary'!A1"]);
   });
 
   it('defines each metric once, with unit, aggregation, when it counts and since when', async () => {
     const { book } = await workbook(dataset([onboarding, { ...onboarding, id: 'again', title: 'Again' }]));
     const definitions = cellsOf(book, 'Definitions');
-    const found = definitions.filter((line) => String(line[0]?.v).startsWith('Profiles created\n'));
+    const found = definitions.filter((line) => line[0]?.v === 'Profiles created');
     expect(found).toHaveLength(1);
     expect(found[0]!.map((cell) => cell?.v)).toEqual([
-      'Profiles created\nprofiles.created',
+      'Profiles created',
       'Profiles by the time of their creation. Related parties are not counted.',
       'count',
+      'Counts at: created. Available from 2024-03-01; earlier figures are undefined and not compared.',
+      'profiles.created',
       'count',
-      'Counts at: created.\nAvailable from 2024-03-01; earlier figures are undefined and not compared.',
       'Onboarding, Again',
     ]);
     expect(texts(definitions)).toContain('Only where Risk is High or Severe.');
@@ -256,7 +257,7 @@ describe('a section of the pack', () => {
 
   it('keeps every text a text: formulas, emoji, right-to-left, markup, line breaks, what XML cannot hold', async () => {
     const { book } = await workbook(nastyDataset());
-    const { rows } = below(cellsOf(book, 'Profiles by group and type, wit'), 'Group');
+    const { rows } = below(cellsOf(book, 'Profiles by group and type'), 'Group');
     expect(rows.slice(0, 10).map((line) => [line[0]?.t, line[0]?.v])).toEqual([
       ['s', '=HYPERLINK("https://evil.example","click")'],
       ['s', '+41 44 000 00 00'],
@@ -374,7 +375,7 @@ describe('a section of the pack', () => {
     expect(texts(cellsOf(book, '-Nothing-- a-b-c-- ’'))).toContain(
       'No rows: the service has nothing for this section.',
     );
-    expect(texts(cellsOf(book, 'Profiles by group and type, wit'))).toContain(
+    expect(texts(cellsOf(book, 'Profiles by group and type'))).toContain(
       'Incomplete: The service cut the table after 5,000 rows: there are more.',
     );
   });

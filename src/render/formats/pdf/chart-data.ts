@@ -1,0 +1,172 @@
+import { messagesFor } from '../../../i18n/messages.ts';
+import { chartAltText } from '../../charts/alt-text.ts';
+import { alignedScales, type Scale } from '../../charts/axis-scale.ts';
+import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../charts/chart.ts';
+import type { Series } from '../../charts/chart-data.ts';
+import { sparklineScale } from '../../charts/sparkline.ts';
+import { formatValue } from '../../figures/format-value.ts';
+import { rawPerShown } from '../../figures/quantity.ts';
+import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
+
+/** Of names in a chart; the table shows them in full. */
+const MAX_NAME_LENGTH = 48;
+/** Groups that columns leave room to name; more are drawn as bars, which have a line for each. */
+const MAX_COLUMN_GROUPS = 12;
+
+/** A series as a template draws it. Positions are from 0 (the lower end of its axis) to 1; null is a gap. */
+export interface SeriesData {
+  readonly name: string;
+  /** `#rrggbb` */
+  readonly colour: string;
+  readonly mark: 'line' | 'column';
+  readonly dashed: boolean;
+  /** 0: the left (of bars: the only) axis; 1: the right one. */
+  readonly axis: number;
+  readonly values: readonly (number | null)[];
+  /** Where a column begins. */
+  readonly bases: readonly number[];
+}
+
+/** One small line of a chart of the kind `sparkline`. */
+export interface SmallLineData {
+  readonly name: string;
+  /** Its last figure. */
+  readonly value: string;
+  readonly values: readonly (number | null)[];
+}
+
+/** A chart as a template draws it. */
+export interface ChartData {
+  readonly kind: 'line' | 'column' | 'bar' | 'sparkline';
+  readonly alt: string;
+  /** What it leaves out; may be empty. */
+  readonly note: string;
+  readonly overTime: boolean;
+  readonly categories: readonly string[];
+  /** By category: its time is cut off or has not ended. Empty where that is not known. */
+  readonly partial: readonly boolean[];
+  readonly categoryTitle: string;
+  readonly axes: readonly { readonly title: string; readonly zero: number; readonly ticks: readonly Tick[] }[];
+  readonly series: readonly SeriesData[];
+  readonly lines: readonly SmallLineData[];
+}
+
+export const shorten = (text: string, length = MAX_NAME_LENGTH): string => {
+  const characters = [...text];
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+};
+
+/** From 0 to 1 on the scale of a sparkline: it shows a course, not a size. */
+export function stretched(values: readonly (number | null)[]): readonly (number | null)[] {
+  const scale = sparklineScale(values);
+  return values.map((value) =>
+    value === null || scale === undefined ? null : (value - scale.min) / (scale.max - scale.min || 1),
+  );
+}
+
+const shownValues = ({ values, quantity }: Series): readonly (number | null)[] => {
+  const divide = rawPerShown(quantity);
+  return values.map((value) => (value === null ? null : value / divide));
+};
+
+/** Sums of the figures before each series, those above zero apart from those below. */
+function stackedEnds(series: readonly Series[]): readonly { readonly from: number; readonly to: number | null }[][] {
+  const above: number[] = [];
+  const below: number[] = [];
+  return series.map((each) =>
+    shownValues(each).map((value, index) => {
+      if (value === null) return { from: 0, to: null };
+      const sums = value < 0 ? below : above;
+      const from = sums[index] ?? 0;
+      sums[index] = from + value;
+      return { from, to: from + value };
+    }),
+  );
+}
+
+const colourOf = (index: number, previous: boolean): string =>
+  `#${previous ? PREVIOUS_PERIOD_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR)}`;
+
+type Ends = readonly (readonly { readonly from: number; readonly to: number | null }[])[];
+
+function endsOf({ series }: Axis, stacked: boolean): Ends {
+  return stacked
+    ? stackedEnds(series)
+    : series.map((each) => shownValues(each).map((value) => ({ from: 0, to: value })));
+}
+
+function axisScales(chart: Chart, ends: readonly Ends[]): readonly Scale[] {
+  const divide = chart.axes.map(({ quantity }) => rawPerShown(quantity));
+  // With figures below zero both axes have zero at one height.
+  const aligned = alignedScales(chart.axes, chart.kind === 'stacked_column', divide);
+  return chart.axes.map(({ quantity }, axis) => {
+    const values = (ends[axis] ?? []).flatMap((each) => each.flatMap(({ to }) => (to === null ? [] : [to])));
+    return aligned[axis] ?? zeroBasedScale(values, quantity);
+  });
+}
+
+/** A chart with all its texts and positions; sizes on the page are the template's. */
+export function chartData(chart: Chart, locale: string): ChartData {
+  const words = messagesFor(locale).chart;
+  const kind =
+    chart.kind === 'stacked_column'
+      ? 'column'
+      : chart.kind === 'column' &&
+          !chart.overTime &&
+          chart.categories.length > MAX_COLUMN_GROUPS &&
+          chart.axes.length < 2
+        ? 'bar'
+        : chart.kind;
+  const ends = chart.axes.map((axis, index) => endsOf(axis, chart.kind === 'stacked_column' && index === 0));
+  const scales = axisScales(chart, ends);
+  let position = -1;
+  const series = chart.axes.flatMap((axis, index) =>
+    axis.series.map((each, nth): SeriesData => {
+      position += 1;
+      const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
+      const own = ends[index]?.[nth] ?? [];
+      return {
+        name: shorten(each.name),
+        colour: colourOf(position, each.previous),
+        // Columns of two units invite comparison, so the second unit is a line.
+        mark: kind === 'line' || index > 0 || each.target === true ? 'line' : 'column',
+        dashed: each.previous || each.target === true,
+        axis: index,
+        values: own.map(({ to }) => (to === null ? null : positionOn(scale, to))),
+        bases: own.map(({ from }) => positionOn(scale, from)),
+      };
+    }),
+  );
+  return {
+    kind,
+    alt: chartAltText(chart, locale),
+    note: chart.omitted.length === 0 ? '' : words.omits(chart.omitted),
+    overTime: chart.overTime,
+    categories: chart.categories.map((text) => shorten(text, 40)),
+    partial: chart.partial ?? [],
+    categoryTitle: chart.categoryTitle,
+    axes: chart.axes.map(({ title, quantity }, index) => {
+      const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
+      return { title: shorten(title), zero: positionOn(scale, 0), ticks: ticksOf(scale, quantity, locale) };
+    }),
+    series: kind === 'sparkline' ? [] : series,
+    lines: kind === 'sparkline' ? smallLines(chart, locale) : [],
+  };
+}
+
+const smallLines = (chart: Chart, locale: string): readonly SmallLineData[] =>
+  chart.axes.flatMap(({ series: [current] }) =>
+    current === undefined
+      ? []
+      : [
+          {
+            name: shorten(current.name),
+            value: formatValue(
+              current.values.findLast((value) => value !== null),
+              current.quantity,
+              locale,
+            ),
+            values: stretched(current.values),
+          },
+        ],
+  );

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { SECOND_MS } from '../../../base/time.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import { displayable, glyphCoverage } from './font-coverage.ts';
+import type { PackData } from './pack-data.ts';
+import { MAIN_TEMPLATE, type PackTemplates } from './pack-templates.ts';
+import { fontFiles } from './pdf-fonts.ts';
+import { compileTypst, type TypstLimits } from './typst-compiler.ts';
+import type { TypstResult } from './typst-job.ts';
+
+export interface PackJob {
+  readonly data: PackData;
+  /** The bytes of `data.logo`. */
+  readonly logo?: Uint8Array | undefined;
+  readonly templates: PackTemplates;
+  /** Epoch ms. */
+  readonly madeAt: number;
+  readonly signal: AbortSignal;
+  readonly limits?: TypstLimits | undefined;
+}
+
+/** Compiles the templates with the data of a pack. Throws as `compileTypst`. */
+export async function compilePack({ data, logo, templates, madeAt, signal, limits }: PackJob): Promise<TypstResult> {
+  const paths = fontFiles();
+  const covers = glyphCoverage([
+    ...(await Promise.all(paths.map((path) => readFile(path)))),
+    ...templates.fonts.map(Buffer.from),
+  ]);
+  let replaced = false;
+  const shown = displayable(data, covers, () => {
+    replaced = true;
+  });
+  const made = replaced
+    ? { ...shown, made: [...shown.made, { label: '□', text: messagesFor(data.locale).pdf.unknownCharacters }] }
+    : shown;
+  return compileTypst(
+    {
+      main: MAIN_TEMPLATE,
+      files: [
+        ...templates.files.map(({ path, bytes }) => ({ path, bytes })),
+        { path: 'pack.json', bytes: Buffer.from(JSON.stringify(made)) },
+        ...(logo === undefined || data.logo === null ? [] : [{ path: data.logo, bytes: logo }]),
+      ],
+      fontFiles: paths,
+      fonts: templates.fonts,
+      madeAt: Math.floor(madeAt / SECOND_MS),
+    },
+    signal,
+    limits,
+  );
+}

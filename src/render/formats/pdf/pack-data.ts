@@ -1,0 +1,169 @@
+import { isolateBidi } from '../../../base/text/bidi.ts';
+import type { Better } from '../../../definitions/schema/targets.ts';
+import type { Dataset } from '../../../fetch/dataset.ts';
+import { languageOf, messagesFor, type Words } from '../../../i18n/messages.ts';
+import { formatZonedInstant } from '../../figures/format-value.ts';
+import { betterOf } from '../../figures/judge.ts';
+import type { Pack, PackSection } from '../../pack/pack.ts';
+import { MAX_PDF_CELLS, MAX_PDF_ROWS } from './pdf-limits.ts';
+import { type ScorecardData, scorecardData } from './scorecard-data.ts';
+import { createRowBudget, type SectionData, sectionData } from './section-data.ts';
+
+/** Sections from which on a pack has a table of contents. */
+const MIN_CONTENTS = 12;
+/** Printable width of the pages of `templates/pack`, points. */
+const PAGE_WIDTHS = { a4: 762, letter: 712 } as const;
+
+/**
+ * What the templates of `templates/pack` get as `pack.json`: texts in the report's language, figures formatted, positions
+ * of charts from 0 to 1. Nothing of it is markup.
+ */
+export interface PackData {
+  /** BCP 47. */
+  readonly locale: string;
+  /** ISO 639 and, where the locale has one, ISO 3166. */
+  readonly language: string;
+  readonly region: string | null;
+  readonly paper: 'a4' | 'letter';
+  readonly organization: string;
+  readonly title: string;
+  /** May be empty, like the classification. */
+  readonly description: string;
+  readonly period: string;
+  readonly classification: string;
+  readonly owner: string;
+  /** File name of the logo beside `pack.json`; null without one. */
+  readonly logo: string | null;
+  readonly completeness: {
+    readonly complete: boolean;
+    readonly text: string;
+    /** `section` is a title. */
+    readonly notes: readonly { readonly section: string; readonly text: string }[];
+  };
+  readonly headlines: readonly string[];
+  readonly summary: ScorecardData | null;
+  /** Whether a table of contents is shown. */
+  readonly contents: boolean;
+  /** Those that are printed, without the one that the summary shows. */
+  readonly sections: readonly SectionData[];
+  readonly definitions: readonly {
+    readonly name: string;
+    readonly id: string;
+    readonly unit: string;
+    readonly text: string;
+  }[];
+  /** What dashes, italics, colours and totals mean. */
+  readonly legend: readonly string[];
+  /** How the pack was made. */
+  readonly made: readonly { readonly label: string; readonly text: string }[];
+  readonly words: {
+    readonly headlines: string;
+    readonly contents: string;
+    readonly definitions: string;
+    readonly made: string;
+    /** With `{page}` and `{pages}`. */
+    readonly page: string;
+    readonly running: string;
+    readonly reading: string;
+    readonly logo: string;
+  };
+}
+
+export interface PackDataOptions {
+  /** The run's id. */
+  readonly run: string;
+  /** SHA-256 (hex) of the definition. */
+  readonly digest: string;
+  /** Epoch ms. */
+  readonly madeAt: number;
+  /** File name of the logo; absent without one. */
+  readonly logo?: string | undefined;
+  /** Formats of the report's outputs. */
+  readonly formats: readonly string[];
+}
+
+type PackDataset = Pick<Dataset, 'targets' | 'org' | 'report' | 'registryVersion' | 'calls'>;
+
+export function packData(pack: Pack, dataset: PackDataset, options: PackDataOptions): PackData {
+  const { locale, summary, completeness } = pack;
+  const words = messagesFor(locale);
+  const { region } = new Intl.Locale(locale);
+  const context = {
+    locale,
+    pageWidth: PAGE_WIDTHS[pack.paper],
+    formats: options.formats,
+    budget: createRowBudget(MAX_PDF_ROWS, MAX_PDF_CELLS),
+  };
+  const printed = pack.sections.filter((section) => section.printed && section.table.id !== summary?.of);
+  return {
+    locale,
+    language: languageOf(locale),
+    region: region ?? null,
+    paper: pack.paper,
+    organization: pack.organization,
+    title: pack.title,
+    description: pack.description ?? '',
+    period: pack.periodText,
+    classification: pack.classification ?? '',
+    owner: pack.owner,
+    logo: options.logo ?? null,
+    completeness: { ...completeness, notes: completeness.notes.map(({ title: section, text }) => ({ section, text })) },
+    headlines: pack.headlines,
+    summary: summary === undefined ? null : scorecardData(summary.scorecard, locale),
+    contents: printed.length >= MIN_CONTENTS,
+    sections: printed.map((section) => sectionData(section, context)),
+    definitions: pack.definitions
+      .filter(({ column, printed: shown }) => shown && column.kind === 'metric')
+      .map(({ column: { label, name, description = '' }, unit, notes }) => ({
+        name: label,
+        id: name,
+        unit,
+        text: [description, ...notes].filter((text) => text !== '').join(' '),
+      })),
+    legend: legendOf(printed, dataset, words),
+    made: madeFacts(pack, dataset, options),
+    words: {
+      headlines: words.status.headlines,
+      contents: words.workbook.sheets.contents,
+      definitions: words.pack.definitions,
+      reading: words.mail.template.how_to_read,
+      made: words.pack.howMade,
+      page: words.workbook.page('{page}', '{pages}'),
+      running: words.mail.soFar,
+      logo: words.workbook.summary.logoOf(pack.organization),
+    },
+  };
+}
+
+/** What marks mean, each once; the colours of changes in one sentence for all sections. */
+function legendOf(
+  sections: readonly PackSection[],
+  dataset: Pick<Dataset, 'targets'>,
+  { status }: Words,
+): readonly string[] {
+  const columns = sections.flatMap((section) => section.columns.filter(({ role }) => role === 'change'));
+  const labels = (better: Better): readonly string[] => [
+    ...new Set(
+      columns.flatMap(({ source }) =>
+        source.provisional !== true && betterOf(dataset, source.name) === better ? [isolateBidi(source.label)] : [],
+      ),
+    ),
+  ];
+  const [higher, lower] = [labels('higher'), labels('lower')];
+  const colours = status.betterMeans([], []);
+  const others = sections.flatMap(({ legend }) => legend).filter((line) => !line.startsWith(colours));
+  return [...new Set(others), ...(higher.length + lower.length === 0 ? [] : [status.betterMeans(higher, lower)])];
+}
+
+function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, { run, digest, madeAt }: PackDataOptions) {
+  const words = messagesFor(locale).workbook;
+  return [
+    { label: words.run.report, text: `${dataset.org}/${dataset.report}` },
+    { label: words.run.made, text: formatZonedInstant(new Date(madeAt), period.timezone, locale) },
+    { label: words.run.run, text: run },
+    { label: words.run.definition, text: `SHA-256 ${digest}` },
+    { label: words.run.registry, text: words.run.version(dataset.registryVersion) },
+    { label: words.run.calls, text: words.run.callCount(dataset.calls.length) },
+    { label: words.summary.owner, text: owner },
+  ];
+}

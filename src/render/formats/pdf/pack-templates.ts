@@ -1,0 +1,90 @@
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isErrno } from '../../../base/errno.ts';
+import { DocketError } from '../../../base/error.ts';
+import type { TypstFile } from './typst-job.ts';
+
+/** The main file; it is given `pack.json` and the logo beside it. */
+export const MAIN_TEMPLATE = 'pack.typ';
+/** Where the templates are within the folder of templates. */
+export const PACK_FOLDER = 'pack';
+const MAX_FILES = 100;
+const MAX_BYTES = 10 * 1024 * 1024;
+const FONT_FILE = /\.(ttf|otf|ttc|otc)$/i;
+
+/** The built-in templates; the path is the same from `src/` and `dist/`. */
+const BUILT_IN_TEMPLATES = fileURLToPath(new URL('../../../../templates', import.meta.url));
+
+/** A template, or a file that it reads. */
+export interface TemplateFile extends TypstFile {
+  /** On disk. */
+  readonly file: string;
+}
+
+export interface PackTemplates {
+  readonly files: readonly TemplateFile[];
+  /** Of the organization's folder. */
+  readonly fonts: readonly Uint8Array[];
+  /** Whether any file is the organization's. */
+  readonly custom: boolean;
+}
+
+/** Every file below a folder by its path with `/`. Links are followed within the folder only. */
+async function readFolder(folder: string): Promise<readonly TemplateFile[]> {
+  const root = await realpath(folder);
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files: TemplateFile[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const path = relative(root, join(entry.parentPath, entry.name)).split(sep).join('/');
+    // Volumes of Kubernetes keep their versions in hidden folders and link to them.
+    if (path.split('/').some((name) => name.startsWith('.'))) continue;
+    if (!entry.isFile() && !entry.isSymbolicLink()) continue;
+    const file = join(root, path);
+    const real = await realpath(file);
+    if (!real.startsWith(root + sep)) throw outsideFolder(file);
+    const found = await stat(real);
+    if (!found.isFile()) continue;
+    bytes += found.size;
+    if (files.length >= MAX_FILES || bytes > MAX_BYTES) throw tooLarge(folder);
+    files.push({ path, file: join(folder, path), bytes: await readFile(real) });
+  }
+  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/**
+ * The templates of a pack: the built-in ones, and in their place those of the same path in the organization's folder.
+ * Throws `template.invalid`.
+ * @param folder what `DOCKET_TEMPLATES` names
+ */
+export async function readPackTemplates(folder: string | undefined): Promise<PackTemplates> {
+  const builtIn = await readFolder(join(BUILT_IN_TEMPLATES, PACK_FOLDER));
+  const own = folder === undefined ? [] : await readFolder(join(folder, PACK_FOLDER)).catch(noFolder);
+  const byPath = new Map([...builtIn, ...own].map((file) => [file.path, file]));
+  const files = [...byPath.values()];
+  return {
+    files: files.filter(({ path }) => !FONT_FILE.test(path)),
+    fonts: files.filter(({ path }) => FONT_FILE.test(path)).map(({ bytes }) => bytes),
+    custom: own.length > 0,
+  };
+}
+
+function noFolder(error: unknown): readonly TemplateFile[] {
+  if (isErrno(error, 'ENOENT')) return [];
+  throw error;
+}
+
+const outsideFolder = (where: string): DocketError =>
+  new DocketError('template.invalid', 'A template of the PDF is a link to a file outside its folder.', {
+    where,
+    expected: 'files within the folder',
+    next: 'Copy the file there.',
+  });
+
+const tooLarge = (where: string): DocketError =>
+  new DocketError('template.invalid', 'The folder of the PDF templates is too large.', {
+    where,
+    expected: `at most ${MAX_FILES} files and ${MAX_BYTES / 1024 / 1024} MB`,
+    next: 'Remove what the templates do not use.',
+  });

@@ -1,0 +1,130 @@
+import { messagesFor } from '../../../i18n/messages.ts';
+import type { Tone } from '../../figures/change-text.ts';
+import { rawPerShown } from '../../figures/quantity.ts';
+import type { Scorecard, ScorecardRow, TrendPanel } from '../../pack/pack.ts';
+import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
+import { shorten, stretched } from './chart-data.ts';
+import { type StatusData, statusData } from './table-data.ts';
+
+/** A small line in a row. */
+export interface SparkData {
+  readonly alt: string;
+  /** From 0 to 1; null is a gap. */
+  readonly values: readonly (number | null)[];
+}
+
+export interface ScorecardRowData {
+  readonly label: string;
+  readonly value: string;
+  readonly running: boolean;
+  /** One for each comparison; null where the figure has none. */
+  readonly compared: readonly ({ readonly value: string; readonly change: string; readonly tone: Tone } | null)[];
+  readonly toDate: string;
+  readonly target: string;
+  readonly status: StatusData | null;
+  readonly trend: SparkData | null;
+}
+
+export interface ScorecardData {
+  /** What all its figures are of, where that is not everything in the period; may be empty. */
+  readonly scope: string;
+  /** Headers of the columns that there are; an empty text or list: no such column. */
+  readonly headers: {
+    readonly metric: string;
+    readonly value: string;
+    readonly compared: readonly { readonly value: string; readonly change: string }[];
+    readonly toDate: string;
+    readonly target: string;
+    readonly status: string;
+    readonly trend: string;
+  };
+  readonly groups: readonly { readonly title: string; readonly rows: readonly ScorecardRowData[] }[];
+}
+
+/** A metric of a trend section. */
+export interface PanelData {
+  readonly label: string;
+  /** The last figure with its bucket. */
+  readonly latest: string;
+  readonly alt: string;
+  readonly ticks: readonly Tick[];
+  readonly zero: number;
+  readonly points: readonly {
+    readonly label: string;
+    /** From 0 to 1; null is a gap. */
+    readonly at: number | null;
+    /** Where the line of the target is. */
+    readonly target: number | null;
+    /** The bucket is cut off or has not ended. */
+    readonly partial: boolean;
+  }[];
+  /** The last target in words; empty without one. */
+  readonly target: string;
+}
+
+function rowData(
+  { label, figure, compared, toDate, target, status, trend, trendText = label, running }: ScorecardRow,
+  locale: string,
+): ScorecardRowData {
+  return {
+    label,
+    value: figure.text,
+    running,
+    compared: compared.map((each) =>
+      each === undefined ? null : { value: each.text, change: each.change.text, tone: each.tone },
+    ),
+    toDate: toDate?.text ?? '',
+    target: target?.text ?? '',
+    status: status === undefined ? null : statusData(status, messagesFor(locale)),
+    trend: trend.length === 0 ? null : { alt: trendText, values: stretched(trend.map(({ value }) => value)) },
+  };
+}
+
+export function scorecardData(
+  { scope, headings, toDate, hasTargets, trend, groups }: Scorecard,
+  locale: string,
+): ScorecardData {
+  return {
+    scope,
+    headers: {
+      metric: headings.metric,
+      value: headings.figure,
+      compared: headings.compared.map(({ figure, change }) => ({ value: figure, change })),
+      toDate: toDate === undefined ? '' : headings.toDate,
+      target: hasTargets ? headings.target : '',
+      status: hasTargets ? headings.status : '',
+      trend: trend === undefined ? '' : headings.trend,
+    },
+    groups: groups.map(({ title, rows }) => ({
+      title: title ?? '',
+      rows: rows.map((row) => rowData(row, locale)),
+    })),
+  };
+}
+
+export function panelData({ label, quantity, points, target, description }: TrendPanel, locale: string): PanelData {
+  const divide = rawPerShown(quantity);
+  const shown = points.map(({ value }) => (value === null ? null : value / divide));
+  const limits = target?.values.map((value) => (value === null ? null : value / divide)) ?? [];
+  const scale = zeroBasedScale(
+    [...shown, ...limits].filter((value) => value !== null),
+    quantity,
+  );
+  const at = (value: number | null | undefined) =>
+    value === null || value === undefined ? null : positionOn(scale, value);
+  const last = points.findLast(({ value }) => value !== null);
+  return {
+    label,
+    latest: last === undefined ? '' : `${last.text} (${last.label})`,
+    alt: description,
+    ticks: ticksOf(scale, quantity, locale),
+    zero: positionOn(scale, 0),
+    points: points.map((point, index) => ({
+      label: shorten(point.label, 16),
+      at: at(shown[index]),
+      target: at(limits[index]),
+      partial: point.partial,
+    })),
+    target: target === undefined ? '' : messagesFor(locale).status.target(target.text),
+  };
+}

@@ -1,0 +1,133 @@
+import { firstRows } from '../../../fetch/rows.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import type { ColumnBlock, PackSection, SectionOf } from '../../pack/pack.ts';
+import { totalHeading } from '../../table-notes.ts';
+import { type ChartData, chartData } from './chart-data.ts';
+import { type PanelData, panelData, type ScorecardData, scorecardData } from './scorecard-data.ts';
+import { blockTable, type TableData, transposedTable } from './table-data.ts';
+
+/** A section as a template lays it out. */
+export interface SectionData {
+  readonly id: string;
+  readonly kind: PackSection['kind'];
+  readonly title: string;
+  /** May be empty, like the other texts and lists. */
+  readonly description: string;
+  readonly takeaway: string;
+  readonly facts: readonly string[];
+  /** What makes it incomplete; above its figures. */
+  readonly warnings: readonly string[];
+  readonly notes: readonly string[];
+  readonly chart: (ChartData & { readonly place: 'above' | 'beside' }) | null;
+  readonly scorecard: ScorecardData | null;
+  readonly panels: readonly PanelData[];
+  /** One for each block of columns. */
+  readonly tables: readonly TableData[];
+  readonly paragraphs: readonly string[];
+  /** Why it shows no figures, or not all rows. */
+  readonly more: string;
+}
+
+/** What the sections of one PDF share. */
+export interface SectionContext {
+  readonly locale: string;
+  /** Points. */
+  readonly pageWidth: number;
+  /** Formats of the report's outputs, which have the rows that are left out here. */
+  readonly formats: readonly string[];
+  readonly budget: RowBudget;
+}
+
+/** Counts down the rows and cells that a PDF may have. */
+export interface RowBudget {
+  /** The rows that may be shown of so many, each of so many cells. */
+  take(rows: number, cells: number): number;
+}
+
+export function createRowBudget(maxRows: number, maxCells: number): RowBudget {
+  let [rowsLeft, cellsLeft] = [maxRows, maxCells];
+  return {
+    take: (rows, cells) => {
+      const shown = Math.max(0, Math.min(rows, rowsLeft, Math.floor(cellsLeft / Math.max(1, cells))));
+      rowsLeft -= shown;
+      cellsLeft -= shown * cells;
+      return shown;
+    },
+  };
+}
+
+/** Cells of a row in all blocks. */
+const cellsPerRow = (blocks: readonly ColumnBlock[]): number =>
+  blocks.reduce(
+    (sum, { keys, groups }) => sum + keys.length + groups.reduce((own, { columns }) => own + columns.length, 0),
+    0,
+  );
+
+/** A section for a template. Rows beyond the limits are left out, and `more` says so. */
+export function sectionData(section: PackSection, context: SectionContext): SectionData {
+  const { table, title, description = '', takeaway = '', facts, warnings, notes, chart, empty = '' } = section;
+  const { locale } = context;
+  const place = chart?.place === 'beside' ? 'beside' : 'above';
+  const base: SectionData = {
+    id: table.id,
+    kind: section.kind,
+    title,
+    description,
+    takeaway,
+    facts,
+    warnings,
+    notes,
+    chart: chart === undefined ? null : { ...chartData(chart.chart, locale), place },
+    scorecard: null,
+    panels: [],
+    tables: [],
+    paragraphs: [],
+    more: empty,
+  };
+  switch (section.kind) {
+    case 'scorecard':
+      return { ...base, scorecard: scorecardData(section.scorecard, locale) };
+    case 'trend':
+      return { ...base, panels: section.panels.map((panel) => panelData(panel, locale)) };
+    case 'text':
+      return { ...base, paragraphs: section.paragraphs };
+    case 'exceptions':
+      return { ...base, ...exceptionTables(section, context, empty) };
+    case 'table':
+      return section.scorecard === undefined
+        ? { ...base, ...plainTables(section, context, empty) }
+        : { ...base, scorecard: scorecardData(section.scorecard, locale) };
+  }
+}
+
+type Tables = Pick<SectionData, 'tables' | 'more'>;
+
+function exceptionTables(section: SectionOf<'exceptions'>, context: SectionContext, empty: string): Tables {
+  const { blocks, cells } = section;
+  const shown = context.budget.take(section.rows.length, cellsPerRow(blocks));
+  const rows = section.rows.slice(0, shown).map(({ row }) => row);
+  return {
+    tables: rows.length === 0 ? [] : blocks.map((block) => blockTable(block, rows, { ...context, cells })),
+    more: shown < section.rows.length ? restText(shown, section.of, context) : empty,
+  };
+}
+
+function plainTables(section: SectionOf<'table'>, context: SectionContext, empty: string): Tables {
+  const { table, blocks, cells } = section;
+  const turned = section.transposed || section.transposedOnPages;
+  const shown = context.budget.take(table.rows.length, cellsPerRow(blocks));
+  const rows = firstRows(table.rows, shown);
+  const total = table.totals === undefined ? undefined : totalHeading(table, messagesFor(context.locale));
+  const options = { ...context, cells };
+  const tables = () =>
+    turned
+      ? [transposedTable(blocks, rows, options, total)]
+      : blocks.map((block) => blockTable(block, rows, options, total));
+  return {
+    tables: rows.length === 0 ? [] : tables(),
+    more: shown < table.rows.length ? restText(shown, table.rows.length, context) : empty,
+  };
+}
+
+const restText = (shown: number, all: number, { locale, formats }: SectionContext): string =>
+  messagesFor(locale).pdf.firstRows(shown, all, formats);

@@ -1,0 +1,210 @@
+import type { Row, Status } from '../../../fetch/dataset.ts';
+import { messagesFor, type Words } from '../../../i18n/messages.ts';
+import type { Tone } from '../../figures/change-text.ts';
+import { isFigureColumn, type ViewColumn } from '../../figures/columns.ts';
+import { unitLabel } from '../../figures/format-value.ts';
+import type { ColumnBlock, PackCell, PackStatus, SectionCells } from '../../pack/pack.ts';
+
+/** The status of a figure: its shape is the template's, its word ours. */
+export interface StatusData {
+  readonly state: Status;
+  readonly word: string;
+}
+
+export interface CellData {
+  readonly text: string;
+  /** Aligned right. */
+  readonly number: boolean;
+  /** Of a change that is better or worse. */
+  readonly tone: Tone;
+  readonly status: StatusData | null;
+}
+
+export interface TableRowData {
+  readonly cells: readonly CellData[];
+  /** Of a time that has not ended. */
+  readonly partial: boolean;
+  readonly total: boolean;
+}
+
+export interface TableData {
+  /** Points. */
+  readonly widths: readonly number[];
+  /** Above groups of columns; empty without any. */
+  readonly groups: readonly { readonly text: string; readonly span: number }[];
+  readonly headers: readonly { readonly text: string; readonly number: boolean }[];
+  readonly rows: readonly TableRowData[];
+}
+
+/** Width of a letter at the size of table texts, points; a cell has its padding besides. */
+const LETTER_WIDTH = 4.9;
+const PADDING = 12;
+const MIN_WIDTH = 34;
+/** Of a figure with its status. */
+const MAX_FIGURE_WIDTH = 140;
+const MAX_HEADING_WIDTH = 96;
+const MAX_KEY_WIDTH = 260;
+
+const widthOf = (letters: number): number => letters * LETTER_WIDTH + PADDING;
+
+const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s\u00ad-]+/).map((word) => word.length));
+
+/** Widths that show the cells on one line where they fit into the page; keys give way first. */
+export function columnWidths(
+  columns: readonly { readonly number: boolean; readonly header: string; readonly texts: readonly string[] }[],
+  pageWidth: number,
+): readonly number[] {
+  const wanted = columns.map(({ number, header, texts }) => {
+    const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
+    const heading = widthOf(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
+    const cell = widthOf(Math.max(0, ...texts.map((text) => text.length)));
+    return Math.max(MIN_WIDTH, Math.min(MAX_HEADING_WIDTH, heading), Math.min(most, cell));
+  });
+  const total = wanted.reduce((sum, width) => sum + width, 0);
+  if (total <= pageWidth) return wanted;
+  const figures = columns.reduce((sum, { number }, index) => sum + (number ? (wanted[index] ?? 0) : 0), 0);
+  const keys = total - figures;
+  const left = pageWidth - figures;
+  // Each key keeps room for a few words; figures shrink only where even that is not there.
+  if (keys > 0 && left >= columns.filter(({ number }) => !number).length * 70) {
+    return wanted.map((width, index) => (columns[index]?.number ? width : (width / keys) * left));
+  }
+  return wanted.map((width) => (width / total) * pageWidth);
+}
+
+const isNumeric = (column: ViewColumn): boolean =>
+  isFigureColumn(column) || column.quantity.kind === 'amount' || column.quantity.kind === 'identifier';
+
+export interface TableOptions {
+  readonly locale: string;
+  /** Points. */
+  readonly pageWidth: number;
+  readonly cells: SectionCells;
+}
+
+const EMPTY: CellData = { text: '', number: false, tone: '', status: null };
+
+/** A cell; its unit is left out where its heading has it. */
+function cellData(
+  { quantity }: ViewColumn,
+  heading: string,
+  cell: PackCell | undefined,
+  number: boolean,
+  words: Words,
+): CellData {
+  if (cell === undefined) return EMPTY;
+  const unit = unitLabel(quantity, words);
+  const { text, tone, status } = cell;
+  return {
+    text:
+      unit !== undefined && heading.includes(`(${unit})`) && text.endsWith(` ${unit}`)
+        ? text.slice(0, -unit.length - 1)
+        : text,
+    number,
+    tone,
+    status: status === undefined ? null : statusData(status, words),
+  };
+}
+
+export const statusData = ({ status }: PackStatus, words: Words): StatusData => ({
+  state: status,
+  word: words.status.names[status],
+});
+
+function withWidths(table: Omit<TableData, 'widths'>, pageWidth: number): TableData {
+  const texts = (index: number): readonly string[] =>
+    table.rows.map(({ cells }) => {
+      const { text = '', status = null } = cells[index] ?? {};
+      return status === null ? text : `${text}    ${status.word}`;
+    });
+  const columns = table.headers.map(({ text, number }, index) => ({ number, header: text, texts: texts(index) }));
+  return { widths: columnWidths(columns, pageWidth), ...table };
+}
+
+/**
+ * One block of columns with these rows.
+ * @param total the heading of the totals; absent: no totals
+ */
+export function blockTable(
+  { keys, groups }: ColumnBlock,
+  rows: readonly Row[],
+  { locale, pageWidth, cells }: TableOptions,
+  total?: string,
+): TableData {
+  const words = messagesFor(locale);
+  const titled = groups.some(({ title }) => title !== null);
+  const columns = [
+    ...keys.map((column) => ({ column, header: column.header, heading: column.header })),
+    ...groups.flatMap(({ title, columns: own, headings }) =>
+      own.map((column, index) => {
+        const header = headings[index] ?? column.header;
+        return { column, header, heading: column.role === 'change' ? header : `${title ?? ''} ${header}` };
+      }),
+    ),
+  ].map((each) => ({ ...each, number: isNumeric(each.column) }));
+  const body = rows.map(
+    (row): TableRowData => ({
+      cells: columns.map(({ column, heading, number }) =>
+        cellData(column, heading, cells.ofRow(column, row), number, words),
+      ),
+      partial: row.partial,
+      total: false,
+    }),
+  );
+  const totals = (heading: string): TableRowData => ({
+    cells: columns.map(({ column, heading: own, number }, index) =>
+      column.total === undefined && index === 0
+        ? { ...EMPTY, text: heading }
+        : cellData(column, own, cells.ofTotals(column), number, words),
+    ),
+    partial: false,
+    total: true,
+  });
+  return withWidths(
+    {
+      groups: titled
+        ? [
+            ...keys.map(() => ({ text: '', span: 1 })),
+            ...groups.map(({ title, columns: own }) => ({ text: title ?? '', span: own.length })),
+          ]
+        : [],
+      headers: columns.map(({ header, number }) => ({ text: header, number })),
+      rows: total === undefined ? body : [...body, totals(total)],
+    },
+    pageWidth,
+  );
+}
+
+/** A few rows as columns, and their figures as rows. */
+export function transposedTable(
+  blocks: readonly ColumnBlock[],
+  rows: readonly Row[],
+  { locale, pageWidth, cells }: TableOptions,
+  total?: string,
+): TableData {
+  const words = messagesFor(locale);
+  const keys = blocks[0]?.keys ?? [];
+  const figures = blocks.flatMap(({ groups }) => groups.flatMap(({ columns }) => columns));
+  const nameOf = (row: Row): string => keys.map((key) => cells.ofRow(key, row).text).join(' · ');
+  const headers = [
+    { text: words.pack.scorecard.metric, number: false },
+    ...rows.map((row) => ({ text: keys.length === 0 ? words.pack.value : nameOf(row), number: true })),
+    ...(total === undefined ? [] : [{ text: total, number: true }]),
+  ];
+  return withWidths(
+    {
+      groups: [],
+      headers,
+      rows: figures.map((column) => ({
+        cells: [
+          { ...EMPTY, text: column.header },
+          ...rows.map((row) => cellData(column, column.header, cells.ofRow(column, row), true, words)),
+          ...(total === undefined ? [] : [cellData(column, column.header, cells.ofTotals(column), true, words)]),
+        ],
+        partial: false,
+        total: false,
+      })),
+    },
+    pageWidth,
+  );
+}

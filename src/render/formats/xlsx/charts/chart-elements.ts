@@ -1,0 +1,56 @@
+import { columnLetters, escapeXml, XML_DECLARATION } from '../package/xml-text.ts';
+import { COLOURS, FONT } from '../style/styles.ts';
+
+/** The cells of a chart's data: categories in the first column, one series per further column, names in the first row. */
+export interface ChartRange {
+  readonly sheet: string;
+  /** The row of the names, counted from 1. */
+  readonly row: number;
+}
+
+/** In hundredths of a point. 10 points are 8 on paper at the smallest scale. */
+export const TEXT_SIZE = 1000;
+const TEXT_COLOUR = COLOURS.text.slice(2);
+const FONT_FACE = `<a:latin typeface="${FONT.name}"/>`;
+
+export const rangeReference = (range: ChartRange, column: number, from: number, to: number): string => {
+  const name = columnLetters(column);
+  const start = `$${name}$${range.row + from}`;
+  return escapeXml(`'${range.sheet}'!${from === to ? start : `${start}:$${name}$${range.row + to}`}`);
+};
+
+export const pointsXml = (values: readonly (string | number | null)[]): string =>
+  `<c:ptCount val="${values.length}"/>${values
+    .map((value, index) => (value === null ? '' : `<c:pt idx="${index}"><c:v>${escapeXml(String(value))}</c:v></c:pt>`))
+    .join('')}`;
+
+export const stringsXml = (formula: string, values: readonly string[]): string =>
+  `<c:strRef><c:f>${formula}</c:f><c:strCache>${pointsXml(values)}</c:strCache></c:strRef>`;
+
+const textProperties = (size: number, bold = false): string =>
+  `<a:bodyPr/><a:lstStyle/><a:p><a:pPr><a:defRPr sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill>${FONT_FACE}</a:defRPr></a:pPr>`;
+
+export const titleXml = (text: string, size: number, bold: boolean): string =>
+  `<c:title><c:tx><c:rich>${textProperties(size, bold)}<a:r><a:rPr lang="en-GB" sz="${size}" b="${bold ? 1 : 0}"><a:solidFill><a:srgbClr val="${TEXT_COLOUR}"/></a:solidFill>${FONT_FACE}</a:rPr><a:t>${escapeXml(text)}</a:t></a:r></a:p></c:rich></c:tx><c:overlay val="0"/></c:title>`;
+
+export const smallText = `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr>`;
+export const lineXml = (colour: string, width: number, dash = ''): string =>
+  `<a:ln w="${width}" cap="rnd"><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill>${dash}<a:round/></a:ln>`;
+
+/**
+ * The chart part around a plot.
+ * @param title undefined where the sheet has it just above
+ */
+export const chartSpace = (
+  title: { readonly text: string; readonly size: number } | undefined,
+  plot: string,
+  legend: boolean,
+  layout = '',
+): string =>
+  XML_DECLARATION +
+  '<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">' +
+  `<c:roundedCorners val="0"/><c:chart>${title === undefined ? '' : titleXml(title.text, title.size, true)}<c:autoTitleDeleted val="${title === undefined ? 1 : 0}"/><c:plotArea><c:layout>${layout}</c:layout>${plot}</c:plotArea>` +
+  `${legend ? `<c:legend><c:legendPos val="b"/><c:overlay val="0"/>${smallText}</c:legend>` : ''}` +
+  '<c:plotVisOnly val="0"/><c:dispBlanksAs val="gap"/></c:chart>' +
+  '<c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>' +
+  `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr lang="en-GB"/></a:p></c:txPr></c:chartSpace>`;

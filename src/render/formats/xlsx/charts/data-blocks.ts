@@ -1,0 +1,150 @@
+import type { Quantity } from '../../../figures/quantity.ts';
+import type { Pack, PackSection, Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
+import type { ChartRange } from './chart-elements.ts';
+
+/** The points of charts or sparklines: a column of categories, and one column for each series. */
+export interface DataBlock {
+  readonly title: string;
+  readonly categoryTitle: string;
+  readonly categories: readonly string[];
+  readonly series: readonly DataSeries[];
+}
+
+export interface DataSeries {
+  readonly name: string;
+  readonly quantity: Quantity;
+  /** Raw; null is undefined and leaves a gap. */
+  readonly values: readonly (number | null)[];
+  /** Shown in grey. */
+  readonly secondary: boolean;
+}
+
+/** The cells of a sparkline's points on the data sheet. */
+export interface TrendCells {
+  readonly range: ChartRange;
+  /** Counted from 0. */
+  readonly column: number;
+  readonly points: number;
+}
+
+/** Where the charts of the workbook find their points. */
+export interface ChartData {
+  readonly sheet: string;
+  readonly blocks: readonly { readonly block: DataBlock; readonly row: number }[];
+  /** By section id. */
+  readonly charts: ReadonlyMap<string, ChartRange>;
+  /** By section id. */
+  readonly panels: ReadonlyMap<string, ChartRange>;
+  readonly trends: ReadonlyMap<ScorecardRow, TrendCells>;
+}
+
+/** The names of the first block's series: link, heading, explanation, an empty row and the block's title are above. */
+const FIRST_BLOCK = 6;
+
+const chartBlock = ({ chart }: NonNullable<PackSection['chart']>): DataBlock => ({
+  title: chart.title,
+  categoryTitle: chart.categoryTitle,
+  categories: chart.categories,
+  series: chart.axes.flatMap(({ series }) =>
+    series.map(({ name, quantity, values, previous }) => ({ name, quantity, values, secondary: previous })),
+  ),
+});
+
+/** Points of several series by bucket: a series may lack some. */
+function bucketsOf(series: readonly (readonly { readonly bucket: string; readonly label: string }[])[]) {
+  const labels = new Map(series.flat().map(({ bucket, label }) => [bucket, label]));
+  return [...labels].sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Each panel's figures, and its target where it has one. */
+export function panelBlock(title: string, categoryTitle: string, targetName: string, panels: readonly TrendPanel[]) {
+  const buckets = bucketsOf(panels.map(({ points }) => points));
+  return {
+    title,
+    categoryTitle,
+    categories: buckets.map(([, label]) => label),
+    series: panels.flatMap(({ label, quantity, points, target }): DataSeries[] => {
+      const aligned = (of: TrendPanel['points'], values: readonly (number | null)[]): (number | null)[] => {
+        const byBucket = new Map(of.map(({ bucket }, index) => [bucket, values[index] ?? null]));
+        return buckets.map(([bucket]) => byBucket.get(bucket) ?? null);
+      };
+      const figures = points.map(({ value }) => value);
+      return [
+        { name: label, quantity, values: aligned(points, figures), secondary: false },
+        ...(target === undefined
+          ? []
+          : [{ name: `${label}: ${targetName}`, quantity, values: aligned(points, target.values), secondary: true }]),
+      ];
+    }),
+  } satisfies DataBlock;
+}
+
+const rowsWithTrend = ({ groups }: Scorecard): ScorecardRow[] =>
+  groups.flatMap(({ rows }) => rows.filter(({ trend }) => trend.length > 0));
+
+function trendBlock(title: string, categoryTitle: string, rows: readonly ScorecardRow[]): DataBlock {
+  const buckets = bucketsOf(rows.map(({ trend }) => trend));
+  return {
+    title,
+    categoryTitle,
+    categories: buckets.map(([, label]) => label),
+    series: rows.map(({ label, figure, trend }) => {
+      const values = new Map(trend.map(({ bucket, value }) => [bucket, value]));
+      const figures = buckets.map(([bucket]) => values.get(bucket) ?? null);
+      return { name: label, quantity: figure.quantity, values: figures, secondary: false };
+    }),
+  };
+}
+
+/** Whether anything of a pack is drawn from a data sheet. */
+export const drawsCharts = ({ sections, summary }: Pack): boolean =>
+  (summary !== undefined && rowsWithTrend(summary.scorecard).length > 0) ||
+  sections.some(
+    (section) =>
+      section.chart !== undefined ||
+      (section.kind === 'trend' && section.panels.length > 0) ||
+      (section.kind === 'scorecard' && rowsWithTrend(section.scorecard).length > 0),
+  );
+
+/**
+ * Assigns the rows of the data sheet, before any sheet is written.
+ * @param words headings: of the summary, of a column of buckets, of a target
+ */
+export function planChartData(
+  pack: Pack,
+  sheet: string,
+  words: { readonly summary: string; readonly bucket: string; readonly target: string },
+): ChartData {
+  const blocks: { block: DataBlock; row: number }[] = [];
+  const charts = new Map<string, ChartRange>();
+  const panels = new Map<string, ChartRange>();
+  const trends = new Map<ScorecardRow, TrendCells>();
+  let next = FIRST_BLOCK;
+  const add = (block: DataBlock): ChartRange => {
+    blocks.push({ block, row: next });
+    const range = { sheet, row: next };
+    // Title, header, one row per category, an empty row.
+    next += block.categories.length + 3;
+    return range;
+  };
+  const addTrends = (title: string, scorecard: Scorecard): void => {
+    const rows = rowsWithTrend(scorecard);
+    if (rows.length === 0) return;
+    const block = trendBlock(title, words.bucket, rows);
+    const range = add(block);
+    for (const [index, row] of rows.entries()) {
+      trends.set(row, { range, column: index + 1, points: block.categories.length });
+    }
+  };
+  const { summary } = pack;
+  if (summary !== undefined) addTrends(words.summary, summary.scorecard);
+  for (const section of pack.sections) {
+    const { id } = section.table;
+    if (section.chart !== undefined) charts.set(id, add(chartBlock(section.chart)));
+    if (section.kind === 'trend' && section.panels.length > 0) {
+      panels.set(id, add(panelBlock(section.title, words.bucket, words.target, section.panels)));
+    }
+    if (section.kind === 'scorecard' && id !== summary?.of) addTrends(section.title, section.scorecard);
+  }
+  return { sheet, blocks, charts, panels, trends };
+}

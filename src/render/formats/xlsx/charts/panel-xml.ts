@@ -1,0 +1,99 @@
+import { SERIES_COLOURS } from '../../../charts/chart.ts';
+import { createRounder, type Quantity } from '../../../figures/quantity.ts';
+import { escapeXml } from '../package/xml-text.ts';
+import { figureNumberFormat, quantityNumberFormat } from '../style/number-formats.ts';
+import { COLOURS } from '../style/styles.ts';
+import { axisFormat, cellUnit } from './chart-axes.ts';
+import {
+  type ChartRange,
+  chartSpace,
+  lineXml,
+  pointsXml,
+  rangeReference,
+  smallText,
+  stringsXml,
+  TEXT_SIZE,
+} from './chart-elements.ts';
+import { plottedValues } from './chart-xml.ts';
+
+/** One of the small charts of a trend: columns, and a dashed line at the target. */
+export interface Panel {
+  readonly title: string;
+  readonly quantity: Quantity;
+  readonly categories: readonly string[];
+  readonly values: readonly (number | null)[];
+  /** Buckets that are cut off or have not ended: hatched. */
+  readonly partial: readonly boolean[];
+  /** One for each value; null where none holds. */
+  readonly target: readonly (number | null)[] | undefined;
+  /** The column of its values on the data sheet, counted from 0. Its target is in the next one. */
+  readonly column: number;
+}
+
+const COLOUR = SERIES_COLOURS[0];
+const TARGET_COLOUR = SERIES_COLOURS[1];
+/** Category labels that fit below a small chart. */
+const MAX_LABELS = 4;
+/** Grid lines that Excel chooses for a small chart, at most. */
+const MAX_GRID_LINES = 8;
+
+const hatchedPoint = (index: number): string =>
+  `<c:dPt><c:idx val="${index}"/><c:invertIfNegative val="0"/><c:bubble3D val="0"/><c:spPr><a:pattFill prst="wdUpDiag"><a:fgClr><a:srgbClr val="${COLOUR}"/></a:fgClr><a:bgClr><a:srgbClr val="FFFFFF"/></a:bgClr></a:pattFill>${lineXml(COLOUR, 9525)}</c:spPr></c:dPt>`;
+
+/** Labels the last figure: the others are read off the axis. */
+function lastLabel({ values, quantity }: Panel, locale: string): string {
+  const last = values.findLastIndex((value) => value !== null);
+  const value = values[last] ?? null;
+  if (value === null) return '';
+  const shown = (on: boolean) =>
+    `<c:showLegendKey val="0"/><c:showVal val="${on ? 1 : 0}"/><c:showCatName val="0"/><c:showSerName val="0"/><c:showPercent val="0"/><c:showBubbleSize val="0"/>`;
+  const code = figureNumberFormat(quantity, createRounder(quantity)(value), locale);
+  return `<c:dLbls><c:dLbl><c:idx val="${last}"/><c:numFmt formatCode="${escapeXml(code)}" sourceLinked="0"/><c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="outEnd"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
+}
+
+const valuesXml = (range: ChartRange, column: number, values: readonly (number | null)[], quantity: Quantity): string =>
+  `<c:val><c:numRef><c:f>${rangeReference(range, column, 1, values.length)}</c:f><c:numCache><c:formatCode>${escapeXml(quantityNumberFormat(quantity))}</c:formatCode>${pointsXml(plottedValues({ values, quantity }))}</c:numCache></c:numRef></c:val>`;
+
+/** Steps between labels, so that the last bucket has one wherever a divisor fits. */
+function labelStep(count: number): number {
+  const least = Math.max(1, Math.ceil((count - 1) / MAX_LABELS));
+  for (let step = least; step <= least + 2; step += 1) if ((count - 1) % step === 0) return step;
+  return least;
+}
+
+/** The chart part of a panel, with a cached copy of its cells. */
+export function panelXml(panel: Panel, range: ChartRange, locale: string): string {
+  const { title, quantity, categories, values, partial, target, column } = panel;
+  const name = (of: number, text: string) => `<c:tx>${stringsXml(rangeReference(range, of, 0, 0), [text])}</c:tx>`;
+  const category = `<c:cat>${stringsXml(rangeReference(range, 0, 1, categories.length), categories)}</c:cat>`;
+  const hatched = partial
+    .flatMap((each, index) => (each && values[index] != null ? [hatchedPoint(index)] : []))
+    .join('');
+  const columns =
+    '<c:barChart><c:barDir val="col"/><c:grouping val="clustered"/><c:varyColors val="0"/>' +
+    `<c:ser><c:idx val="0"/><c:order val="0"/>${name(column, title)}<c:spPr><a:solidFill><a:srgbClr val="${COLOUR}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>` +
+    `${hatched}${lastLabel(panel, locale)}${category}${valuesXml(range, column, values, quantity)}</c:ser>` +
+    '<c:gapWidth val="40"/><c:axId val="1"/><c:axId val="2"/></c:barChart>';
+  const line =
+    target === undefined
+      ? ''
+      : '<c:lineChart><c:grouping val="standard"/><c:varyColors val="0"/>' +
+        `<c:ser><c:idx val="1"/><c:order val="1"/>${name(column + 1, title)}<c:spPr>${lineXml(TARGET_COLOUR, 19_050, '<a:prstDash val="dash"/>')}</c:spPr><c:marker><c:symbol val="none"/></c:marker>` +
+        `${category}${valuesXml(range, column + 1, target, quantity)}<c:smooth val="0"/></c:ser>` +
+        '<c:marker val="1"/><c:axId val="1"/><c:axId val="2"/></c:lineChart>';
+  const drawn = [...values, ...(target ?? [])].filter((value) => value !== null);
+  const largest = drawn.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const positive = drawn.every((value) => value >= 0);
+  const share = quantity.kind === 'ratio' && positive && largest <= 1;
+  const format = axisFormat(quantity, ((share ? 1 : largest) * cellUnit(quantity)) / MAX_GRID_LINES);
+  const step = labelStep(categories.length);
+  const axes =
+    '<c:catAx><c:axId val="1"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="0"/><c:axPos val="b"/><c:numFmt formatCode="General" sourceLinked="0"/>' +
+    `<c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="low"/><c:spPr>${lineXml(COLOURS.rule.slice(2), 9525)}</c:spPr>${smallText}` +
+    `<c:crossAx val="2"/><c:crosses val="autoZero"/><c:auto val="0"/><c:lblAlgn val="ctr"/><c:lblOffset val="100"/><c:tickLblSkip val="${step}"/><c:noMultiLvlLbl val="1"/></c:catAx>` +
+    `<c:valAx><c:axId val="2"/><c:scaling><c:orientation val="minMax"/>${share ? '<c:max val="1"/>' : ''}${positive ? '<c:min val="0"/>' : ''}</c:scaling><c:delete val="0"/><c:axPos val="l"/>` +
+    `<c:majorGridlines><c:spPr>${lineXml('E3E8EE', 6350)}</c:spPr></c:majorGridlines><c:numFmt formatCode="${escapeXml(format)}" sourceLinked="0"/>` +
+    `<c:majorTickMark val="none"/><c:minorTickMark val="none"/><c:tickLblPos val="nextTo"/><c:spPr><a:ln><a:noFill/></a:ln></c:spPr>${smallText}` +
+    `<c:crossAx val="1"/><c:crosses val="autoZero"/><c:crossBetween val="between"/>${share ? '<c:majorUnit val="0.5"/>' : ''}</c:valAx>`;
+  return chartSpace({ text: title, size: TEXT_SIZE }, columns + line + axes, false);
+}

@@ -1,0 +1,125 @@
+import { isolateBidi } from '../../../../base/text/bidi.ts';
+import type { Logo } from '../../../../definitions/load/logo.ts';
+import type { Words } from '../../../../i18n/messages.ts';
+import type { PackSection } from '../../../pack/pack.ts';
+import type { PictureDrawing } from '../package/drawing-parts.ts';
+import type { SheetWriter } from '../package/sheet-writer.ts';
+import type { WorkbookFile } from '../package/workbook-writer.ts';
+import { layoutScorecard, type ScorecardLayout, writeScorecard } from '../sections/scorecard.ts';
+import { type LineWidth, linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
+import { scaleForHeight } from '../style/page-layout.ts';
+import { COLOURS, FONT, STYLES } from '../style/styles.ts';
+import { lineCount, totalWidth } from '../style/text-size.ts';
+import { footerOf, type WorkbookContext } from '../workbook-context.ts';
+
+/** Maximum size, in pixels. */
+const MAX_LOGO_SIZE = { width: 240, height: 52 };
+const LOGO_POINTS = 44;
+const TITLE_SIZE = 20;
+
+/** Scales a large logo down and never a small one up. */
+function logoDrawing({ width, height, ...logo }: Logo, organization: string, { workbook }: Words): PictureDrawing {
+  const scale = Math.min(1, MAX_LOGO_SIZE.width / width, MAX_LOGO_SIZE.height / height);
+  return {
+    ...logo,
+    name: workbook.summary.logo,
+    description: workbook.summary.logoOf(isolateBidi(organization)),
+    width: Math.max(1, width * scale),
+    height: Math.max(1, height * scale),
+    from: { row: 0, column: 0 },
+  };
+}
+
+/** A row across the sheet. */
+interface HeadRow {
+  readonly cell: SheetLine | undefined;
+  readonly points: number;
+}
+
+/** Logo, organization, title, period and classification. */
+function headRows({ pack, logo }: WorkbookContext, { characters }: LineWidth): HeadRow[] {
+  const titleLines = lineCount(pack.title, (characters * FONT.size) / TITLE_SIZE);
+  const about = `${isolateBidi(pack.organization)} · ${pack.periodText}`;
+  return [
+    ...(logo === undefined ? [] : [{ cell: undefined, points: LOGO_POINTS }]),
+    { cell: { text: pack.title, style: STYLES.packTitle }, points: titleLines * 27 + 2 },
+    { cell: { text: about, style: STYLES.packPeriod }, points: lineCount(about, characters * 0.8) * 16 + 2 },
+    ...(pack.classification === undefined
+      ? []
+      : [{ cell: { text: pack.classification, style: STYLES.classification }, points: 16 }]),
+  ];
+}
+
+/** Facts and notes of the scorecard's section, which has no sheet of its own. */
+function scorecardNotes(section: PackSection | undefined): { above: SheetLine[]; below: SheetLine[] } {
+  if (section === undefined) return { above: [], below: [] };
+  const { facts, warnings, notes, legend, empty } = section;
+  return {
+    above: warnings.map((text) => ({ text, style: STYLES.warning })),
+    below: quietLines([...(empty === undefined ? [] : [empty]), ...facts, ...notes, ...legend]),
+  };
+}
+
+async function writeHead(sheet: SheetWriter, rows: readonly HeadRow[], { columns }: LineWidth): Promise<void> {
+  for (const { cell, points } of rows) {
+    await sheet.addRow(
+      cell === undefined ? [] : [{ value: cell.text, style: cell.style, ...(columns > 1 ? { span: columns } : {}) }],
+      points,
+    );
+  }
+}
+
+/** One page: logo, title, period, completeness, headlines, and the scorecard. It opens first. */
+export async function writeSummary(book: WorkbookFile, context: WorkbookContext): Promise<void> {
+  const { pack, page, words, logo, dataset } = context;
+  const { summary, completeness, headlines } = pack;
+  const layout: ScorecardLayout | undefined =
+    summary === undefined ? undefined : layoutScorecard(summary.scorecard, page, context);
+  const widths = layout?.widths ?? [page.characters];
+  const width: LineWidth = { columns: widths.length, characters: totalWidth(widths) };
+  const section = pack.sections.find(({ table }) => table.id === summary?.of);
+  const notes = scorecardNotes(section);
+  const head = headRows(context, width);
+  const complete: SheetLine = {
+    text: completeness.text,
+    style: completeness.complete ? STYLES.quiet : STYLES.warning,
+  };
+  const news: SheetLine[] = headlines.map((text) => ({ text: `– ${text}`, style: STYLES.text }));
+  const scope = summary === undefined ? '' : summary.scorecard.scope;
+  const points =
+    head.reduce((sum, row) => sum + row.points, 0) +
+    linesPoints([complete, ...news, ...notes.above, ...notes.below], width) +
+    (layout?.points ?? 0) +
+    80;
+  const sheet = book.addSheet(context.names.summary, {
+    widths,
+    paper: page.paper,
+    scale: scaleForHeight(points, page, layout?.scale ?? 100),
+    printed: true,
+    footer: footerOf(context),
+    tab: COLOURS.ink,
+    sharedStrings: true,
+  });
+  if (logo !== undefined) sheet.addDrawings([logoDrawing(logo, dataset.organization, words)]);
+  await writeHead(sheet, head, width);
+  await writeLines(sheet, [complete], width);
+  if (news.length > 0) {
+    await writeHeading(sheet, words.status.headlines, width);
+    await writeLines(sheet, news, width);
+  }
+  if (summary !== undefined && layout !== undefined) {
+    await writeHeading(sheet, section?.title ?? words.workbook.summary.figures, width);
+    if (scope !== '') await writeLines(sheet, quietLines([scope]), width);
+    await writeLines(sheet, notes.above, width);
+    await writeScorecard(sheet, layout, summary.of, context);
+    await sheet.addRow([], 6);
+    await writeLines(sheet, notes.below, width);
+  }
+  sheet.addPrintArea({ rows: { from: 1, to: sheet.rowCount }, columns: { from: 0, to: widths.length - 1 } });
+  await sheet.close();
+}
+
+async function writeHeading(sheet: SheetWriter, text: string, { columns }: LineWidth): Promise<void> {
+  await sheet.addRow([], 8);
+  await sheet.addRow([{ value: text, style: STYLES.heading, ...(columns > 1 ? { span: columns } : {}) }], 20);
+}

@@ -1,0 +1,45 @@
+import { toLegalText } from './xml-text.ts';
+
+/** The printed footer of each page. */
+export interface Footer {
+  readonly left: string;
+  readonly right: string;
+  /** The page number in Excel's codes: `Page &P of &N`. */
+  readonly pages: string;
+  /** Printed in the middle, before the page number. */
+  readonly classification?: string | undefined;
+}
+
+/** Of the footer on paper. Excel scales the footer with the sheet. */
+const FOOTER_POINTS = 8;
+
+/** The size comes before the font name: a text that starts with a digit would be read as part of the size. */
+const fontCode = (scale: number): string => `&${Math.ceil((FOOTER_POINTS * 100) / scale)}&"Arial,Regular"`;
+
+/** Excel's limit for the whole footer, codes included. */
+const MAX_FOOTER_LENGTH = 255;
+const MAX_FOOTER_TEXT_LENGTH = 75;
+
+/** Doubles `&`, which starts a code, and truncates with an ellipsis. */
+function escapeFooterText(text: string, maxLength = MAX_FOOTER_TEXT_LENGTH): string {
+  let result = '';
+  for (const { segment } of new Intl.Segmenter().segment(toLegalText(text).replaceAll('\n', ' '))) {
+    const escaped = segment.replaceAll('&', '&&');
+    if (result.length + escaped.length > maxLength) return `${result}…`;
+    result += escaped;
+  }
+  return result;
+}
+
+/**
+ * The footer in Excel's codes. The left text is truncated first, because the summary shows it in full.
+ * @param scale of the printed sheet, in per cent
+ */
+export function footerCodes({ left, right, pages, classification }: Footer, scale: number): string {
+  const font = fontCode(scale);
+  const label =
+    classification === undefined ? '' : `&"Arial,Bold"${escapeFooterText(classification)}&"Arial,Regular" · `;
+  const rest = `&C${font}${label}${pages}&R${font}${escapeFooterText(right)}`;
+  const available = MAX_FOOTER_LENGTH - rest.length - `&L${font}…`.length;
+  return `&L${font}${escapeFooterText(left, Math.min(available, MAX_FOOTER_TEXT_LENGTH))}${rest}`;
+}

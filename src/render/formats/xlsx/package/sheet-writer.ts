@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { DocketError } from '../../../../base/error.ts';
+import type { Paper } from '../../../pack/paper.ts';
+import {
+  type ConditionalFormat,
+  conditionalFormattingExtension,
+  conditionalFormattingXml,
+} from './conditional-formatting.ts';
+import { drawingParts, type SheetDrawing } from './drawing-parts.ts';
+import {
+  addSheetRelationship,
+  insertXml,
+  openSheetData,
+  type WorkbookPackage,
+  type Worksheet,
+} from './exceljs-patches.ts';
+import { type Footer, footerCodes } from './page-footer.ts';
+import type { CellRange, PrintedSheet, PrintTitles } from './print-names.ts';
+import { hyperlinksXml, mergeCellsXml, rowBreaksXml, type SheetLink } from './sheet-elements.ts';
+import { type Cell, createRowSerializer, type RowContext } from './sheet-rows.ts';
+import { type Sparkline, sparklinesExtension } from './sparkline-groups.ts';
+import { type TableRange, tablePart } from './table-part.ts';
+import { columnLetters, type PackagePart } from './xml-text.ts';
+
+/** Excel's limit. */
+const MAX_ROWS = 1_048_576;
+/** Characters of rows written at once; between two chunks the event loop runs. */
+const CHUNK_LENGTH = 64 * 1024;
+export interface SheetOptions {
+  /** Column widths in characters. */
+  readonly widths: readonly number[];
+  /** Number of frozen rows and columns. */
+  readonly freeze?: { readonly rows: number; readonly columns: number };
+  /** The header of the sheet's table, counted from 1. */
+  readonly headerRow?: number;
+  readonly paper: Paper;
+  /** Of the printed sheet, in per cent; 100 when absent. */
+  readonly scale?: number;
+  readonly printTitles?: PrintTitles;
+  /** False keeps the sheet out of print; print areas are ignored. */
+  readonly printed: boolean;
+  readonly footer: Footer;
+  /** ARGB. */
+  readonly tab?: string;
+  /**
+   * True: texts go into the shared string table, which stays in memory until the workbook is closed. False: inline, for
+   * long sheets. (LibreOffice drops the line breaks of inline texts.)
+   */
+  readonly sharedStrings: boolean;
+  /** Position in the workbook, counted from 0; after the sheets written before when absent. */
+  readonly position?: number;
+}
+
+export interface SheetWriter {
+  /** Rows written so far. */
+  readonly rowCount: number;
+  /** `height` in points; Excel's default when absent. A missing cell is left empty. Throws `render.failed` over Excel's limit. */
+  addRow(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
+  /** Adds a page break after the last row. */
+  addPageBreak(): void;
+  /** Adds cells that are printed, on pages of their own. A sheet without is printed as a whole. */
+  addPrintArea(area: CellRange): void;
+  /** Adds filter buttons to a range, counted from 1, both ends included. */
+  addFilter(from: { row: number; column: number }, to: { row: number; column: number }): void;
+  /** Makes a table of a written range. Requires `canBeTable`, and no filter on the sheet. */
+  addTable(range: TableRange): void;
+  /** Call at most once. */
+  addConditionalFormats(formats: readonly ConditionalFormat[]): void;
+  /** Call at most once. */
+  addSparklines(sparklines: readonly Sparkline[]): void;
+  /** Call at most once. */
+  addDrawings(drawings: readonly SheetDrawing[]): void;
+  close(): Promise<void>;
+}
+
+/** State that the sheets of one workbook share. */
+export interface WorkbookState extends Omit<RowContext, 'sheet'> {
+  readonly addedParts: PackagePart[];
+  readonly tableNames: Set<string>;
+  readonly printed: PrintedSheet[];
+  readonly movedSheets: { readonly sheet: Worksheet; readonly position: number }[];
+  readonly signal: AbortSignal;
+  /** Rejects when writing the file fails. */
+  readonly writeError: Promise<never>;
+}
+
+/** A4 and Letter in the codes of the format. */
+const PAPER_SIZES = { a4: 9, letter: 1 } as const;
+
+function addWorksheet(book: WorkbookPackage, name: string, options: SheetOptions): Worksheet {
+  const { freeze, widths, printed, paper, scale = 100 } = options;
+  const sheet = book.addWorksheet(name, {
+    views: [
+      {
+        showGridLines: false,
+        ...(freeze === undefined ? {} : { state: 'frozen' as const, ySplit: freeze.rows, xSplit: freeze.columns }),
+      },
+    ],
+    pageSetup: {
+      orientation: 'landscape',
+      // A fixed scale: "fit to page" would print small text.
+      fitToPage: false,
+      scale,
+      margins: { left: 0.5, right: 0.5, top: 0.6, bottom: 0.7, header: 0.3, footer: 0.3 },
+    },
+    headerFooter: { oddFooter: footerCodes(options.footer, scale) },
+    ...(options.tab === undefined ? {} : { properties: { tabColor: { argb: options.tab } } }),
+  });
+  // The types lack Letter.
+  Object.assign(sheet.pageSetup, { paperSize: PAPER_SIZES[paper] });
+  sheet.columns = [...widths.map((width) => ({ width })), ...(printed ? [] : [{ width: 1, hidden: true }])];
+  return sheet;
+}
+
+/**
+ * The print area of a sheet that stays out of print: no program has a setting for it, but a hidden cell alone gives no
+ * page. A hidden sheet would not be printed either, and nobody would find it.
+ */
+const hiddenArea = ({ widths }: SheetOptions): CellRange => ({
+  rows: { from: 1, to: 1 },
+  columns: { from: widths.length, to: widths.length },
+});
+
+/** A sheet has one list of extensions. */
+const extensionsXml = (entries: string): string => (entries === '' ? '' : `<extLst>${entries}</extLst>`);
+
+/** Creates a sheet and what writes its rows. */
+export function createSheetWriter(
+  book: WorkbookPackage,
+  name: string,
+  options: SheetOptions,
+  { addedParts, tableNames, movedSheets, printed, signal, writeError, ...rowContext }: WorkbookState,
+): SheetWriter {
+  const { headerRow, position } = options;
+  const sheet = addWorksheet(book, name, options);
+  if (position !== undefined) movedSheets.push({ sheet, position });
+  const links: SheetLink[] = [];
+  const merges: string[] = [];
+  const breaks: number[] = [];
+  const areas: CellRange[] = options.printed ? [] : [hiddenArea(options)];
+  printed.push({ sheet: name, areas, titles: options.printTitles ?? {} });
+  // The format requires this order.
+  const end = { tables: '', formats: '', sparklines: '' };
+  insertXml(sheet, 'hyperlinks', () => hyperlinksXml(links));
+  insertXml(sheet, 'end', () => end.tables + extensionsXml(end.formats + end.sparklines));
+  insertXml(sheet, 'mergeCells', () => mergeCellsXml(merges));
+  insertXml(sheet, 'rowBreaks', () => rowBreaksXml(breaks));
+  const rowXml = createRowSerializer({ sheet: name, ...rowContext });
+  const stream = openSheetData(sheet);
+  let rows = 0;
+  let chunk = '';
+
+  const recordLinkAndSpan = ({ link, span }: Cell, index: number): void => {
+    const address = `${columnLetters(index)}${rows}`;
+    if (link !== undefined) links.push({ cell: address, to: link });
+    if (span !== undefined && span > 1) merges.push(`${address}:${columnLetters(index + span - 1)}${rows}`);
+  };
+
+  const appendRow = (cells: readonly (Cell | undefined)[], height: number | undefined): void => {
+    rows += 1;
+    if (rows > MAX_ROWS) {
+      throw new DocketError('render.failed', `The sheet "${name}" has too many rows for Excel.`, {
+        expected: `at most ${MAX_ROWS.toLocaleString('en')} rows`,
+        next: 'Write this section as CSV instead, or narrow it.',
+      });
+    }
+    // The headers of a table must be shared strings.
+    const shared = options.sharedStrings || rows <= (headerRow ?? 0);
+    chunk += rowXml(rows, cells, shared, height);
+    for (let index = 0; index < cells.length; index += 1) {
+      const cell = cells[index];
+      if (cell !== undefined && (cell.link !== undefined || cell.span !== undefined)) recordLinkAndSpan(cell, index);
+    }
+  };
+
+  /** Waits until the zip can take more, and at least one turn of the event loop. */
+  const flush = async (): Promise<void> => {
+    const writable = stream.write(chunk);
+    chunk = '';
+    await (writable ? setImmediate() : Promise.race([once(stream, 'drain', { signal }), writeError]));
+    signal.throwIfAborted();
+  };
+
+  return {
+    get rowCount() {
+      return rows;
+    },
+    addRow: async (cells, height) => {
+      appendRow(cells, height);
+      if (chunk.length >= CHUNK_LENGTH) await flush();
+    },
+    addPageBreak: () => {
+      breaks.push(rows);
+    },
+    addPrintArea: (area) => {
+      if (options.printed) areas.push(area);
+    },
+    addFilter: (from, to) => {
+      sheet.autoFilter = { from, to };
+    },
+    addTable: (range) => {
+      const { part, target } = tablePart(range, tableNames);
+      addedParts.push(part);
+      const relationship = addSheetRelationship(sheet, 'table', target);
+      end.tables = `<tableParts count="1"><tablePart r:id="${relationship}"/></tableParts>`;
+    },
+    addConditionalFormats: (formats) => {
+      insertXml(sheet, 'conditionalFormats', () => conditionalFormattingXml(name, formats));
+      end.formats = conditionalFormattingExtension(name, formats);
+    },
+    addSparklines: (sparklines) => {
+      end.sparklines = sparklinesExtension(sparklines);
+    },
+    addDrawings: (drawings) => {
+      const { parts, target } = drawingParts(drawings, addedParts.length);
+      addedParts.push(...parts);
+      const relationship = addSheetRelationship(sheet, 'drawing', target);
+      insertXml(sheet, 'drawing', () => `<drawing r:id="${relationship}"/>`);
+    },
+    close: async () => {
+      stream.write(chunk);
+      sheet.commit();
+      await setImmediate();
+    },
+  };
+}

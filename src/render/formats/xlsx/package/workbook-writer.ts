@@ -1,0 +1,84 @@
+import { createWriteStream } from 'node:fs';
+import type { Words } from '../../../../i18n/messages.ts';
+import { openPackage } from './exceljs-patches.ts';
+import { createLongTextStore, type LongText } from './long-texts.ts';
+import { definedNamesXml } from './print-names.ts';
+import { createSheetWriter, type SheetOptions, type SheetWriter, type WorkbookState } from './sheet-writer.ts';
+import { toLegalText } from './xml-text.ts';
+
+/** On a sheet of figures, 5 takes a quarter less time than 6 for 1 % more bytes; 4 would save little more. */
+const COMPRESSION_LEVEL = 5;
+
+export interface WorkbookFile {
+  /** The texts so far that exceed a cell. */
+  readonly longTexts: readonly LongText[];
+  addSheet(name: string, options: SheetOptions): SheetWriter;
+  /** Resolves when the file is complete on disk. */
+  close(): Promise<void>;
+  /** Closes the file after a failure. */
+  abort(): Promise<void>;
+}
+
+export interface WorkbookProperties {
+  readonly title: string;
+  readonly subject: string;
+  readonly madeAt: Date;
+  /** The name of the sheet for texts that exceed a cell. */
+  readonly longTexts: string;
+  readonly words: Words['workbook']['longTexts'];
+}
+
+/** Adds texts to the shared string table, each once. The add function of exceljs would count and hash every use. */
+function sharedStringIds(table: unknown[]): (text: string) => number {
+  const ids = new Map<string, number>();
+  return (text) => {
+    const known = ids.get(text);
+    if (known !== undefined) return known;
+    const id = table.push(toLegalText(text)) - 1;
+    ids.set(text, id);
+    return id;
+  };
+}
+
+/**
+ * Creates a workbook that is streamed to disk, with flat memory use. Write one sheet after the other, in their order in
+ * the workbook except for those with a `position`. `path` must not exist.
+ */
+export function createWorkbookFile(path: string, properties: WorkbookProperties, signal: AbortSignal): WorkbookFile {
+  const file = createWriteStream(path, { flags: 'wx' });
+  // exceljs listens for errors only at the end; an earlier one without a listener would end the process.
+  const writeError = new Promise<never>((_, reject) => file.on('error', reject));
+  writeError.catch(() => {});
+  const book = openPackage(file, {
+    title: toLegalText(properties.title),
+    subject: toLegalText(properties.subject),
+    date: properties.madeAt,
+    compressionLevel: COMPRESSION_LEVEL,
+  });
+  const longTexts = createLongTextStore(properties.longTexts, properties.words);
+  const state: WorkbookState = {
+    addedParts: [],
+    tableNames: new Set<string>(),
+    printed: [],
+    movedSheets: [],
+    signal,
+    writeError,
+    styleId: (style) => book.styleIndex(style),
+    textId: sharedStringIds(book.sharedStrings),
+    longTexts,
+  };
+  const closeBook = () =>
+    book.close(state.addedParts, state.movedSheets, (sheets) => definedNamesXml(state.printed, sheets));
+  return {
+    longTexts: longTexts.texts,
+    addSheet: (name, options) => createSheetWriter(book, name, options, state),
+    close: () => Promise.race([closeBook(), writeError]),
+    abort: async () => {
+      if (file.closed) return;
+      // Not `once`, which rejects on the error of a zip that still writes into the destroyed file.
+      const closed = new Promise<void>((resolve) => file.once('close', resolve));
+      file.destroy();
+      await closed;
+    },
+  };
+}

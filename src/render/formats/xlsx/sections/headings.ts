@@ -1,0 +1,54 @@
+import type { Words } from '../../../../i18n/messages.ts';
+import type { ViewColumn } from '../../../figures/columns.ts';
+import { unitLabel } from '../../../figures/format-value.ts';
+import type { ColumnBlock } from '../../../pack/pack.ts';
+import type { CellStyle } from '../style/styles.ts';
+
+/** Headings in two levels. */
+export interface Headings {
+  /** The metric above a column of figures; undefined where it has no second level. */
+  readonly over: (column: ViewColumn) => string | undefined;
+  /** As its header cell shows it. */
+  readonly text: (column: ViewColumn) => string;
+}
+
+/** Each column with its whole header. */
+export const PLAIN_HEADINGS: Headings = { over: () => undefined, text: ({ header }) => header };
+
+const unitOf = ({ quantity }: ViewColumn, words: Words): string => {
+  const unit = unitLabel(quantity, words);
+  return unit === undefined ? '' : ` (${unit})`;
+};
+
+/** The headings of a pack's blocks; plain ones where no metric has several columns. */
+export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headings {
+  const over = new Map<ViewColumn, string>();
+  const texts = new Map<ViewColumn, string>();
+  for (const { title, columns, headings } of blocks.flatMap(({ groups }) => groups)) {
+    for (const [index, column] of columns.entries()) {
+      if (title === null) continue;
+      over.set(column, title);
+      const heading = headings[index] ?? column.header;
+      // The cells of other changes name their unit.
+      const unit = column.role === 'change' && column.quantity.kind !== 'relative' ? unitOf(column, words) : '';
+      texts.set(column, `${heading}${unit}`);
+    }
+  }
+  return { over: (column) => over.get(column), text: (column) => texts.get(column) ?? column.header };
+}
+
+/** Excel's limit for a number format. */
+const MAX_FORMAT_LENGTH = 255;
+
+/**
+ * The style of a header cell that shows another text than it holds: programs read the column's whole name, people the
+ * metric above and a short heading.
+ */
+export function shownAs(style: CellStyle, text: string): CellStyle {
+  const format = `;;;"${text.replaceAll('"', '”').replace(/[\r\n]+/g, ' ')}"`;
+  return format.length > MAX_FORMAT_LENGTH ? style : { ...style, numFmt: format };
+}
+
+/** A heading of figures or totals, marked when the period is still running. */
+export const withRunningNote = (text: string, running: boolean, { table }: Words): string =>
+  running ? `${text} · ${table.stillRunning}` : text;

@@ -1,0 +1,164 @@
+import type { Words } from '../../../../i18n/messages.ts';
+import { namedComparison } from '../../../figures/columns.ts';
+import { targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
+import { createRounder, type Rounding } from '../../../figures/quantity.ts';
+import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
+import type { Cell } from '../package/sheet-rows.ts';
+import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
+import { type CellStyle, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
+import { toCellValue } from './cell-value.ts';
+import { shownAs } from './headings.ts';
+
+/** A column of a scorecard. */
+export interface ScorecardColumn {
+  readonly kind: 'label' | 'figure' | 'trend';
+  /** Unique in the scorecard: it names the column of the Excel table. It may show a shorter text. */
+  readonly header: Cell;
+  /** As the header cell shows it. */
+  readonly heading: string;
+  /** Characters. */
+  readonly width: number;
+  readonly cell: (row: ScorecardRow) => Cell;
+}
+
+const EMPTY: Cell = { value: null, style: STYLES.scorecardText };
+const MIN_FIGURE_WIDTH = 11;
+const FIGURE_PADDING = 2;
+const ARROW_CHARACTERS = 2;
+const STATUS_WIDTH = 15;
+const TREND_WIDTH = 20;
+const MIN_LABEL_WIDTH = 26;
+const MAX_LABEL_WIDTH = 52;
+
+/** The label with the unit where the cell does not name it: per cents do. */
+export const scorecardLabel = ({ label, unit }: ScorecardRow): string =>
+  unit === '' || unit === '%' ? label : `${label} (${unit})`;
+
+/** Cells of figures: numbers in their own format, with a dash for an undefined one. */
+function figureCells(words: Words, locale: string) {
+  const styleOf = createDataStyles(words, locale);
+  const toned = new Map<CellStyle, Map<string, CellStyle>>();
+  const withTone = (style: CellStyle, tone: ComparedFigure['tone']): CellStyle => {
+    if (tone === '') return style;
+    const known = toned.get(style) ?? new Map<string, CellStyle>();
+    toned.set(style, known);
+    const made = known.get(tone) ?? { ...style, font: { ...style.font, ...TONE_STYLES[tone] } };
+    known.set(tone, made);
+    return made;
+  };
+  const cellOf = (
+    { value, quantity }: PackFigure,
+    more: Pick<DataStyle, 'secondary' | 'partial'>,
+    rounding?: Rounding,
+  ): Cell => {
+    const style = { quantity, total: false, unitInCell: true, ...more };
+    if (value === null) return { value: UNDEFINED_TEXT, style: styleOf(style, true) };
+    const rounded = { ...style, rounding: rounding ?? createRounder(quantity)(value) };
+    return { value: toCellValue(value, quantity), style: styleOf(rounded, false) };
+  };
+  return { cellOf, withTone };
+}
+
+/** The columns of a scorecard, the label first. */
+export function scorecardColumns(scorecard: Scorecard, words: Words, locale: string): ScorecardColumn[] {
+  const { comparisons, toDate, hasTargets, headings, groups } = scorecard;
+  const { section: texts } = words.workbook;
+  const { cellOf, withTone } = figureCells(words, locale);
+  const rows = groups.flatMap((group) => group.rows);
+  const widthFor = (figures: readonly (PackFigure | undefined)[]): number =>
+    figures.reduce((most, figure) => Math.max(most, (figure?.text.length ?? 0) + FIGURE_PADDING), MIN_FIGURE_WIDTH);
+  const longest = rows.reduce((most, row) => Math.max(most, scorecardLabel(row).length), 0);
+  const header = (value: string, heading: string, style: CellStyle): Pick<ScorecardColumn, 'header' | 'heading'> => ({
+    heading,
+    header: { value, style: value === heading ? style : shownAs(style, heading) },
+  });
+  const compared = comparisons.flatMap((kind, index): ScorecardColumn[] => {
+    const heading = headings.compared[index];
+    const name = texts.change(
+      namedComparison(
+        kind,
+        comparisons.map((each) => ({ kind: each, range: null })),
+      ),
+    );
+    return [
+      {
+        kind: 'figure',
+        ...header(words.table.previousName[kind], heading?.figure ?? '', STYLES.headerSecondary),
+        width: widthFor(rows.map((row) => row.compared[index])),
+        cell: (row) => {
+          const figure = row.compared[index];
+          return figure === undefined ? EMPTY : cellOf(figure, { secondary: true, partial: false });
+        },
+      },
+      {
+        kind: 'figure',
+        ...header(name, heading?.change ?? name, STYLES.headerSecondary),
+        width: widthFor(rows.map((row) => row.compared[index]?.change)) + ARROW_CHARACTERS,
+        cell: (row) => {
+          const figure = row.compared[index];
+          if (figure === undefined) return EMPTY;
+          const cell = cellOf(figure.change, { secondary: true, partial: false });
+          return { ...cell, style: withTone(cell.style, figure.tone) };
+        },
+      },
+    ];
+  });
+  return [
+    {
+      kind: 'label',
+      ...header(texts.metric, headings.metric, STYLES.headerLabel),
+      width: Math.min(Math.max(MIN_LABEL_WIDTH, longest + 2), MAX_LABEL_WIDTH),
+      cell: (row) => ({ value: scorecardLabel(row), style: STYLES.scorecardLabel }),
+    },
+    {
+      kind: 'figure',
+      ...header(texts.value, headings.figure, STYLES.headerValue),
+      width: widthFor(rows.map((row) => row.figure)),
+      cell: (row) => cellOf(row.figure, { secondary: false, partial: row.running }),
+    },
+    ...compared,
+    ...(toDate === undefined
+      ? []
+      : [
+          {
+            kind: 'figure',
+            ...header(words.table.toDateName[toDate], headings.toDate, STYLES.headerSecondary),
+            width: widthFor(rows.map((row) => row.toDate)),
+            cell: ({ toDate: figure }) =>
+              figure === undefined ? EMPTY : cellOf(figure, { secondary: false, partial: false }),
+          } satisfies ScorecardColumn,
+        ]),
+    ...(hasTargets
+      ? [
+          {
+            kind: 'figure',
+            ...header(words.status.targetColumn, headings.target, STYLES.headerSecondary),
+            width: widthFor(rows.map((row) => row.target)),
+            cell: ({ target }) => {
+              if (target === undefined || target.value === null) return EMPTY;
+              const decimals = targetDecimals(target.value, target.quantity);
+              const rounding = decimals === undefined ? undefined : { decimals };
+              return cellOf(target, { secondary: true, partial: false }, rounding);
+            },
+          } satisfies ScorecardColumn,
+          {
+            kind: 'figure',
+            ...header(words.status.column, headings.status, STYLES.headerIndented),
+            width: STATUS_WIDTH,
+            cell: ({ status }) =>
+              status === undefined ? EMPTY : { value: status.text, style: STATUS_STYLES[status.status] },
+          } satisfies ScorecardColumn,
+        ]
+      : []),
+    ...(scorecard.trend === undefined
+      ? []
+      : [
+          {
+            kind: 'trend',
+            ...header(texts.trend, headings.trend, STYLES.headerIndented),
+            width: TREND_WIDTH,
+            cell: () => EMPTY,
+          } satisfies ScorecardColumn,
+        ]),
+  ];
+}

@@ -1,0 +1,27 @@
+import type { Dataset, Table } from '../../../../fetch/dataset.ts';
+import type { Words } from '../../../../i18n/messages.ts';
+import { isTransposed, type ViewColumn } from '../../../figures/columns.ts';
+import type { Grid } from './grid.ts';
+import type { Headings } from './headings.ts';
+import { withStatuses } from './status-columns.ts';
+import { tableGrid } from './table-grid.ts';
+import { transposedGrid } from './transposed-grid.ts';
+
+/**
+ * The grid of a section's figures, with its statuses.
+ * @param columns the table's
+ * @param locale BCP 47, for headings and bounds; Excel formats numbers and dates by its own locale
+ */
+export function sectionGrid(
+  dataset: Pick<Dataset, 'targets' | 'judgements'>,
+  table: Table,
+  columns: readonly ViewColumn[],
+  headings: Headings,
+  words: Words,
+  locale: string,
+): Grid {
+  const grid = isTransposed(table, columns)
+    ? transposedGrid(table, columns, locale)
+    : tableGrid(table, columns, headings, locale);
+  return withStatuses(grid, dataset, table, columns, words, locale);
+}

@@ -1,0 +1,50 @@
+import type { PackSection } from '../../../pack/pack.ts';
+import type { SheetWriter } from '../package/sheet-writer.ts';
+import { type CellStyle, STYLES } from '../style/styles.ts';
+import { textRowPoints } from '../style/text-size.ts';
+
+/** A text across the columns of a sheet. */
+export interface SheetLine {
+  readonly text: string;
+  readonly style: CellStyle;
+}
+
+/** The columns that lines go across. */
+export interface LineWidth {
+  readonly columns: number;
+  readonly characters: number;
+}
+
+export const linePoints = ({ text }: SheetLine, { characters }: LineWidth): number => textRowPoints([text, characters]);
+
+export const linesPoints = (lines: readonly SheetLine[], width: LineWidth): number =>
+  lines.reduce((sum, line) => sum + linePoints(line, width), 0);
+
+export async function writeLines(sheet: SheetWriter, lines: readonly SheetLine[], width: LineWidth): Promise<void> {
+  for (const line of lines) {
+    const span = width.columns > 1 ? { span: width.columns } : {};
+    await sheet.addRow([{ value: line.text, style: line.style, ...span }], linePoints(line, width));
+  }
+}
+
+export const quietLines = (texts: readonly string[]): SheetLine[] =>
+  texts.map((text) => ({ text, style: STYLES.quiet }));
+
+/**
+ * The lines between the title of a section and its figures.
+ * @param more facts of one sheet of several
+ */
+export function introduction(
+  { takeaway, description, facts, warnings }: PackSection,
+  more: readonly string[] = [],
+): SheetLine[] {
+  return [
+    ...(takeaway === undefined ? [] : [{ text: takeaway, style: STYLES.takeaway }]),
+    ...(description === undefined ? [] : [{ text: description, style: STYLES.text }]),
+    ...quietLines([...facts, ...more]),
+    ...warnings.map((text) => ({ text, style: STYLES.warning })),
+  ];
+}
+
+/** The lines below its figures. */
+export const footnotes = ({ notes, legend }: PackSection): SheetLine[] => quietLines([...notes, ...legend]);

@@ -1,0 +1,184 @@
+import type { Dataset, Judgement, Table } from '../../../../fetch/dataset.ts';
+import { iterateRows } from '../../../../fetch/rows.ts';
+import type { Words } from '../../../../i18n/messages.ts';
+import { isTransposed, type ViewColumn } from '../../../figures/columns.ts';
+import { targetDecimals } from '../../../figures/format-value.ts';
+import { betterOf } from '../../../figures/judge.ts';
+import type { Quantity } from '../../../figures/quantity.ts';
+import { judgementsByMetric, type MetricJudgements, statusText } from '../../../figures/status-text.ts';
+import type { ConditionalFormat } from '../package/conditional-formatting.ts';
+import type { Cell } from '../package/sheet-rows.ts';
+import { createDataStyles } from '../style/data-styles.ts';
+import { STATUS_STYLES, STYLES } from '../style/styles.ts';
+import { toCellValue } from './cell-value.ts';
+import type { Grid } from './grid.ts';
+import { shownAs } from './headings.ts';
+
+const STATUS_WIDTH = 14;
+const MAX_STATUS_WIDTH = 42;
+const EMPTY: Cell = { value: null, style: STYLES.cellText };
+
+const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
+  judgement === undefined
+    ? EMPTY
+    : { value: statusText(judgement.status, words), style: STATUS_STYLES[judgement.status] };
+
+/** A column of statuses, and where it goes. */
+interface StatusColumn extends MetricJudgements {
+  /** Index of the column before it. */
+  readonly after: number;
+  readonly header: string;
+}
+
+function statusColumns(
+  table: Table,
+  columns: readonly ViewColumn[],
+  judgements: readonly Judgement[],
+  words: Words,
+): StatusColumn[] {
+  const taken = new Set(columns.map(({ header }) => header.toLowerCase()));
+  return [...judgementsByMetric(table, judgements)].map(([metric, judged]) => {
+    // Beside the figure that is judged, before those that it is compared with.
+    const after = columns.findIndex(({ role, source }) => role === 'value' && source.name === metric);
+    const plain = words.status.header(columns[after]?.source.label ?? metric);
+    const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
+    taken.add(header.toLowerCase());
+    return { after, header, ...judged };
+  });
+}
+
+/** The entries with one more after those that a status column follows. */
+const withInserted = <Entry>(
+  entries: readonly Entry[],
+  columns: readonly StatusColumn[],
+  make: (column: StatusColumn) => Entry,
+): Entry[] =>
+  entries.flatMap((entry, index) => [
+    entry,
+    ...columns.filter(({ after }) => after === index).map((each) => make(each)),
+  ]);
+
+function* withRowStatuses(
+  grid: Grid,
+  table: Table,
+  columns: readonly StatusColumn[],
+  words: Words,
+): Iterable<readonly Cell[]> {
+  const rows = iterateRows(table.rows)[Symbol.iterator]();
+  try {
+    for (const cells of grid.rows) {
+      const { value: row, done } = rows.next();
+      yield withInserted(cells, columns, (column) => (done ? EMPTY : statusCell(column.ofRow(row), words)));
+    }
+  } finally {
+    rows.return?.();
+  }
+}
+
+/** With all decimals of the target, as texts show it. */
+function targetCellOf(target: number, quantity: Quantity, styleOf: ReturnType<typeof createDataStyles>): Cell {
+  const decimals = targetDecimals(target, quantity);
+  const style = { quantity, secondary: false, partial: false, total: false, unitInCell: true };
+  return {
+    value: toCellValue(target, quantity),
+    style: styleOf(decimals === undefined ? style : { ...style, rounding: { decimals } }, false),
+  };
+}
+
+/** One target and status per metric, beside the figure that is judged: the total where there is one. */
+function withTransposedStatuses(
+  grid: Grid,
+  columns: readonly ViewColumn[],
+  { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
+  words: Words,
+  locale: string,
+): Grid {
+  const styleOf = createDataStyles(words, locale);
+  const metrics = columns.filter(({ role }) => role === 'value');
+  const figures = grid.header.length - grid.labels;
+  const figure = grid.showsTotals ? grid.labels + figures / 2 : grid.labels;
+  const inserted = <Entry>(entries: readonly Entry[], ...added: readonly Entry[]): Entry[] => [
+    ...entries.slice(0, figure + 1),
+    ...added,
+    ...entries.slice(figure + 1),
+  ];
+  const heading = (value: string): Cell => ({ value, style: STYLES.headerIndented });
+  return {
+    ...grid,
+    widths: inserted(grid.widths, STATUS_WIDTH, STATUS_WIDTH),
+    header: inserted(
+      grid.header,
+      { value: words.status.targetColumn, style: STYLES.headerSecondary },
+      heading(words.status.column),
+    ),
+    headings: inserted(grid.headings, words.status.targetColumn, words.status.column),
+    groups: inserted(grid.groups, words.status.targetColumn, words.status.column),
+    rows: [...grid.rows].map((cells, index) => {
+      const view = metrics[index];
+      const judged = judgements.filter(({ metric }) => metric === view?.source.name);
+      const judgement = judged.find(({ bucket }) => bucket === null) ?? judged[0];
+      const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
+      const targetCell = target === null || view === undefined ? EMPTY : targetCellOf(target, view.quantity, styleOf);
+      return inserted(cells, targetCell, statusCell(judgement, words));
+    }),
+    conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
+  };
+}
+
+/**
+ * Adds a column of statuses beside each metric that is judged, and colours the changes of metrics of which one direction
+ * is better.
+ */
+export function withStatuses(
+  grid: Grid,
+  dataset: Pick<Dataset, 'targets' | 'judgements'>,
+  table: Table,
+  columns: readonly ViewColumn[],
+  words: Words,
+  locale: string,
+): Grid {
+  if (dataset.targets === undefined || dataset.targets.length === 0) return grid;
+  const judgements = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
+  const kindOf = (metric: string): ConditionalFormat['kind'] => {
+    const better = betterOf(dataset, metric);
+    return better === undefined ? 'change' : `change_${better}`;
+  };
+  if (isTransposed(table, columns)) {
+    const coloured = {
+      ...grid,
+      rowChanges: columns.filter(({ role }) => role === 'value').map(({ source }) => kindOf(source.name)),
+    };
+    return judgements.length === 0
+      ? coloured
+      : withTransposedStatuses(coloured, columns, { targets: dataset.targets, judgements }, words, locale);
+  }
+  const coloured = grid.conditionalFormats.map((kind, index) => {
+    const column = columns[index];
+    return kind === 'change' && column !== undefined ? kindOf(column.source.name) : kind;
+  });
+  const added = statusColumns(table, columns, judgements, words);
+  if (added.length === 0) return { ...grid, conditionalFormats: coloured };
+  const { totals, over } = grid;
+  // Below its metric the column needs no name of it.
+  const headingOf = ({ after, header }: StatusColumn): string =>
+    over?.[after] === undefined ? header : words.status.column;
+  return {
+    ...grid,
+    widths: withInserted(grid.widths, added, (each) =>
+      Math.min(Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2), MAX_STATUS_WIDTH),
+    ),
+    header: withInserted(grid.header, added, (each) => {
+      const heading = headingOf(each);
+      const style = STYLES.headerIndented;
+      return { value: each.header, style: heading === each.header ? style : shownAs(style, heading) };
+    }),
+    headings: withInserted(grid.headings, added, headingOf),
+    ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
+    groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),
+    rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
+    ...(totals === undefined
+      ? {}
+      : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),
+    conditionalFormats: withInserted(coloured, added, () => undefined),
+  };
+}

@@ -1,0 +1,199 @@
+import { isolateBidi } from '../../../../base/text/bidi.ts';
+import type { Words } from '../../../../i18n/messages.ts';
+import type { SectionOf } from '../../../pack/pack.ts';
+import { chartDrawings } from '../charts/chart-placement.ts';
+import type { SheetWriter } from '../package/sheet-writer.ts';
+import type { WorkbookFile } from '../package/workbook-writer.ts';
+import { COLOURS } from '../style/styles.ts';
+import {
+  FIRST_PRINTED_ROW,
+  footerOf,
+  LINK_POINTS,
+  type WorkbookContext,
+  writeSheetHeading,
+} from '../workbook-context.ts';
+import { orderedExceptions } from './exceptions.ts';
+import type { Grid } from './grid.ts';
+import { headerRows, writeGrid } from './grid-rows.ts';
+import { headingsOf } from './headings.ts';
+import { sectionGrid } from './section-grid.ts';
+import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
+import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
+
+/** Sections up to this size use the shared string table, which stays in memory until the workbook is closed. */
+const MAX_SHARED_ROWS = 20_000;
+
+type TableSection = SectionOf<'table' | 'exceptions'>;
+
+/** The part of a section that one sheet shows. */
+interface SheetSlice {
+  readonly name: string;
+  /** The id of the Excel table. */
+  readonly id: string;
+  readonly title: string;
+  readonly above: readonly SheetLine[];
+  /** Rows of the grid. */
+  readonly count: number;
+  readonly first: boolean;
+  /** The last sheet has totals and notes. */
+  readonly last: boolean;
+}
+
+/** The title of one sheet of a section, with its part number where there are several. */
+export const sliceTitle = (title: string, part: number, parts: number, { workbook }: Words): string =>
+  parts === 1 ? title : workbook.part(isolateBidi(title), part + 1, parts);
+
+/** Splits the rows of a section over its sheets. */
+function sliceRows(
+  section: TableSection,
+  grid: Grid,
+  names: readonly string[],
+  { rowsPerSheet, words }: WorkbookContext,
+): SheetSlice[] {
+  const { id } = section.table;
+  return names.map((name, index) => {
+    const from = index * rowsPerSheet;
+    const last = index === names.length - 1;
+    const count = last ? grid.count - from : rowsPerSheet;
+    const next = last ? undefined : isolateBidi(names[index + 1] ?? '');
+    const which = words.workbook.section.rows(from + 1, from + count, grid.count, next);
+    return {
+      name,
+      id: index === 0 ? id : `${id}_${index + 1}`,
+      title: sliceTitle(section.title, index, names.length, words),
+      above: introduction(section, names.length === 1 ? [] : [which]),
+      count,
+      first: index === 0,
+      last,
+    };
+  });
+}
+
+/** Notes that only this workbook needs: what its colours mean, and what its chart leaves out. */
+function ownNotes({ chart, table }: TableSection, grid: Grid, { workbook, chart: texts }: Words): string[] {
+  const colours = grid.rowChanges ?? grid.conditionalFormats;
+  const omitted = chart?.chart.omitted ?? [];
+  return [
+    ...(grid.count > 0 && colours.includes('change') ? [workbook.section.arrowsMean] : []),
+    ...(omitted.length > 0 ? [texts.omits(omitted)] : []),
+    ...(chart === undefined && table.chart !== undefined && grid.count > 0 ? [texts.noAxis] : []),
+  ];
+}
+
+/** The chart above the table, in rows of its own, or beside it, over the rows of the table. */
+async function writeChart(
+  sheet: SheetWriter,
+  section: TableSection,
+  layout: TableLayout,
+  { chartData, locale }: WorkbookContext,
+): Promise<void> {
+  const range = chartData?.charts.get(section.table.id);
+  const { chart: place, widths } = layout;
+  if (section.chart === undefined || range === undefined || place === undefined) return;
+  const area = { widths, row: sheet.rowCount, left: place.left, right: place.right, rows: place.rows };
+  const drawings = chartDrawings(section.chart.chart, range, area, locale, false);
+  if (drawings.length > 0) sheet.addDrawings(drawings);
+  if (place.beside) return;
+  await addRows(sheet, place.rows, place.rowPoints);
+  if (place.ownPage) sheet.addPageBreak();
+  else await sheet.addRow([], 6);
+}
+
+async function addRows(sheet: SheetWriter, count: number, points: number): Promise<void> {
+  for (let row = 0; row < count; row += 1) await sheet.addRow([], points);
+}
+
+/** The cells of one sheet that are printed: a page of columns each. */
+function addPrintAreas(
+  sheet: SheetWriter,
+  { pages, widths, copy }: TableLayout,
+  rows: { readonly header: number; readonly grid: number; readonly last: number },
+): void {
+  for (const [index, { from, to }] of pages.entries()) {
+    const only = pages.length === 1 && copy === undefined;
+    sheet.addPrintArea(
+      index === 0
+        ? {
+            rows: { from: FIRST_PRINTED_ROW, to: rows.last },
+            columns: { from: 0, to: only ? widths.length - 1 : to },
+          }
+        : { rows: { from: rows.header, to: rows.grid }, columns: { from, to } },
+    );
+  }
+}
+
+/**
+ * Writes a section with a table: title, facts, warnings, chart, figures, the service's totals, notes. It takes one sheet,
+ * or several when the section has more rows than a sheet may have.
+ */
+export async function writeTableSheets(
+  book: WorkbookFile,
+  context: WorkbookContext,
+  section: TableSection,
+  names: readonly string[],
+): Promise<void> {
+  const { dataset, words, locale, page } = context;
+  const exceptions = section.kind === 'exceptions' ? orderedExceptions(section) : undefined;
+  const table = exceptions?.table ?? section.table;
+  const grid = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks, words), words, locale);
+  // Below a table of which the first rows are printed, nothing would be.
+  const notes = [...footnotes(section), ...quietLines(ownNotes(section, grid, words))];
+  const [before, after] = exceptions === undefined ? [[], notes] : [notes, []];
+  const rows = grid.rows[Symbol.iterator]();
+  try {
+    for (const slice of sliceRows(section, grid, names, context)) {
+      const above = [...slice.above, ...before];
+      const printedRows = exceptions === undefined ? slice.count : Math.min(slice.count, exceptions.shown);
+      const chart = slice.first && section.chart?.place !== 'own_sheet' ? section.chart : undefined;
+      const content = {
+        above,
+        below: slice.last ? after : [],
+        rows: printedRows,
+        whole: names.length === 1,
+        chart,
+      };
+      const layout = layoutTable(grid, content, page);
+      const { copy, lines } = layout;
+      const titleRows = { from: layout.headerRow - headerRows(grid) + 1, to: layout.headerRow };
+      const sheet = book.addSheet(slice.name, {
+        widths: layout.widths,
+        ...layout.freeze,
+        headerRow: layout.headerRow,
+        paper: page.paper,
+        scale: layout.scale,
+        printed: section.printed,
+        ...(copy === undefined
+          ? { printTitles: { rows: titleRows, columns: layout.pages.length > 1 ? layout.keys : 0 } }
+          : {}),
+        footer: footerOf(context),
+        sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
+        ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
+      });
+      await writeSheetHeading(sheet, slice.title, context);
+      await writeLines(sheet, above, lines);
+      await sheet.addRow([], SPACER_POINTS);
+      await writeChart(sheet, section, layout, context);
+      for (const row of copy?.rows ?? []) await sheet.addRow(row.cells, row.points);
+      const below = async () => {
+        await sheet.addRow([], SPACER_POINTS);
+        await writeLines(sheet, content.below, lines);
+      };
+      if (copy !== undefined) await below();
+      const copyEnd = sheet.rowCount;
+      if (copy !== undefined) await sheet.addRow([], LINK_POINTS);
+      const top = sheet.rowCount;
+      const noRows = section.empty ?? words.workbook.section.noRows;
+      await writeGrid(sheet, slice, grid, rows, lines, noRows, layout.breaks);
+      const gridEnd = exceptions === undefined ? sheet.rowCount : layout.headerRow + Math.max(1, printedRows);
+      const beside = layout.chart?.beside === true ? layout.chart.rows : 0;
+      await addRows(sheet, beside - (sheet.rowCount - top), layout.chart?.rowPoints ?? 0);
+      if (copy === undefined && content.below.length > 0) await below();
+      const last = exceptions === undefined ? sheet.rowCount : gridEnd;
+      addPrintAreas(sheet, layout, { header: top + 1, grid: gridEnd, last: copy === undefined ? last : copyEnd });
+      await sheet.close();
+    }
+  } finally {
+    // Closes the file that the rows are read from.
+    rows.return?.();
+  }
+}

@@ -1,0 +1,49 @@
+import { toLegalText } from './package/xml-text.ts';
+
+/** Excel's limit, in UTF-16 units. */
+const MAX_SHEET_NAME_LENGTH = 31;
+/** A name is cut between words if at least this much of it remains. */
+const MIN_WHOLE_WORDS_LENGTH = 10;
+/** Shorter words connect others: a name never ends with one of them, or with a comma. */
+const DANGLING_END = /(?:\s+\p{Ll}{1,3})?[\s,;–-]*$/u;
+
+/** At most so many UTF-16 units, cut between words where there are any. */
+function truncateSheetName(text: string, length: number, unnamed: string): string {
+  if (text.length <= length) return text;
+  let name = '';
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (name.length + segment.length > length) break;
+    name += segment;
+  }
+  const cutsWord = /\S/.test(text.charAt(name.length));
+  const words = (cutsWord ? name.slice(0, Math.max(0, name.lastIndexOf(' '))) : name).replace(DANGLING_END, '');
+  // A single grapheme with many combining marks can exceed the limit.
+  return words.length >= MIN_WHOLE_WORDS_LENGTH ? words : name.trimEnd() || unnamed;
+}
+
+/**
+ * Valid and unique Excel sheet names from titles: at most 31 characters, none of `[ ] : * ? / \`, no apostrophe at the
+ * ends, unique regardless of case, not "History" (reserved by Excel). Duplicates get ` (2)`, ` (3)`, ….
+ * @param unnamed used where nothing of a title is allowed
+ */
+export function sheetNames(titles: readonly string[], unnamed: string): string[] {
+  const taken = new Set(['history']);
+  return titles.map((title) => {
+    const plain = toLegalText(title)
+      .replace(/\s+/g, ' ')
+      // Direction marks and overrides would affect the tabs beside.
+      .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+      .replace(/[[\]:*?/\\]/g, '-')
+      // An apostrophe would have to be doubled in every reference to the sheet; the typographic one needs no escape.
+      .replaceAll("'", '’')
+      .trim();
+    const stem = plain === '' ? unnamed : plain;
+    let name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH, unnamed);
+    for (let count = 2; taken.has(name.toLowerCase()); count += 1) {
+      const suffix = ` (${count})`;
+      name = truncateSheetName(stem, MAX_SHEET_NAME_LENGTH - suffix.length, unnamed) + suffix;
+    }
+    taken.add(name.toLowerCase());
+    return name;
+  });
+}

@@ -1,0 +1,72 @@
+import type { Words } from '../../../../i18n/messages.ts';
+import type { Quantity, Rounding } from '../../../figures/quantity.ts';
+import { figureNumberFormat, quantityNumberFormat, withUnit } from './number-formats.ts';
+import { borderLine, type CellStyle, COLOURS, fill, font, middle } from './styles.ts';
+
+/** What the style of a data cell depends on. */
+export interface DataStyle {
+  readonly quantity: Quantity;
+  /** The previous value and the change are shown in grey. */
+  readonly secondary: boolean;
+  /** The bucket is still running. */
+  readonly partial: boolean;
+  readonly total: boolean;
+  /** The column mixes units, so its header cannot name one. */
+  readonly unitInCell: boolean;
+  /** Of the cell's figure; the quantity's default when absent. */
+  readonly rounding?: Rounding;
+}
+
+const isText = (quantity: Quantity): boolean => quantity.kind === 'text';
+
+const isTextLike = (quantity: Quantity): boolean => quantity.kind === 'text' || quantity.kind === 'identifier';
+const isDate = (quantity: Quantity): boolean => ['bucket', 'day', 'instant'].includes(quantity.kind);
+
+function cellNumberFormat(
+  { quantity, rounding, unitInCell, partial }: DataStyle,
+  words: Words,
+  locale: string,
+): string {
+  const format =
+    rounding === undefined ? quantityNumberFormat(quantity) : figureNumberFormat(quantity, rounding, locale);
+  const running = partial && quantity.kind === 'bucket' ? `" · ${words.table.stillRunning}"` : '';
+  return `${unitInCell ? withUnit(format, quantity, words) : format}${running}`;
+}
+
+function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words, locale: string): CellStyle {
+  const { quantity, partial, total } = style;
+  const colour = undefinedValue || style.secondary ? COLOURS.quiet : COLOURS.text;
+  return {
+    font: font({ italic: partial, bold: total, color: { argb: colour } }),
+    alignment: {
+      ...middle,
+      horizontal: isTextLike(quantity) || isDate(quantity) ? 'left' : 'right',
+      wrapText: isText(quantity),
+    },
+    numFmt: undefinedValue ? '@' : cellNumberFormat(style, words, locale),
+    ...(total
+      ? {
+          fill: fill(COLOURS.band),
+          border: { ...borderLine('top', 'thin', COLOURS.ink), ...borderLine('bottom', 'thin', COLOURS.ink) },
+        }
+      : { border: borderLine('bottom', 'hair', COLOURS.rule) }),
+  };
+}
+
+/**
+ * Returns the same object for equal styles: exceljs caches styles by object identity, which makes writing twice as fast.
+ * @param words the messages of `locale`
+ * @param locale BCP 47
+ */
+export function createDataStyles(
+  words: Words,
+  locale: string,
+): (style: DataStyle, undefinedValue: boolean) => CellStyle {
+  const made = new Map<string, CellStyle>();
+  return (style, undefinedValue) => {
+    const key = `${JSON.stringify(style)}${undefinedValue}`;
+    const known = made.get(key) ?? dataStyle(style, undefinedValue, words, locale);
+    made.set(key, known);
+    return known;
+  };
+}

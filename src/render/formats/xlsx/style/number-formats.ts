@@ -1,0 +1,62 @@
+import type { Words } from '../../../../i18n/messages.ts';
+import { figureFormatter } from '../../../figures/format-value.ts';
+import { defaultDecimals, type Quantity, type Rounding } from '../../../figures/quantity.ts';
+
+const decimalPlaces = (decimals: number): string => (decimals === 0 ? '' : `.${'0'.repeat(decimals)}`);
+
+/**
+ * Excel's number format of a quantity's figures. Changes have an arrow and a sign, so that colour is not needed.
+ * @param decimals the figure's, from `createRounder`; the quantity's default when absent
+ */
+export function quantityNumberFormat(quantity: Quantity, decimals: number = defaultDecimals(quantity)): string {
+  const places = decimalPlaces(decimals);
+  switch (quantity.kind) {
+    case 'ratio':
+      return `0${places}%`;
+    case 'points':
+      return `"▲ "+0${places};"▼ "-0${places};"= "0${places}`;
+    case 'relative':
+      return `"▲ "+0${places}%;"▼ "-0${places}%;"= "0${places}%`;
+    case 'difference':
+      return `"▲ "+#,##0${places};"▼ "-#,##0${places};"= "0`;
+    case 'count':
+    case 'amount':
+    case 'duration':
+      return `#,##0${places}`;
+    case 'bucket':
+      return quantity.granularity === 'month' ? 'mmm yyyy' : 'ddd d mmm yyyy';
+    case 'day':
+      return 'd mmm yyyy';
+    case 'instant':
+      return 'yyyy-mm-dd hh:mm:ss';
+    case 'identifier':
+      return '0';
+    case 'text':
+      return '@';
+  }
+}
+
+const ARROWS = { '-1': '▼ ', '0': '= ', '1': '▲ ' } as const;
+
+/**
+ * The number format of one figure, with the decimals that it is rounded to. A bound becomes a literal text that the cell
+ * shows instead of its number.
+ * @param locale BCP 47, for the bound; Excel formats figures by its own locale
+ */
+export function figureNumberFormat(quantity: Quantity, { decimals, bound }: Rounding, locale: string): string {
+  if (bound === undefined) return quantityNumberFormat(quantity, decimals);
+  const change = quantity.kind === 'points' || quantity.kind === 'relative' || quantity.kind === 'difference';
+  const arrow = change ? ARROWS[bound.value < 0 ? '-1' : '1'] : '';
+  // One section per sign: with a single section Excel would add a minus sign.
+  const text = `"${arrow}${bound.is}${figureFormatter(quantity, locale)(bound.value)}"`;
+  return `${text};${text}`;
+}
+
+/** Adds the unit of a change to the cell where the header cannot name it. */
+export const withUnit = (format: string, quantity: Quantity, { table }: Words): string =>
+  quantity.kind === 'points'
+    ? format
+        .split(';')
+        .map((part) => `${part}" ${table.points}"`)
+        .join(';')
+    : format;

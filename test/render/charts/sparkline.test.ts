@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sparklinePath, sparklineScale } from '../../../src/render/charts/sparkline.ts';
+
+const points = (values: readonly (number | null)[], partial: readonly number[] = []) =>
+  values.map((value, index) => ({ value, partial: partial.includes(index) }));
+
+describe('a sparkline', () => {
+  it('joins neighbours and leaves gaps', () => {
+    const { line, dots } = sparklinePath(points([0, 10, null, 10, 0]), 44, 24);
+    expect(line).toBe('M2 22L12 2M32 2L42 22');
+    expect(dots).toEqual([{ x: 42, y: 22, hollow: false }]);
+  });
+
+  it('has a dot for its last figure, hollow where that is partial, and for one without a neighbour', () => {
+    const { line, dots } = sparklinePath(points([5, null, 0, 10], [3]), 34, 24);
+    expect(line).toBe('M22 22L32 2');
+    expect(dots).toEqual([
+      { x: 2, y: 12, hollow: false },
+      { x: 32, y: 2, hollow: true },
+    ]);
+    expect(sparklinePath(points([1, null]), 20, 20).dots).toHaveLength(1);
+  });
+
+  it('of one point is in the middle, and of none is empty', () => {
+    expect(sparklinePath(points([7]), 40, 20)).toEqual({ line: '', dots: [{ x: 20, y: 10, hollow: false }] });
+    expect(sparklinePath(points([null, null]), 40, 20)).toEqual({ line: '', dots: [] });
+    expect(sparklinePath([], 40, 20)).toEqual({ line: '', dots: [] });
+  });
+
+  it('does not make small changes look large, and does not go below zero', () => {
+    const scale = sparklineScale([100, 101]);
+    expect(scale?.min).toBeCloseTo(95.45);
+    expect(scale?.max).toBeCloseTo(105.55);
+    expect(sparklineScale([0, 0])?.min).toBe(0);
+    expect(sparklineScale([0.01, 5])).toEqual({ min: 0.01, max: 5 });
+    expect(sparklineScale([-5, 5])).toEqual({ min: -5, max: 5 });
+    expect(sparklineScale([null])).toBeUndefined();
+  });
+
+  it('stays inside its picture and keeps its order', () => {
+    const values = fc.array(fc.option(fc.double({ min: -1e12, max: 1e12, noNaN: true })), { maxLength: 40 });
+    fc.assert(
+      fc.property(values, (of) => {
+        const { line, dots } = sparklinePath(points(of), 80, 20);
+        const drawn = [...line.matchAll(/[ML]([\d.]+) ([\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const);
+        for (const [x, y] of [...drawn, ...dots.map((dot) => [dot.x, dot.y] as const)]) {
+          expect(x).toBeGreaterThanOrEqual(0);
+          expect(x).toBeLessThanOrEqual(80);
+          expect(y).toBeGreaterThanOrEqual(0);
+          expect(y).toBeLessThanOrEqual(20);
+        }
+        const known = of.filter((value) => value !== null).length;
+        const alone = of.filter(
+          (value, index) => value !== null && (of[index - 1] ?? null) === null && (of[index + 1] ?? null) === null,
+        ).length;
+        expect(drawn).toHaveLength(known - alone);
+        expect(drawn.map(([x]) => x)).toEqual(drawn.map(([x]) => x).toSorted((a, b) => a - b));
+      }),
+    );
+  });
+});

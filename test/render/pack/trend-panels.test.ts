@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import { buildPack } from '../../../src/render/pack/build-pack.ts';
+import type { TrendPanel } from '../../../src/render/pack/pack.ts';
+import { bucketColumn, countColumn, ratioColumn, row, table } from '../../support/dataset.ts';
+import { judged, months, october, sectionOf, target } from './fixtures.ts';
+
+const panelsOf = (of: Table, targets: readonly SourcedTarget[] = [], locale = 'en-GB'): readonly TrendPanel[] =>
+  sectionOf(buildPack(judged(october([of]), targets), { locale }).sections, 'trend').panels;
+const targetOf = (of: Table, metric: string, targets: readonly SourcedTarget[]) =>
+  panelsOf(of, targets).find(({ column }) => column.name === metric)?.target;
+
+describe('the panels of a trend section', () => {
+  it('are one for each metric, with a point for each bucket in order of time', () => {
+    const [first, ...rows] = months().rows as readonly ReturnType<typeof row>[];
+    const panels = panelsOf(months({ rows: [...rows, first!] }));
+    expect(panels.map(({ label }) => label)).toEqual(['Profiles created', 'Approval rate']);
+    expect(panels[1]?.points).toMatchObject([
+      { bucket: '2026-07-01', label: 'Jul 2026', value: 0.8, text: '80.0%', partial: false },
+      { bucket: '2026-08-01', value: 0.83 },
+      { bucket: '2026-09-01', value: 0.86 },
+      { bucket: '2026-10-01', value: 0.89, partial: false },
+    ]);
+    expect(panels[0]?.description).toBe('Profiles created: from 900 (Jul 2026) to 1,200 (Oct 2026)');
+  });
+
+  it('have a gap for a bucket without a row and for one without a figure', () => {
+    const [one, , three, four] = months().rows as readonly ReturnType<typeof row>[];
+    const rows = [one!, row({ ...three!.values, [ratioColumn.name]: null }), four!];
+    expect(panelsOf(months({ rows })).map(({ points }) => points.map(({ value }) => value))).toEqual([
+      [900, null, 1100, 1200],
+      [0.8, null, null, 0.89],
+    ]);
+  });
+
+  it('mark buckets that are cut off and those that have not ended', () => {
+    const cut = months({ range: { from: '2026-07-08', to: '2026-10-30' } });
+    const partial = (of: Table) => panelsOf(of)[0]?.points.map((point) => point.partial);
+    expect(partial(cut)).toEqual([true, false, false, true]);
+    expect(panelsOf(cut)[0]?.chart.partial).toEqual([true, false, false, true]);
+    const running = months({
+      rows: (months().rows as readonly ReturnType<typeof row>[]).map((each, index) => ({
+        ...each,
+        partial: index === 3,
+      })),
+    });
+    expect(partial(running)).toEqual([false, false, false, true]);
+    // A reading is of the last day in the bucket: nothing of it is cut off.
+    expect(partial({ ...cut, readings: [] })).toEqual([false, false, false, false]);
+  });
+
+  it('have labels of their size', () => {
+    const week = table({
+      id: 'weeks',
+      granularity: 'week',
+      range: { from: '2026-11-02', to: '2026-11-15' },
+      columns: [bucketColumn, countColumn],
+      rows: [
+        row({ bucket: '2026-11-02', [countColumn.name]: 1 }),
+        row({ bucket: '2026-11-09', [countColumn.name]: 2 }),
+      ],
+      layout: { kind: 'trend' },
+    });
+    expect(panelsOf(week)[0]?.points.map(({ label }) => label)).toEqual(['2026-W45', '2026-W46']);
+    const german = panelsOf(months(), [], 'de-CH')[1];
+    expect(german?.points[3]).toMatchObject({ label: 'Okt. 2026', text: '89.0%' });
+  });
+});
+
+describe('the target line of a panel', () => {
+  const all = [0.9, 0.9, 0.9, 0.9];
+
+  it('is that of a rate, whose target holds for every time', () => {
+    expect(targetOf(months(), ratioColumn.name, [target({ metric: ratioColumn.name, target: '90%' })])).toEqual({
+      values: all,
+      text: '90.0%',
+    });
+  });
+
+  it('begins with the bucket from which the target holds', () => {
+    const from = target({ metric: ratioColumn.name, target: '90%', from: '2026-09-15' });
+    // September ends after that day.
+    expect(targetOf(months(), ratioColumn.name, [from])?.values).toEqual([null, null, 0.9, 0.9]);
+  });
+
+  it('is not there for a count whose target is of another time', () => {
+    const whole = target({ metric: countColumn.name, target: 1000 });
+    const weekly = target({ metric: countColumn.name, target: 250, per: 'week' });
+    expect(targetOf(months(), countColumn.name, [whole])).toBeUndefined();
+    expect(targetOf(months(), countColumn.name, [weekly])).toBeUndefined();
+  });
+
+  it('is that of a count for buckets of this size, also where it changed', () => {
+    const monthly = [
+      target({ metric: countColumn.name, target: 1000, per: 'month' }),
+      target({ metric: countColumn.name, target: 1100, per: 'month', from: '2026-09-01' }),
+    ];
+    expect(targetOf(months(), countColumn.name, monthly)).toEqual({
+      values: [1000, 1000, 1100, 1100],
+      text: '1,100',
+    });
+  });
+
+  it('of a rate is that for its buckets rather than that of the whole', () => {
+    const both = [
+      target({ metric: ratioColumn.name, target: '90%' }),
+      target({ metric: ratioColumn.name, target: '85%', per: 'month' }),
+    ];
+    expect(targetOf(months(), ratioColumn.name, both)?.values).toEqual([0.85, 0.85, 0.85, 0.85]);
+  });
+
+  it('holds for current counts, which add nothing up', () => {
+    const counts = { ...countColumn, counts: 'now' };
+    const of = months({ columns: [bucketColumn, counts], readings: [] });
+    expect(targetOf(of, countColumn.name, [target({ metric: countColumn.name, target: 0 })])?.values).toEqual([
+      0, 0, 0, 0,
+    ]);
+  });
+
+  it('is not that of one group, nor of everything in a filtered section', () => {
+    const where = target({ metric: ratioColumn.name, target: '90%', where: { 'profile.risk': 'high' } });
+    expect(targetOf(months(), ratioColumn.name, [where])).toBeUndefined();
+    const filtered = months({ filters: [{ label: 'Risk', is: ['High'] }] });
+    const plain = october([filtered], {
+      targets: [{ metric: ratioColumn.name, better: 'higher', target: 0.9, source: 'organization' }],
+    });
+    expect(sectionOf(buildPack(plain).sections, 'trend').panels[1]).not.toHaveProperty('target');
+  });
+
+  it('is named below the charts, whether buckets are judged by it or not', () => {
+    const of = judged(october([months()]), [
+      target({ metric: countColumn.name, target: 1000, per: 'month' }),
+      target({ metric: ratioColumn.name, target: '90%' }),
+    ]);
+    const { notes } = sectionOf(buildPack(of).sections, 'trend');
+    expect(notes).toEqual(['Targets: Profiles created: 1,000; Approval rate: 90.0%.']);
+  });
+
+  it('is a series of the chart', () => {
+    const [, panel] = panelsOf(months(), [target({ metric: ratioColumn.name, target: '90%' })]);
+    expect(panel?.chart).toMatchObject({
+      kind: 'column',
+      overTime: true,
+      categories: ['Jul 2026', 'Aug 2026', 'Sept 2026', 'Oct 2026'],
+      axes: [
+        { title: 'Approval rate (%)', series: [{ values: [0.8, 0.83, 0.86, 0.89] }, { target: true, values: all }] },
+      ],
+    });
+    expect(panel?.description).toContain('90.0%');
+  });
+});

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TERMINAL_STATES } from '../../src/run/run-record.ts';
+import { leaksIn, leaksInRedis } from '../support/secret-scan.ts';
+import { archivedRuns, callsOf, figuresOf, type RecordReader } from './collect-facts.ts';
+import { BUDGET } from './definitions.ts';
+import type { Deployment } from './deployment.ts';
+import { type CheckName, failedByTransientError, overBudget } from './reconcile.ts';
+
+interface Soaked {
+  readonly deployment: Deployment;
+  readonly record: RecordReader;
+}
+
+/** Whether a line is broken by now; what breaks it cannot be undone. */
+type Probe = (soaked: Soaked) => Promise<boolean>;
+
+const PROBES = {
+  'second deployments that started': async ({ deployment }) => deployment.started.length > 0,
+  'files written to the unmounted archive folder': async ({ deployment }) => deployment.strayFiles.length > 0,
+  'rate-limit windows exceeded at the server': async ({ deployment }) =>
+    overBudget({ calls: callsOf(deployment), budget: { calls: BUDGET.calls, windowMs: BUDGET.window * 1000 } }).over >
+    0,
+  'sent twice': async ({ deployment }) => {
+    const mails = deployment.sink.arrived().flatMap(({ run, to }) => to.map((address) => `${run} ${address}`));
+    return new Set(mails).size < mails.length;
+  },
+  'runs failed by a transient error': async ({ record }) =>
+    (await record.runs()).some((run) => failedByTransientError(run)),
+  // Only the end of the soak tells whether they stay so.
+  'unfinished runs': async ({ record }) => {
+    const open = (await record.runs()).filter(({ state }) => !TERMINAL_STATES.has(state));
+    return open.length > (await record.jobs());
+  },
+  'secrets in logs, Redis, the archive or deliveries': async ({ deployment }) => {
+    const logged = await leaksIn(join(deployment.folder, 'log'));
+    return logged.length > 0 || (await leaksInRedis(deployment.redis.url)).length > 0;
+  },
+  'figures that differ from the service': async ({ deployment, record }) => {
+    const known = new Map((await record.runs()).map((run) => [run.id, run]));
+    return (await figuresOf(deployment, await archivedRuns(deployment, []), known)).wrong.length > 0;
+  },
+} as const satisfies Partial<Record<CheckName, Probe>>;
+
+/** The lines of which it can be told during the soak that they are broken. */
+export type ProbedLine = keyof typeof PROBES;
+
+const PAUSE_MS = 2_000;
+
+export interface LineWatch {
+  /** Aborted once all lines are broken. */
+  readonly broken: AbortSignal;
+  close(): Promise<void>;
+}
+
+/** Looks at the lines every two seconds, less often when a look takes long. It judges nothing: `reconcile` does, at the end. */
+export function watchLines(lines: readonly ProbedLine[], soaked: Soaked): LineWatch {
+  const broken = new AbortController();
+  const closed = new AbortController();
+  const left = new Set(lines);
+  const look = async (): Promise<void> => {
+    while (left.size > 0) {
+      const began = performance.now();
+      for (const line of left) {
+        // Redis, or the archive, may be away at the moment.
+        if (await PROBES[line](soaked).catch(() => false)) left.delete(line);
+      }
+      await sleep(Math.max(PAUSE_MS, 2 * (performance.now() - began)), undefined, { signal: closed.signal });
+    }
+    broken.abort();
+  };
+  const looking = look().catch((error: unknown) => {
+    if (!closed.signal.aborted) throw error;
+  });
+  return {
+    broken: broken.signal,
+    close: async () => {
+      closed.abort();
+      await looking;
+    },
+  };
+}

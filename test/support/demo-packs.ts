@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { type SteadyClock, systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/base/config/config.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { composeInline } from '../../src/compose/run-ports.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
+import { inlineArchive } from '../../src/deliver/archive/inline-archive.ts';
+import { findSampleReadings } from '../../src/demo/sample-readings.ts';
+import type { Dataset } from '../../src/fetch/dataset.ts';
+import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
+import { FORMATS } from '../../src/render/formats/registry.ts';
+import { createRenderer, type Rendered, type RenderRequest } from '../../src/render/renderer.ts';
+import { run } from '../../src/run/run.ts';
+import { createRunOrder } from '../../src/run/run-order.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../src/services/definitions/built-in-kinds.ts';
+import { doneOf } from './fetch-harness.ts';
+
+/** Monday 23 November 2026, 08:00 in Zurich: the demo's reports are of the week before and of October. */
+export const DEMO_AT = Date.parse('2026-11-23T07:00:00Z');
+export const DEMO_REPORTS = ['weekly-kpi', 'board-pack'] as const;
+export type DemoReport = (typeof DEMO_REPORTS)[number];
+
+export interface DemoPack extends Rendered {
+  /** What all of its files were rendered from. */
+  readonly dataset: Dataset;
+  readonly definition: Definition;
+  /** Where its files are. */
+  readonly folder: string;
+}
+
+export interface DemoPacks {
+  /** Runs a report into a folder of this name. @param change of its definition, e.g. another locale */
+  run(report: DemoReport, name: string, change?: Partial<Definition>): Promise<DemoPack>;
+  close(): Promise<void>;
+}
+
+/** The service draws a correlation id for each call. */
+const withSteadyIds = (dataset: Dataset): Dataset => ({
+  ...dataset,
+  calls: dataset.calls.map((call) => ({ ...call, correlationId: `00000000-0000-4000-8000-${call.id.slice(0, 12)}` })),
+});
+
+/**
+ * Runs the definitions of `jobs/demo/` as `docket preview` does, against a sandbox of its own whose history ends at
+ * `DEMO_AT`: the same figures, texts and bytes on every day.
+ */
+export async function openDemoPacks(folder: string): Promise<DemoPacks> {
+  const sandbox: Sandbox = await startSandbox({ now: DEMO_AT, windowMs: 1 });
+  const jobs = await loadDefinitions('jobs');
+  const key = sandbox.keys.find(({ label }) => label === 'acme')?.key;
+  const clock: SteadyClock = { ...systemClock, now: () => DEMO_AT };
+  const config = readConfig({ COMPLIANCE_API_URL: sandbox.url });
+  const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
+  const render = createRenderer(FORMATS);
+
+  return {
+    close: () => sandbox.close(),
+    run: async (report, name, change = {}) => {
+      const { definition: own, settings } = requireReport(jobs, `demo/${report}`);
+      const definition = { ...own, ...change };
+      const archive = inlineArchive(join(folder, name));
+      const context = { config, env: { DEMO_API_KEY: key }, clock, log: silentLog, workingDirectory: folder };
+      const { portsOf, scope } = await composeInline(context, archive);
+      try {
+        let made: { readonly dataset: Dataset; readonly rendered: Rendered } | undefined;
+        const ports = {
+          ...(await portsOf(settings)),
+          budget,
+          readings: findSampleReadings({ settings, key: 'acme', now: DEMO_AT }),
+          render: async (request: RenderRequest, signal: AbortSignal) => {
+            const dataset = withSteadyIds(request.dataset);
+            const rendered = await render({ ...request, dataset }, signal);
+            made = { dataset, rendered };
+            return rendered;
+          },
+        };
+        const order = createRunOrder({
+          definition,
+          settings,
+          trigger: 'schedule',
+          priority: 'scheduled',
+          slot: new Date(DEMO_AT).toISOString(),
+          at: DEMO_AT,
+          deliver: false,
+          now: DEMO_AT,
+        });
+        const { signal } = new AbortController();
+        doneOf(await run(order, { definition, settings, signal, observe: () => {}, lastAttempt: true }, ports));
+        const published = await archive.find(order);
+        if (made === undefined || published === undefined) throw new Error(`${report} was not rendered`);
+        const { dataset, rendered } = made;
+        // The rendered files were moved.
+        return { ...rendered, artifacts: published.artifacts, dataset, definition, folder: published.folder };
+      } finally {
+        await scope.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { utils } from '@e965/xlsx';
+import { z } from 'zod';
+import { inlineImages } from '../../../src/render/artifact.ts';
+import type { DemoPack, DemoReport } from '../demo-packs.ts';
+import { readWorkbook } from '../read-files.ts';
+import { artifactNamed } from '../render-folder.ts';
+import { adminPage, PAGE_URL, PAGES } from './admin-page.ts';
+
+// What the pictures of README and docs/ show, as texts whose hashes stand in docs/images/sources.json.
+
+export const IMAGES_FOLDER = 'docs/images';
+export const SOURCES_FILE = join(IMAGES_FOLDER, 'sources.json');
+const DEFINITIONS_FOLDER = 'jobs/demo';
+
+export const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+/** A picture as the manifest knows it. */
+const imageSchema = z.strictObject({
+  /** What it is drawn from, for people. */
+  shows: z.string(),
+  /** SHA-256 of the text of what it shows. */
+  content: z.string(),
+  /** SHA-256 of the picture. */
+  file: z.string(),
+});
+export const sourcesSchema = z.strictObject({
+  /** SHA-256 of each file of the demo, by its path. */
+  definitions: z.record(z.string(), z.string()),
+  images: z.record(z.string(), imageSchema),
+});
+export type ImageSources = z.infer<typeof sourcesSchema>;
+
+export const readSources = async (): Promise<ImageSources> =>
+  sourcesSchema.parse(JSON.parse(await readFile(SOURCES_FILE, 'utf8')));
+
+export async function definitionHashes(): Promise<ImageSources['definitions']> {
+  const files = (await readdir(DEFINITIONS_FOLDER)).sort().map((file) => `${DEFINITIONS_FOLDER}/${file}`);
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [file, sha256(await readFile(file))])));
+}
+
+export type Packs = Readonly<Record<DemoReport, DemoPack>>;
+
+export interface ImageContent {
+  readonly shows: string;
+  /** Everything that the picture shows, as text. */
+  readonly content: string;
+}
+
+/** All sheets as people see their cells, charts' figures among them; not the records of calls and instants. */
+function workbookText({ artifacts }: DemoPack): string {
+  const { SheetNames, Sheets } = readWorkbook(artifactNamed(artifacts, '.xlsx').path);
+  return SheetNames.filter((name) => name !== 'Run')
+    .map((name) => `${name}\n${utils.sheet_to_csv(Sheets[name] ?? {})}`)
+    .join('\n');
+}
+
+/** Sizes of files, which differ with the version of the compressor. */
+const withoutSizes = (text: string): string => text.replace(/\d+(\.\d+)? (kB|KB|MB)/g, '0 kB');
+const mailText = ({ mail }: DemoPack): string => withoutSizes(inlineImages(mail));
+
+async function pageText(app: Awaited<ReturnType<typeof adminPage>>, path: string): Promise<string> {
+  const response = await app.request(PAGE_URL + path);
+  if (response.status !== 200) throw new Error(`${path} answers ${response.status}`);
+  // Its style sheet is named by its hash.
+  return withoutSizes(await response.text());
+}
+
+/** The pictures by file name, with what each shows now. */
+export async function imageContents(packs: Packs): Promise<Readonly<Record<string, ImageContent>>> {
+  const app = await adminPage(packs['weekly-kpi']);
+  const weekly = mailText(packs['weekly-kpi']);
+  return {
+    'board-pack.png': {
+      shows: 'pages of the workbook of demo/board-pack, printed',
+      content: workbookText(packs['board-pack']),
+    },
+    'board-mail.png': { shows: 'the e-mail of demo/board-pack', content: mailText(packs['board-pack']) },
+    'weekly-kpi.png': { shows: 'the e-mail of demo/weekly-kpi', content: weekly },
+    'page-overview.png': { shows: 'the overview of the page', content: await pageText(app, PAGES.overview) },
+    'page-report.png': {
+      shows: 'a report on the page, dark, with the e-mail of demo/weekly-kpi',
+      content: `${await pageText(app, PAGES.report)}\n${weekly}`,
+    },
+  };
+}
