@@ -92,7 +92,6 @@ const previewRoute = createRoute({
   request: { params: idParams, query: z.object({ body: bodySchema }) },
   responses: {
     200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
-    400: PROBLEM_RESPONSES[400],
     ...lookupProblems,
   },
 });

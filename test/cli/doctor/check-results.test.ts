@@ -276,7 +276,8 @@ describe('mail', () => {
       'warn unsigned': evaluateSender('reports@acme.com', undefined, 'other.com'),
       'warn no domain': evaluateSender('reports@acme.com', { receives: false }, undefined),
       'fail none': evaluateSender(undefined, undefined, undefined),
-      'fail odd': evaluateSender('Reports <reports@acme.com>', undefined, undefined),
+      'ok named': evaluateSender('Reports <reports@acme.com>', undefined, undefined),
+      'fail odd': evaluateSender('Reports reports@acme.com', undefined, undefined),
     });
     expect(await lookUpDomain('acme.example')).toBeUndefined();
   });
