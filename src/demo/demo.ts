@@ -235,9 +235,9 @@ async function printSummary(
 }
 
 /** The most interesting files first. */
-const SHOWN_FIRST = ['.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
+const SHOWN_FIRST = ['.pdf', '.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
 
-/** The workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
+/** The PDF and the workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
 async function listFirst(target: string): Promise<string[]> {
   const entries = await readdir(target, { recursive: true, withFileTypes: true });
   const paths = entries
