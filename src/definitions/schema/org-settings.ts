@@ -17,7 +17,7 @@ const domainSchema = z
   .refine((text) => canonicalDomain(text) !== undefined, 'a domain such as acme.example (no "@", no wildcard)');
 
 export const classificationSchema = lineSchema(40).describe(
-  'Printed on the cover and in the footer of each page of a workbook, e.g. Confidential.',
+  'Shown on the first page, on each printed page and in e-mails, e.g. Confidential.',
 );
 
 const tokenUrlSchema = lineSchema(2000).refine((text) => {
@@ -81,7 +81,7 @@ export const orgFileSchema = z.strictObject({
   name: lineSchema(200).optional().describe('Display name in reports; defaults to the folder.'),
   logo: lineSchema(1000)
     .optional()
-    .describe('A PNG or JPEG beside this file, for the cover of workbooks; up to 512 KB.'),
+    .describe('A PNG or JPEG beside this file, for the first page of packs and for e-mails; up to 512 KB.'),
   classification: classificationSchema.optional(),
   org: z
     .union([z.int().positive(), z.literal('current')], { error: "the organization's number at the API, or current" })
