@@ -331,7 +331,7 @@ test.each([
   );
   expect(states((await deliver(input)).receipts)).toEqual({ 'lead@acme.example': 'sent' });
   const mail = await PostalMime.parse(await readFile(catcher.messages()[0]!.path));
-  expect(mail.subject).toBe('Weekly KPIs 2026-W46');
+  expect(mail.subject).toBe('Weekly KPIs, 2026-W46');
 });
 
 test('refuses a subject template with an unknown variable', async () => {

@@ -132,9 +132,10 @@ describe('a run, from definition to receipts', () => {
     const [file = ''] = (await readdir(join(folder, 'mailbox'))).filter((name) => name.endsWith('.eml'));
     const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
     const shown = [...(message.html ?? '').matchAll(/src="cid:([^"]+)"/g)].map(([, cid]) => `<${cid}>`);
-    expect(shown).toHaveLength(3);
+    // The logo, the small charts of the scorecard and the charts of the sections.
+    expect(shown).toHaveLength(7);
     const parts = message.attachments.filter(({ related }) => related);
-    expect(parts.map(({ contentId }) => contentId)).toEqual(shown);
+    expect(parts.map(({ contentId }) => contentId).sort()).toEqual(shown.sort());
     expect(parts.map(({ content }) => Buffer.from(content as ArrayBuffer))).toEqual(
       kept.pictures.map(({ bytes }) => Buffer.from(bytes)),
     );

@@ -13,10 +13,10 @@ export const DELIVERY_CASES: readonly DiagnosticCase[] = [
   {
     what: 'an unknown format',
     from: '{ format: csv }',
-    to: '{ format: pdf }',
-    at: 'pdf',
+    to: '{ format: docx }',
+    at: 'docx',
     expected: /one of xlsx, csv, pdf/,
-    got: /"pdf"/,
+    got: /"docx"/,
   },
   {
     what: 'a bucket that cannot be one',

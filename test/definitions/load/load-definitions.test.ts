@@ -116,7 +116,7 @@ describe('a fault in a report is shown where it stands', () => {
       .replace('previous_week', 'previous_weak')
       .replace('- id: roster', '- id: onboarding')
       .replace('attach: [xlsx]', 'attach: [csv]')
-      .replace('{ format: csv }', '{ format: pdf }');
+      .replace('{ format: csv }', '{ format: docx }');
     const { jobs } = await load(text);
     expect(jobs.diagnostics.map(({ line }) => line)).toEqual([2, 5, 17, 22]);
   });
