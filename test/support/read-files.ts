@@ -55,6 +55,50 @@ export function tablesOf(path: string) {
     .sort((one, other) => one.id - other.id);
 }
 
+/** A table of a sheet with the cells below it, cut to its columns. */
+export interface SheetTable {
+  /** Row of its header, from 0. */
+  readonly start: number;
+  readonly headers: readonly string[];
+  readonly rows: readonly (readonly (CellObject | undefined)[])[];
+  /** Below the rows: totals, notes. */
+  readonly below: readonly (readonly (CellObject | undefined)[])[];
+}
+
+const targetOf = (rels: string | undefined, wanted: RegExp): string | undefined => {
+  const [relation] = (rels?.match(/<Relationship [^>]*>/g) ?? []).filter((each) => wanted.test(each));
+  return /Target="([^"]*)"/.exec(relation ?? '')?.[1]?.replace(/^(?:\/xl\/|\.\.\/)/, '');
+};
+
+/** The single Excel table of a sheet, where its part says that it is. Its headers are those of the part and of the cells. */
+export function tableOn(path: string, sheet: string): SheetTable {
+  const parts = readParts(path);
+  const xmlName = sheet
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+  const entry = (parts.get('xl/workbook.xml')?.match(/<sheet [^>]*>/g) ?? []).find((each) =>
+    each.includes(`name="${xmlName}"`),
+  );
+  const id = /r:id="(\w+)"/.exec(entry ?? '')?.[1];
+  const page = targetOf(parts.get('xl/_rels/workbook.xml.rels'), new RegExp(`Id="${id}"`));
+  const part = targetOf(
+    parts.get(`xl/${page?.replace('worksheets/', 'worksheets/_rels/')}.rels`),
+    /Type="[^"]*\/relationships\/table"/,
+  );
+  const ref = /<table [^>]*\bref="([^"]*)"/.exec(parts.get(`xl/${part}`) ?? '')?.[1];
+  if (ref === undefined) throw new Error(`no table on sheet "${sheet}"`);
+  const { s, e } = utils.decode_range(ref);
+  const lines = cellsOf(readWorkbook(path), sheet).map((line) => line.slice(s.c, e.c + 1));
+  return {
+    start: s.r,
+    headers: (lines[s.r] ?? []).map((cell) => String(cell?.v ?? '')),
+    rows: lines.slice(s.r + 1, e.r + 1),
+    below: lines.slice(e.r + 1),
+  };
+}
+
 /** A CSV file's fields as texts, nothing interpreted. */
 export function readCsv(path: string): string[][] {
   const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '');

@@ -20,7 +20,7 @@ import {
   typeColumn,
   WEEK_BEFORE,
 } from '../../support/dataset.ts';
-import { cellsOf, readCsv, readHtmlTables, readWorkbook } from '../../support/read-files.ts';
+import { cellsOf, readCsv, readHtmlTables, readWorkbook, tableOn } from '../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
 import { rowsOf } from '../../support/rows.ts';
 
@@ -145,7 +145,7 @@ function checkText(text: string | undefined, value: unknown, unit: string): void
 
 /** Every number of a metric's column, or of its line where the section is transposed, times the unit of its header. */
 function checkSheet(path: string, of: Table, column: Column, unit: string): void {
-  const cells = cellsOf(readWorkbook(path), of.title);
+  const { headers, rows, below } = tableOn(path, of.title);
   const header = `${column.label} (${unit})`;
   const before = `${header}, previous period`;
   const figuresOf = (name: 'own' | 'before') =>
@@ -155,24 +155,21 @@ function checkSheet(path: string, of: Table, column: Column, unit: string): void
     );
   const raw = (value: unknown) => (value === '–' ? null : Number(value) * (SECONDS[unit] ?? Number.NaN));
   const close = (value: unknown) => (typeof value === 'number' ? expect.closeTo(value, 4) : null);
-  const transposed = cells.find((line) => line[0]?.v === header);
+  const transposed = rows.find((line) => line[0]?.v === header);
   if (of.granularity === null && of.columns.every(({ kind }) => kind === 'metric')) {
     expect(transposed, header).toBeDefined();
     expect(raw(transposed?.[1]?.v)).toEqual(close(figuresOf('own')[0]));
     // Target and status stand between a judged figure and the one before it.
-    const at = cells.find((line) => line[0]?.v === 'Metric')?.findIndex((cell) => cell?.v === 'Previous period') ?? -1;
+    const at = headers.indexOf('Previous period');
     if (of.comparisons.length > 0) expect(raw(transposed?.[at]?.v)).toEqual(close(figuresOf('before')[0]));
     return;
   }
-  // The upper of two header rows has the metric alone.
-  const start = cells.findLastIndex((line) => line.some((cell) => cell?.v === header));
-  expect(start, header).toBeGreaterThan(-1);
   for (const [name, title] of [['own', header], ...(of.comparisons.length > 0 ? [['before', before]] : [])] as const) {
-    const at = cells[start]?.findIndex((cell) => cell?.v === title) ?? -1;
+    const at = headers.indexOf(title);
     expect(at, title).toBeGreaterThan(-1);
     const all = figuresOf(name as 'own' | 'before');
-    const total = cells.findIndex((line) => line[0]?.v === 'Total');
-    const shown = all.map((_, index) => cells[index < of.rows.length ? start + 1 + index : total]?.[at]);
+    const total = below.find((line) => line[0]?.v === 'Total');
+    const shown = all.map((_, index) => (index < of.rows.length ? rows[index] : total)?.[at]);
     expect(shown.map((cell) => raw(cell?.v))).toEqual(all.map(close));
     for (const cell of shown) if (cell?.t === 'n') expect(cell.z).toMatch(/^#,##0\.0+$|^"[<>]/);
   }

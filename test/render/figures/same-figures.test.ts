@@ -19,7 +19,7 @@ import {
   typeColumn,
   WEEK_BEFORE,
 } from '../../support/dataset.ts';
-import { cellsOf, readCsv, readHtmlTables, readWorkbook } from '../../support/read-files.ts';
+import { type cellsOf, readCsv, readHtmlTables, tableOn } from '../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
 import { rowsOf } from '../../support/rows.ts';
 
@@ -117,22 +117,21 @@ const close = (value: string | number | null) => (typeof value === 'number' ? ex
 const totalOf = ({ running }: Table, mark: string) => `Total${running ? mark : ''}`;
 
 async function checkWorkbook(path: string, from: Table): Promise<void> {
-  const cells = cellsOf(readWorkbook(path), 'section');
-  const start = cells.findIndex((line) => line[0]?.v === 'Day');
+  const shownTable = tableOn(path, 'section');
   const views = viewColumns(from);
   const kept = views.flatMap((view, index) => (view.role === 'change' ? [] : [{ view, index }]));
-  const read = (line: (typeof cells)[number]) =>
+  const read = (line: (typeof shownTable.rows)[number]) =>
     kept.map(({ view, index }) => {
       const cell = line[index];
       if (view.role !== 'bucket') return rawOf(cell, view.source.unit, view.header);
       return new Date((Number(cell?.v) - 25_569) * DAY_MS).toISOString().slice(0, 10);
     });
-  const rows = cells.slice(start + 1, start + 1 + from.rows.length).map(read);
-  expect(rows).toEqual(
+  expect(shownTable.headers[0]).toBe('Day');
+  expect(shownTable.rows.map(read)).toEqual(
     expectedRows(from).map(([bucket, type, ...rest]) => [bucket, label(type ?? null), ...rest.map(close)]),
   );
   if (from.totals === undefined) return;
-  const totals = cells.find((line) => line[0]?.v === totalOf(from, ' · still running'));
+  const totals = shownTable.below.find((line) => line[0]?.v === totalOf(from, ' · still running'));
   const shown = kept.slice(2).map(({ view, index }) => rawOf(totals?.[index], view.source.unit, view.header));
   expect(shown).toEqual(expectedTotals(from).map(close));
 }
@@ -240,23 +239,23 @@ function readSingle(
   path: string,
   from: Table,
 ): { readonly row: unknown[][]; readonly totals: unknown[][] | undefined } {
-  const cells = cellsOf(readWorkbook(path), 'section');
-  const start = cells.findIndex((line) => line[0]?.v === 'Metric' || line[0]?.v === 'Month');
+  const { headers, rows, below } = tableOn(path, 'section');
   const figuresPer = from.comparisons.length > 0 ? 3 : 1;
   const views = viewColumns(from).filter(({ role }) => role !== 'bucket');
-  const read = (line: (typeof cells)[number] | undefined, first: number, metric: number) =>
+  const read = (line: (typeof rows)[number] | undefined, first: number, metric: number) =>
     Array.from({ length: figuresPer }, (_, at) => {
       const view = views[metric * figuresPer + at];
       const quantity = view?.role === 'change' ? null : (view?.source.unit ?? null);
       return rawOf(line?.[first + at], quantity, views[metric * figuresPer]?.header ?? '');
     });
-  if (cells[start]?.[0]?.v === 'Month') {
-    const totals = cells.find((line) => line[0]?.v === totalOf(from, ' · still running'));
+  if (headers[0] === 'Month') {
+    const totals = below.find((line) => line[0]?.v === totalOf(from, ' · still running'));
     const across = (line: typeof totals) => METRICS.map((_, metric) => read(line, 1 + metric * figuresPer, metric));
-    return { row: across(cells[start + 1]), totals: totals && across(totals) };
+    return { row: across(rows[0]), totals: totals && across(totals) };
   }
-  const hasTotals = cells[start]?.some((cell) => cell?.v === totalOf(from, ' · still running'));
-  const down = (first: number) => METRICS.map((_, metric) => read(cells[start + 1 + metric], first, metric));
+  expect(headers[0]).toBe('Metric');
+  const hasTotals = headers.includes(totalOf(from, ' · still running'));
+  const down = (first: number) => METRICS.map((_, metric) => read(rows[metric], first, metric));
   return { row: down(1), totals: hasTotals ? down(1 + figuresPer) : undefined };
 }
 
@@ -294,10 +293,10 @@ it('the workbook compares a bucket with what falls into it, and the totals with 
     totals: { values: { [countColumn.name]: 124 }, compare: previous({ [countColumn.name]: 130 }) },
   });
   const { path } = artifactNamed(await render(dataset([from]), [{ format: 'xlsx' }]), '.xlsx');
-  const cells = cellsOf(readWorkbook(path), 'section');
-  const start = cells.findIndex((line) => line[0]?.v === 'Month');
-  expect(cells[start + 1]?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 62, 1]);
-  const totals = cells.find((line) => line[0]?.v === 'Total');
+  const { headers, rows, below } = tableOn(path, 'section');
+  expect(headers[0]).toBe('Month');
+  expect(rows[0]?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 62, 1]);
+  const totals = below.find((line) => line[0]?.v === 'Total');
   expect(totals?.slice(1, 4).map((cell) => cell?.v)).toEqual([124, 130, expect.closeTo(-6 / 130)]);
 });
 

@@ -1,6 +1,6 @@
 import type { CellObject } from '@e965/xlsx';
 import { expect } from 'vitest';
-import { cellsOf, readWorkbook } from '../read-files.ts';
+import { cellsOf, readWorkbook, type SheetTable, tableOn } from '../read-files.ts';
 import { checkNotes } from './check-notes.ts';
 import {
   type Checked,
@@ -90,27 +90,24 @@ export function checkWorkbook(path: string, pack: PackToCheck, checked: Checked,
     if (section.rows.length === 0) continue;
     const bucketed = section.granularity !== undefined;
     const transposed = section.rows.length === 1 && section.dimensions.length === 0 && (!section.totals || !bucketed);
-    if (transposed) checkTransposed(lines, section, pack.judged, checked, units);
-    else checkTable(lines, section, pack, checked, units);
+    const table = tableOn(path, section.id.toUpperCase());
+    if (transposed) checkTransposed(table, section, pack.judged, checked, units);
+    else checkTable(table, section, pack, checked, units);
     checkNotes(texts, section, checked);
   }
 }
 
 function checkTable(
-  lines: readonly (readonly (CellObject | undefined)[])[],
+  { headers, rows: shownRows, below }: SheetTable,
   section: ExpectedSection,
   { judged, labelOf }: PackToCheck,
   checked: Checked,
   units: UnitsShown,
 ): void {
   const { granularity, dimensions, metrics, rows, total, id } = section;
-  const start = lines.findIndex(
-    (line) =>
-      line.some((cell) => metrics.some(({ label }) => String(cell?.v ?? '').startsWith(label))) &&
-      line.filter((cell) => cell?.v !== undefined).length > 1,
-  );
-  expect(start, id).toBeGreaterThan(0);
-  const headers = (lines[start] ?? []).map((cell) => String(cell?.v ?? '')).filter((text) => text !== '');
+  expect(shownRows, id).toHaveLength(rows.length);
+  // Below a narrow empty row.
+  const totals = below[1] ?? [];
   let at = 0;
   const week = granularity === 'week' ? 1 : 0;
   if (granularity !== undefined) {
@@ -123,16 +120,15 @@ function checkTable(
     expect(cell?.v ?? '', where).toBe(one === undefined ? '' : SHAPES[one.status]);
     if (one !== undefined) checked.statuses += 1;
   };
-  const totalAt = start + 1 + rows.length + 1;
   for (const row of rows) {
-    const line = lines[start + 1 + rows.indexOf(row)] ?? [];
+    const line = shownRows[rows.indexOf(row)] ?? [];
     if (row.bucket !== null) expect(serialDay(line[week]?.v)).toBe(row.bucket);
     expect(line.slice(labelsFrom, at).map((cell) => cell?.v)).toEqual(
       row.groups.map((value, index) => labelOf(dimensions[index] ?? '', value)),
     );
   }
   if (total !== undefined)
-    expect(String(lines[totalAt]?.[0]?.v)).toMatch(section.read && granularity !== undefined ? /^Last day/ : /^Total/);
+    expect(String(totals[0]?.v)).toMatch(section.read && granularity !== undefined ? /^Last day/ : /^Total/);
   for (const { id: metric, label } of metrics) {
     for (const column of columnsOf(section, metric, label)) {
       const header = headers[at] ?? '';
@@ -143,10 +139,9 @@ function checkTable(
       if (column.role !== 'change') noteUnit(units, metric, factor);
       const values = [
         ...rows.map(
-          (row, index) =>
-            [lines[start + 1 + index]?.[at], row.figures, row.bucket ?? JSON.stringify(row.groups)] as const,
+          (row, index) => [shownRows[index]?.[at], row.figures, row.bucket ?? JSON.stringify(row.groups)] as const,
         ),
-        ...(total === undefined ? [] : [[lines[totalAt]?.[at], total, 'total'] as const]),
+        ...(total === undefined ? [] : [[totals[at], total, 'total'] as const]),
       ];
       for (const [cell, figures, which] of values) {
         const expected = column.read(figureOf(figures, metric));
@@ -160,13 +155,9 @@ function checkTable(
       if (column.role !== 'value' || !judged.some((one) => one.section === id && one.metric === metric)) continue;
       expect(headers[at]).toBe(`${label}: status`);
       for (const [index, row] of rows.entries())
-        expectStatus(
-          lines[start + 1 + index]?.[at],
-          judgementOf(judged, section, metric, row),
-          `${id} ${metric} row ${index}`,
-        );
+        expectStatus(shownRows[index]?.[at], judgementOf(judged, section, metric, row), `${id} ${metric} row ${index}`);
       if (total !== undefined)
-        expectStatus(lines[totalAt]?.[at], judgementOf(judged, section, metric, undefined), `${id} ${metric} total`);
+        expectStatus(totals[at], judgementOf(judged, section, metric, undefined), `${id} ${metric} total`);
       at += 1;
     }
   }
@@ -174,7 +165,7 @@ function checkTable(
 }
 
 function checkTransposed(
-  lines: readonly (readonly (CellObject | undefined)[])[],
+  { headers, rows: lines }: SheetTable,
   section: ExpectedSection,
   judged: readonly Judged[],
   checked: Checked,
@@ -183,13 +174,12 @@ function checkTransposed(
   const { metrics, rows, total, id } = section;
   const [row] = rows;
   if (row === undefined) throw new Error('no row');
-  const start = lines.findIndex((line) => line[0]?.v === 'Metric');
-  expect(start, id).toBeGreaterThan(0);
-  const headers = (lines[start] ?? []).map((cell) => String(cell?.v ?? '')).filter((text) => text !== '');
+  expect(headers[0], id).toBe('Metric');
+  expect(lines, id).toHaveLength(metrics.length);
   const hasStatus = headers.includes('Status');
   expect(hasStatus, id).toBe(judged.some((one) => one.section === id));
   for (const [index, { id: metric, label }] of metrics.entries()) {
-    const line = lines[start + 1 + index] ?? [];
+    const line = lines[index] ?? [];
     const columns = columnsOf(section, metric, label);
     const match = columns[0]?.header.exec(String(line[0]?.v));
     expect(match, `${id} "${line[0]?.v}"`).not.toBeNull();

@@ -73,6 +73,8 @@ const text = table({
   rows: [],
   range: null,
 });
+const { description: _____, ...textless } = text;
+const headlinesOnly: Table = { ...textless, id: 'headlines', title: 'Without words' };
 const unprinted: Table = { ...exceptions, id: 'list', title: 'Not on paper', layout: { kind: 'table' }, print: false };
 
 const targets: SourcedTarget[] = [
@@ -116,7 +118,7 @@ describe('a workbook of every layout', () => {
 
   beforeAll(async () => {
     const data = judgeDataset(
-      dataset([scorecard, plain, trends, exceptions, text, unprinted], { headlines: ['One thing.'] }),
+      dataset([scorecard, plain, trends, exceptions, text, headlinesOnly, unprinted], { headlines: ['One thing.'] }),
       targets,
       { sections: [] },
     );
@@ -134,6 +136,7 @@ describe('a workbook of every layout', () => {
       'Trends',
       'Worst groups',
       'Commentary',
+      'Without words',
       'Not on paper',
       'Definitions',
       'Run',
@@ -207,9 +210,11 @@ describe('a workbook of every layout', () => {
     expect(rows.slice(0, header).flat()).toContain('2 of 4 rows, worst first.');
   });
 
-  it('has the headlines and paragraphs of a text', () => {
+  it('has the paragraphs of a text, and the headlines where it has none', () => {
     const all = values('Commentary').flat();
-    expect(all).toEqual(expect.arrayContaining(['One thing.', 'First paragraph.', 'Second paragraph.']));
+    expect(all).toEqual(expect.arrayContaining(['First paragraph.', 'Second paragraph.']));
+    expect(all).not.toContain('One thing.');
+    expect(values('Without words').flat()).toContain('One thing.');
   });
 
   it('prints no sheet that is for the screen: the area of each is a hidden cell', () => {
