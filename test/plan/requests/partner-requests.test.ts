@@ -214,6 +214,16 @@ describe('calls are shared', () => {
     expect(compile([hits, risk], { compare: 'previous_year' }).calls).toHaveLength(4);
   });
 
+  test('by totals with rows only where that takes fewer calls', () => {
+    const hits: SectionInput = { id: 'hits', metrics: ['screening.hits'] };
+    const decided: SectionInput = { id: 'decided', metrics: ['profiles.decided'] };
+    const plan = compile([decided, hits, risk], { compare: 'previous_year' });
+    // The two totals are one call, and would be two if one of them were asked with the rows.
+    expect(plan.calls).toHaveLength(4);
+    expect(plan.sections[0]?.partners[0]?.request).not.toHaveProperty('dimensions');
+    expect(plan.sections[0]?.partners[0]?.call).toBe(plan.sections[1]?.partners[0]?.call);
+  });
+
   test('up to the number of metrics of a call', () => {
     const more: SectionInput = { id: 'more', metrics: ['profiles.decided'] };
     const calls = (max_metrics: number) =>
