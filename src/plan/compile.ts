@@ -87,8 +87,9 @@ function planInvalidError(definition: Definition, diagnostics: readonly PlanDiag
 }
 
 function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  // Whatever is no object is frozen.
+  if (Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const inner of Object.values(value)) deepFreeze(inner);
+  for (const inner of Object.values(value as object)) deepFreeze(inner);
   return value;
 }

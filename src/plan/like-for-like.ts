@@ -164,10 +164,7 @@ export function yearBefore(bucket: Bucket, granularity: Granularity): Bucket | u
   const end = before.endOf(granularity).startOf('day');
   const isEnd = bucket.to === dateOf(label.endOf(granularity));
   const at = (day: string): DateTime => {
-    const shifted =
-      granularity === 'day' || granularity === 'week'
-        ? before.plus({ days: civil(day).diff(label, 'days').days })
-        : civil(day).minus({ years: 1 });
+    const shifted = before.plus({ days: civil(day).diff(label, 'days').days });
     return shifted > end ? end : shifted;
   };
   return { label: dateOf(before), from: dateOf(at(bucket.from)), to: dateOf(isEnd ? end : at(bucket.to)) };

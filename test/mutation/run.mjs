@@ -35,7 +35,7 @@ const PARTS = {
       ...['catalog-check', 'check-display', 'check-plan', 'check-targets', 'comparison-check', 'reading-check'].map(
         (name) => `checks/${name}`,
       ),
-      ...['partner-requests', 'requests', 'section-requests', 'share-totals', 'split-request'].map(
+      ...['partition', 'partner-requests', 'requests', 'section-requests', 'share-totals', 'split-request'].map(
         (name) => `requests/${name}`,
       ),
     ].map((name) => `plan/${name}`),

@@ -46,6 +46,19 @@ test('docket explain leaves them out of all counts of calls, and says so', () =>
     ['other', false, []],
     ['same', false, []],
   ]);
+  const plain = compilePlan({
+    definition: { ...definition, compare: undefined },
+    settings,
+    period: WEEK,
+    catalog: CATALOG,
+  });
+  expect(explain(plain, { answered: sections }).sections.map(({ comparisons }) => comparisons)).toEqual([
+    [],
+    [],
+    [],
+    [],
+    [],
+  ]);
   expect(formatExplain(document)).toMatch(/^Readings trend, end: /m);
   expect(formatExplain(rest)).not.toMatch(/^Readings/m);
 });

@@ -167,6 +167,21 @@ describe('a range longer than a call', () => {
     expect(section?.join?.parts.map(({ totals }) => totals)).toEqual(Array(3).fill(['profiles.created']));
   });
 
+  test('are undefined only for the sections that show them, whoever shares the calls', () => {
+    const months = { granularity: 'month' as const, totals: true };
+    const plan = compile(
+      [
+        { id: 'count', metrics: ['profiles.created'], ...months },
+        { id: 'rate', metrics: ['profiles.approval_rate', 'profiles.created'], ...months },
+      ],
+      { period: YEARS },
+    );
+    const [count, rate] = plan.sections;
+    expect(count?.join?.parts.map(({ call }) => call)).toEqual(rate?.join?.parts.map(({ call }) => call));
+    expect(count?.join).not.toHaveProperty('undefinedTotals');
+    expect(rate?.join?.undefinedTotals).toEqual({ metrics: ['profiles.approval_rate'], why: 'range' });
+  });
+
   test('and of every call of more metrics than one takes, each has its own', () => {
     const like = (id: string, names: readonly string[]) =>
       CATALOG.metrics

@@ -164,6 +164,17 @@ test('a plan is frozen through and through, and leaves the definition as it was'
   expect(Object.isFrozen(definition.sections)).toBe(false);
 });
 
+test('a section has only the fields that apply to it', () => {
+  const fields = (section: SectionInput, more: Parameters<typeof definitionOf>[1] = {}) =>
+    Object.keys(compile([section], more).sections[0] ?? {});
+  const always = ['section', 'period', 'comparisons', 'call', 'partners'];
+  const created = { id: 'a', metrics: ['profiles.created'] };
+  expect(fields(created)).toEqual(always);
+  expect(fields(created, { to_date: 'year' }).filter((name) => !always.includes(name))).toEqual(['toDate']);
+  const opened = { id: 'a', metrics: ['profiles.opened'] };
+  expect(fields(opened, { follow_replacements: true }).filter((name) => !always.includes(name))).toEqual(['replaced']);
+});
+
 test('the same input gives the same plan', () => {
   const sections: SectionInput[] = [
     { id: 'a', metrics: ['profiles.created'], granularity: 'day' },

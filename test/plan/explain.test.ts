@@ -303,3 +303,31 @@ test('says nothing of what it was not told', () => {
   expect(document).toMatchObject({ budget: null, schedules: [], slots: [], recipients: [], title: 'Weekly' });
   expect(formatExplain(document)).not.toMatch(/Budget|Schedule|Next/);
 });
+
+test('figures to date that the section’s own call answers cost nothing, and are named behind the section', () => {
+  const january = { ...WEEK, from: '2026-01-01', to: '2026-01-31', label: '2026-01' };
+  const risk = { id: 'risk', metrics: ['profiles.created'], dimensions: ['profile.risk'], totals: true };
+  const plan = compilePlan({
+    definition: definitionOf([risk], { to_date: 'year' }),
+    settings: settingsOf(),
+    period: january,
+    catalog: CATALOG,
+  });
+  const document = explain(plan, { catalog: CATALOG });
+  expect(document).toMatchObject({ naive_calls: 1, section_calls: 1, tokens: 1 });
+  expect(formatExplain(document)).toContain('for risk; the figures to date of risk (rows and totals), at most 5 rows');
+});
+
+test('a period of a section that differs in one day is shown', () => {
+  for (const own of [{ from: '2026-11-10' }, { to: '2026-11-14' }]) {
+    const period = { ...WEEK, ...own, label: 'own' };
+    const plan = compilePlan({
+      definition: definitionOf([{ id: 'a', metrics: ['profiles.created'] }]),
+      settings: settingsOf(),
+      period: WEEK,
+      sectionPeriods: { a: period },
+      catalog: CATALOG,
+    });
+    expect(formatExplain(explain(plan))).toContain(`a: own (${period.from} to ${period.to})`);
+  }
+});

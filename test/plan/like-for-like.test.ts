@@ -1,5 +1,6 @@
 import { Temporal } from '@js-temporal/polyfill';
 import fc from 'fast-check';
+import { Settings } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import type { Granularity } from '../../src/contract/report.ts';
 import type { FiscalCalendar } from '../../src/definitions/periods/fiscal-calendar.ts';
@@ -7,6 +8,7 @@ import type { ComparisonKind } from '../../src/definitions/schema/comparison.ts'
 import { type Bucket, bucketsOf, type DateRange } from '../../src/plan/buckets.ts';
 import {
   compareTotals,
+  differentLengths,
   partnerOf,
   toDateRange,
   type UnlikeReason,
@@ -88,6 +90,7 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   ['week', '2021-12-27..2022-01-02', year, '2021-12-27', '2020-12-21..2020-12-27', null],
   ['week', '2027-12-27..2028-01-02', year, '2027-12-27', '2026-12-21..2026-12-27', null],
   ['week', '2028-01-03..2028-01-09', year, '2028-01-03', '2027-01-04..2027-01-10', null],
+  ['week', '2026-12-21..2026-12-27', year, '2026-12-21', '2025-12-22..2025-12-28', null],
   // Months are like whatever their length.
   ['month', '2026-10-01..2026-10-31', period, '2026-10-01', '2026-09-01..2026-09-30', null],
   ['month', '2026-07-01..2026-09-30', period, '2026-08-01', '2026-05-01..2026-05-31', null],
@@ -100,6 +103,8 @@ const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, str
   // Cut off by the range: 5 to 31 October is a Monday to a Saturday, a year before a Sunday to a Friday.
   ['month', '2026-10-05..2026-11-12', year, '2026-10-01', '2025-10-05..2025-10-31', 'partial'],
   ['month', '2026-10-05..2026-11-12', year, '2026-11-01', '2025-11-01..2025-11-12', 'partial'],
+  // A leap day alone has the last of February.
+  ['month', '2024-02-29..2024-03-10', year, '2024-02-01', '2023-02-28', 'partial'],
   ['month', '2026-08-15..2026-10-14', period, '2026-08-01', '2026-06-15..2026-06-30', 'partial'],
   ['month', '2026-08-15..2026-10-14', period, '2026-09-01', '2026-07-01..2026-07-31', null],
 ];
@@ -138,6 +143,12 @@ const TOTALS: readonly (readonly [string, ComparisonKind, string | null, Totals,
   ['2026-10-19..2026-11-15', year, '2025-10-20..2025-11-16', like],
   ['2026-12-28..2027-01-03', year, null, { compared: false, unlike: 'no_partner' }],
   ['2026-12-07..2027-01-03', year, '2025-12-08..2026-01-04', like],
+  ['2026-09-01..2026-10-15', year, '2025-09-02..2025-10-16', like],
+  // Only whole weeks have those of the same number, which are 53 weeks before these.
+  ['2027-12-27..2028-01-02', year, '2026-12-21..2026-12-27', like],
+  ['2027-12-27..2027-12-29', year, '2026-12-28..2026-12-30', like],
+  ['2027-12-29..2028-01-02', year, '2026-12-30..2027-01-03', like],
+  ['2026-12-28..2027-01-10', year, '2025-12-29..2026-01-11', like],
   // Months of a fiscal year from 6 April on. The service takes as many days before, which are no such month.
   ['2026-04-06..2026-05-05', period, '2026-03-07..2026-04-05', { compared: true, unlike: 'weekdays' }, APRIL],
   ['2026-04-06..2026-05-05', year, '2025-04-06..2025-05-05', like, APRIL],
@@ -153,7 +164,37 @@ test.each(
   const range = rangeOf(days);
   const partner = partnerOf(range, kind, calendar);
   expect(partner === undefined ? null : textOf(partner)).toBe(expected);
-  expect(compareTotals(range, partner, { timezone: ZURICH, asOf: LATER, calendar })).toEqual(comparison);
+  expect(compareTotals(range, partner, { timezone: ZURICH, asOf: LATER, calendar })).toStrictEqual(comparison);
+});
+
+test.each<[string, string, Totals, readonly [number, number] | null]>([
+  // Seven days are enough, of both.
+  ['2026-11-09..2026-11-15', '2026-11-03..2026-11-09', { compared: true, unlike: 'weekdays' }, null],
+  ['2026-11-09..2026-11-14', '2026-11-03..2026-11-08', { compared: false, unlike: 'weekdays' }, null],
+  ['2026-11-09..2026-11-18', '2026-11-01..2026-11-08', { compared: true, unlike: 'length', days: [10, 8] }, [10, 8]],
+  ['2026-11-09..2026-11-18', '2026-11-03..2026-11-08', { compared: false, unlike: 'length' }, [10, 6]],
+  ['2026-11-09..2026-11-12', '2026-11-01..2026-11-08', { compared: false, unlike: 'length' }, [4, 8]],
+])('totals of %s and of %s', (range, partner, comparison, days) => {
+  const context = { timezone: ZURICH, asOf: LATER };
+  expect(compareTotals(rangeOf(range), rangeOf(partner), context)).toStrictEqual(comparison);
+  expect(differentLengths(rangeOf(range), rangeOf(partner))).toEqual(days);
+  expect(differentLengths(undefined, rangeOf(partner))).toBeNull();
+  expect(differentLengths(rangeOf(range), undefined)).toBeNull();
+});
+
+test('days have partners and ends where the local zone skipped one of them', () => {
+  const { defaultZone } = Settings;
+  // Samoa had no 30 December 2011.
+  Settings.defaultZone = 'Pacific/Apia';
+  try {
+    expect(textOf(bucketsOf(rangeOf('2011-12-29..2011-12-31'), 'day')[1]!)).toBe('2011-12-30');
+    expect(textOf(partnerOf(rangeOf('2012-12-28'), year)!)).toBe('2011-12-30');
+    expect(textOf(yearBefore({ label: '2012-12-24', from: '2012-12-24', to: '2012-12-28' }, 'week')!)).toBe(
+      '2011-12-26..2011-12-30',
+    );
+  } finally {
+    Settings.defaultZone = defaultZone;
+  }
 });
 
 describe('a range that has not ended in its zone', () => {
@@ -183,6 +224,7 @@ test.each<[string, 'year' | 'fiscal_year' | 'quarter', string, FiscalCalendar]>(
   ['2026-04-01..2026-04-06', 'fiscal_year', '2026-04-06..2026-04-06', APRIL],
   ['2026-10-01..2026-10-31', 'quarter', '2026-10-06..2026-10-31', APRIL],
   ['2026-10-01..2026-10-05', 'quarter', '2026-07-06..2026-10-05', APRIL],
+  ['2026-10-01..2026-10-06', 'quarter', '2026-10-06..2026-10-06', APRIL],
   ['2026-10-01..2026-10-31', 'year', '2026-01-01..2026-10-31', APRIL],
 ])('%s, %s to date: %s', (days, unit, expected, calendar) => {
   const { from, to } = toDateRange(rangeOf(days), unit, calendar);

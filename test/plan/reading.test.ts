@@ -91,7 +91,7 @@ describe('what readings lack for a section', () => {
     const dimension = readingAdvice({ kind: 'dimension', dimension: 'hit.kind' });
     expect(dimension).toContain('"hit.kind"');
     expect(dimension).toContain('readings: by');
-    expect(readingAdvice({ kind: 'dimensions' })).toContain('dimension');
+    expect(readingAdvice({ kind: 'dimensions' })).toContain('one dimension');
     expect(readingAdvice({ kind: 'filters' })).toContain('filters');
   });
 });

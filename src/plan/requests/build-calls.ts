@@ -5,6 +5,7 @@ import { bucketsOf, previousPeriod } from '../buckets.ts';
 import type { Join, JoinPart, ReportCall } from '../plan.ts';
 import { type CallLimits, canonicalJson, reportCall } from './call.ts';
 import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
+import { requestRange } from './partition.ts';
 import { type RequestSplit, splitRequest } from './split-request.ts';
 
 /** The calls of a request, and how their responses are joined if there are several. */
@@ -121,8 +122,8 @@ function requestCalls(
   const [first, ...more] = subRequests.map(({ call }) => call);
   if (first === undefined) throw new Error(`no calls for ${key}`);
   if (more.length === 0) return { calls: [first] };
-  const { from, to, granularity, compare } = request.time ?? {};
-  const range = from === undefined || to === undefined ? undefined : { from, to };
+  const { granularity, compare } = request.time ?? {};
+  const range = requestRange(request);
   const previous = range !== undefined && compare !== undefined ? previousPeriod(range) : undefined;
   const undefinedTotals = withTotals ? splits.flatMap(({ split }) => split.undefinedTotals ?? []) : [];
   const [why] = undefinedTotals;

@@ -7,7 +7,8 @@ import { splitRequest } from './split-request.ts';
 /**
  * Turns requests for totals alone into requests for rows with totals, where another request reads rows of the same days
  * with the same filters: `mergeRequests` then answers both with one call. Only if every metric takes the other's
- * dimensions and granularity, and the call stays within the limits. Returns the same list if there is none.
+ * dimensions and granularity, and the call stays within its number of metrics; its rows stay as many. Returns the same
+ * list if there is none.
  */
 export function shareTotals(
   requests: readonly KeyedRequest[],
@@ -26,7 +27,7 @@ export function shareTotals(
       const request = carriedBy(one.request, carrier.request, catalog);
       if (request === undefined) continue;
       const metrics = [...new Set([...carrier.carries, ...request.metrics])];
-      if (metrics.length > limits.max_metrics || !isOneCall({ ...request, metrics }, catalog, limits)) continue;
+      if (metrics.length > limits.max_metrics) continue;
       carrier.carries = metrics;
       changed = true;
       return { ...one, request };
@@ -51,14 +52,15 @@ const isCarrier = ({ lookup, request: { dimensions, time, order, limit } }: Keye
 function rowParts(request: ReportRequest, catalog: Catalog, limits: CallLimits): ReportRequest[] {
   const split = splitRequest(request, catalog, limits);
   if ('refused' in split) return [];
-  return split.requests.flatMap((part) => (part.rows && part.period === 'this' ? part.request : []));
+  return split.requests.flatMap((part) => (part.rows ? part.request : []));
 }
 
 /** The request as one for the carrier's rows with totals; undefined if the carrier has other days or filters. */
 function carriedBy(request: ReportRequest, carrier: ReportRequest, catalog: Catalog): ReportRequest | undefined {
-  const { granularity, ...days } = carrier.time ?? {};
+  const { dimensions, time } = carrier;
+  if (time === undefined) return undefined;
+  const { granularity, ...days } = time;
   if (canonicalJson([days, carrier.filters]) !== canonicalJson([request.time, request.filters])) return undefined;
-  const { dimensions } = carrier;
   const takes = request.metrics.every((id) => {
     const metric = catalog.metrics.find((candidate) => candidate.id === id);
     return (
@@ -68,16 +70,5 @@ function carriedBy(request: ReportRequest, carrier: ReportRequest, catalog: Cata
     );
   });
   if (!takes) return undefined;
-  const { time: _time, ...body } = request;
-  return {
-    ...body,
-    ...(dimensions === undefined ? {} : { dimensions }),
-    ...(carrier.time === undefined ? {} : { time: carrier.time }),
-    include: ['totals'],
-  };
-}
-
-function isOneCall(request: ReportRequest, catalog: Catalog, limits: CallLimits): boolean {
-  const split = splitRequest(request, catalog, limits);
-  return !('refused' in split) && split.requests.length === 1;
+  return { ...request, ...(dimensions === undefined ? {} : { dimensions }), time, include: ['totals'] };
 }

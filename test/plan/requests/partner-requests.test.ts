@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../../src/contract/catalog.ts';
+import type { ReportRequest } from '../../../src/contract/report.ts';
 import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
 import { compilePlan, type PlanInput } from '../../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../../src/plan/explain.ts';
 import { allCallsOf, type Plan } from '../../../src/plan/plan.ts';
+import { type CallLimits, callLimits } from '../../../src/plan/requests/call.ts';
+import {
+  isAnsweredBySection,
+  type PartnerRequest,
+  partnerRequests,
+  yearBeforeInComparison,
+} from '../../../src/plan/requests/partner-requests.ts';
 import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 
 const OCTOBER = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
@@ -214,6 +222,16 @@ describe('calls are shared', () => {
     expect(compile([hits, risk], { compare: 'previous_year' }).calls).toHaveLength(4);
   });
 
+  test('by totals with rows only where that takes fewer calls', () => {
+    const hits: SectionInput = { id: 'hits', metrics: ['screening.hits'] };
+    const decided: SectionInput = { id: 'decided', metrics: ['profiles.decided'] };
+    const plan = compile([decided, hits, risk], { compare: 'previous_year' });
+    // The two totals are one call, and would be two if one of them were asked with the rows.
+    expect(plan.calls).toHaveLength(4);
+    expect(plan.sections[0]?.partners[0]?.request).not.toHaveProperty('dimensions');
+    expect(plan.sections[0]?.partners[0]?.call).toBe(plan.sections[1]?.partners[0]?.call);
+  });
+
   test('up to the number of metrics of a call', () => {
     const more: SectionInput = { id: 'more', metrics: ['profiles.decided'] };
     const calls = (max_metrics: number) =>
@@ -351,4 +369,81 @@ test('a period belongs to its section, whatever the others are called', () => {
   const trend: SectionInput = { ...months, id: 'trend', period: 'last_13_months' };
   const plan = compile([{ ...card, id: 'constructor' }, trend], {}, { sectionPeriods: { trend: TREND } });
   expect(plan.sections.map(({ period }) => period)).toEqual([OCTOBER, TREND]);
+});
+
+describe('a further request is answered by the section’s own', () => {
+  const JANUARY = { from: '2026-01-01', to: '2026-01-31' };
+  const own = { metrics: ['profiles.created'], time: JANUARY };
+  const rows: PartnerRequest = { kind: 'to_date', of: 'rows', range: JANUARY, request: own };
+  const totals: PartnerRequest = { ...rows, of: 'totals' };
+
+  test('if its days are the section’s', () => {
+    expect(isAnsweredBySection(rows, own)).toBe(true);
+    expect(isAnsweredBySection({ ...rows, range: { ...JANUARY, from: '2025-12-31' } }, own)).toBe(false);
+    expect(isAnsweredBySection({ ...rows, range: { ...JANUARY, to: '2026-01-30' } }, own)).toBe(false);
+    expect(isAnsweredBySection(rows, { metrics: own.metrics })).toBe(false);
+  });
+
+  test('if the section has totals, or a single row, which is one', () => {
+    expect(isAnsweredBySection(totals, own)).toBe(true);
+    const grouped = { ...own, dimensions: ['profile.risk'] };
+    const byDay = { ...own, time: { ...JANUARY, granularity: 'day' as const } };
+    for (const table of [grouped, byDay]) {
+      expect(isAnsweredBySection(rows, table)).toBe(true);
+      expect(isAnsweredBySection(totals, table)).toBe(false);
+      expect(isAnsweredBySection(totals, { ...table, include: ['totals'] })).toBe(true);
+    }
+  });
+
+  test('if no metric is left out of it', () => {
+    const both = { ...own, metrics: ['profiles.created', 'profiles.approval_rate'] };
+    expect(isAnsweredBySection(totals, both)).toBe(false);
+  });
+});
+
+test('a comparison answers the year before only by buckets that are the same', () => {
+  const year = { from: '2025-01-01', to: '2025-12-31', compare: 'previous_period' as const };
+  const before = (time: NonNullable<ReportRequest['time']>) => yearBeforeInComparison({ metrics: [], time }, {});
+  expect(before(year)).toEqual({ from: '2024-01-01', to: '2024-12-31' });
+  expect(before({ ...year, granularity: 'month' })).toEqual({ from: '2024-01-01', to: '2024-12-31' });
+  expect(before({ from: year.from, to: year.to })).toBeUndefined();
+  expect(before({ compare: 'previous_period' })).toBeUndefined();
+  // 52 whole weeks: as many days before are those of the same numbers.
+  expect(before({ ...year, from: '2025-12-29', to: '2026-12-27' })).toEqual({ from: '2024-12-30', to: '2025-12-28' });
+  const weeks = { ...year, from: '2025-12-29', to: '2026-12-27' };
+  expect(before({ ...weeks, granularity: 'week' })).toBeUndefined();
+  expect(before({ ...weeks, granularity: 'day' })).toBeUndefined();
+  expect(before({ ...weeks, granularity: 'month' })).toBeUndefined();
+});
+
+test('further requests have no field without a value, and none where no metric is left', () => {
+  const further = (request: ReportRequest, limits: Partial<CallLimits> = {}) =>
+    partnerRequests(
+      { request, comparisons: ['previous_year'], toDate: undefined },
+      { catalog: CATALOG, calendar: {}, limits: callLimits(CATALOG, limits) },
+    );
+  const time = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich' };
+  const before = { ...time, from: '2025-10-01', to: '2025-10-31' };
+  const request: ReportRequest = { metrics: ['profiles.created'], dimensions: ['profile.risk'], time };
+  const range = { from: before.from, to: before.to };
+  expect(further({ ...request, include: ['totals'] })).toStrictEqual([
+    { kind: 'previous_year', of: 'rows', range, request: { ...request, time: before, include: ['totals'] } },
+    { kind: 'previous_year', of: 'totals', range, request: { ...request, time: before, include: ['totals'] } },
+  ]);
+  expect(further({ metrics: ['profiles.created'], time: { ...time, granularity: 'month' } })).toStrictEqual([
+    {
+      kind: 'previous_year',
+      of: 'rows',
+      range,
+      request: { metrics: ['profiles.created'], time: { ...before, granularity: 'month' } },
+    },
+  ]);
+  const rate: ReportRequest = {
+    metrics: ['profiles.approval_rate'],
+    time: { ...time, granularity: 'day' },
+    include: ['totals'],
+  };
+  expect(further(rate).map(({ of }) => of)).toEqual(['rows', 'totals']);
+  expect(further(rate, { max_range_days: 7 }).map(({ of }) => of)).toEqual(['rows']);
+  expect(further({ metrics: ['alerts.open'] })).toEqual([]);
 });

@@ -41,6 +41,11 @@ describe('the text of a question', () => {
       sectionOf({ id: 'a', list: 'profiles', ordering: '-id', search: 'x' }),
     );
     expect(found).toMatchObject({ kind: 'list', list: 'profiles', ordering: '-id', search: 'x' });
+    expect(roster).not.toHaveProperty('ordering');
+    expect(Object.keys(found)).toEqual(['kind', 'id', 'org', 'list', 'ordering', 'search']);
+    expect(Object.keys(roster)).toEqual(['kind', 'id', 'org', 'list']);
+    // Responses of runs are stored under it, and read again by later versions.
+    expect([call.id, roster.id, found.id]).toEqual(['cae21fa944122319', '9f31d0658d32445f', '363ff617696c4ffa']);
     const others = [
       call,
       reportCall(7, request),
@@ -90,7 +95,7 @@ test('a request has what its section has and nothing else, each metric once', ()
     order: [],
   };
   const frame = { period: WEEK, comparisons: [], current: false } as const;
-  expect(buildRequest(section, frame)).toEqual(plain);
+  expect(buildRequest(section, frame)).toStrictEqual(plain);
   expect(Object.keys(buildRequest(section, frame))).toEqual(['metrics', 'time']);
   expect(buildRequest(section, { ...frame, current: true })).toEqual({ ...plain, time: { timezone: WEEK.timezone } });
 });
@@ -192,8 +197,12 @@ describe('replacements', () => {
     expect(Object.keys(follow(base).section)).toEqual(Object.keys(base));
     const untouched = sectionOf({ id: 'a', metrics: ['profiles.decided'] });
     expect(follow(untouched)).toEqual({ section: untouched, replaced: [] });
+    expect(follow(untouched).section).toBe(untouched);
     const list = sectionOf({ id: 'a', list: 'profiles' });
     expect(follow(list)).toEqual({ section: list, replaced: [] });
+    const unknown = sectionOf({ id: 'a', metrics: ['revenue'] });
+    expect(follow(unknown)).toEqual({ section: unknown, replaced: [] });
+    expect(followReplacements({ ...DEFINITION, sections: [base] }, CATALOG)).toEqual([{ section: base, replaced: [] }]);
   });
 
   test('are followed by targets and headlines, unless the successor has a target of its own', () => {

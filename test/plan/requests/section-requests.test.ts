@@ -34,6 +34,11 @@ describe('sections of current counts', () => {
     expect(named(undefined)).toEqual(['created', 'open', 'both', 'by-type']);
   });
 
+  test('are named as written where successors are followed and there is no catalog', () => {
+    const of = definitionOf([OPEN], { follow_replacements: true });
+    expect(currentCountsSections(of, undefined)).toEqual([{ section: 'open', metrics: OPEN.metrics }]);
+  });
+
   test('are named by the metric that takes the place of a deprecated one', () => {
     const of = definitionOf([{ id: 'old', metrics: ['alerts.opened'] }], { follow_replacements: true });
     const catalog = {
@@ -68,6 +73,13 @@ describe('requests of a section', () => {
     const [own] = requestsOf({ ...CREATED, compare: 'previous_year', to_date: 'quarter' }, { created: MONTH });
     expect(own).toMatchObject({ period: MONTH, comparisons: ['previous_year'], toDate: 'quarter' });
     expect(own?.request?.time).toEqual({ from: MONTH.from, to: MONTH.to, timezone: MONTH.timezone });
+  });
+
+  test('have no comparison where neither section nor report names one', () => {
+    const definition = definitionOf([CREATED]);
+    const [created] = sectionRequests({ definition, period: WEEK, catalog: CATALOG });
+    expect(created).toMatchObject({ comparisons: [], partners: [] });
+    expect(created).not.toHaveProperty('toDate');
   });
 
   test('have neither comparison nor year to date for current counts and lists', () => {

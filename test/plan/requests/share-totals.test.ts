@@ -48,7 +48,7 @@ describe('totals are asked with rows of the same days', () => {
 
   test('by bucket, whoever reads them', () => {
     const request = { metrics: ['profiles.decided'], time: byDay.time, include: ['totals'] };
-    expect(shared([keyed('rows', byDay), totals()])).toEqual(request);
+    expect(shared([keyed('rows', byDay), totals()])).toStrictEqual(request);
     expect(shared([keyed('rows', byDay, true), totals()])).toEqual(request);
   });
 
@@ -149,6 +149,12 @@ describe('totals stay as they are', () => {
       time: { ...OCTOBER, granularity: 'month' },
       include: ['totals'],
     });
+  });
+
+  test('where neither has a time', () => {
+    const { time: _time, ...rows } = byRisk;
+    const own = keyed('totals', { metrics: ['profiles.decided'] }, true);
+    expect(shared([own, keyed('rows', rows, true)])).toBeUndefined();
   });
 
   test('where the rows cannot be had at all', () => {
