@@ -46,21 +46,25 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
 
   it('are not mentioned where there are none', async () => {
     const sheets = await sheetsOf([plain], locale);
-    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts).toContain(untouched([], false));
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
+      untouched([], false),
+    );
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
   it('are those of their own section, whatever its id is', async () => {
     const sheets = await sheetsOf([{ ...plain, id: 'constructor' }], locale);
-    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts).toContain(untouched([], false));
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
+      untouched([], false),
+    );
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
   it('are named in workbook, e-mail and schema', async () => {
     const sheets = await sheetsOf([plain, summed], locale);
-    const contents = sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts;
-    expect(contents?.some((text) => text.includes('Three years') && text !== 'Three years')).toBe(true);
-    expect(contents).not.toContain(untouched([], false));
+    const definitions = sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts;
+    expect(definitions?.some((text) => text.includes('Three years') && text !== 'Three years')).toBe(true);
+    expect(definitions).not.toContain(untouched([], false));
     expect(sheets.find(({ sheet }) => sheet === 'Three years')?.texts).toContain(sums);
     const { text } = await renderEmail(dataset([plain, summed], { sums: SUMS }), [], {
       run: 'r',
@@ -78,8 +82,8 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
   it('do not hide that changes are computed by Docket', async () => {
     const compared = { ...plain, comparisons: [WEEK_BEFORE] };
     const sheets = await sheetsOf([compared], locale);
-    const contents = sheets.find(({ sheet }) => sheet === words.workbook.sheets.contents)?.texts;
-    expect(contents).toContain(untouched([], true));
+    const definitions = sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts;
+    expect(definitions).toContain(untouched([], true));
     expect(untouched([], true)).not.toBe(untouched([], false));
   });
 
