@@ -46,13 +46,17 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
 
   it('are not mentioned where there are none', async () => {
     const sheets = await sheetsOf([plain], locale);
-    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(untouched([], false));
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
+      untouched([], false),
+    );
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
   it('are those of their own section, whatever its id is', async () => {
     const sheets = await sheetsOf([{ ...plain, id: 'constructor' }], locale);
-    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(untouched([], false));
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
+      untouched([], false),
+    );
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
