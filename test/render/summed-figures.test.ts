@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Table, TableNote } from '../../src/fetch/dataset.ts';
+import type { Table } from '../../src/fetch/dataset.ts';
+import type { TableNote } from '../../src/fetch/notes.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 import { renderEmail } from '../../src/render/email/render-email.ts';
 import { countColumn, dataset, MADE_AT, ratioColumn, row, table, typeColumn, WEEK_BEFORE } from '../support/dataset.ts';
@@ -46,13 +47,17 @@ describe.each(['en-GB', 'de-DE'])('sums of several calls, in %s', (locale) => {
 
   it('are not mentioned where there are none', async () => {
     const sheets = await sheetsOf([plain], locale);
-    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(untouched([], false));
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
+      untouched([], false),
+    );
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
   it('are those of their own section, whatever its id is', async () => {
     const sheets = await sheetsOf([{ ...plain, id: 'constructor' }], locale);
-    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(untouched([], false));
+    expect(sheets.find(({ sheet }) => sheet === words.workbook.sheets.definitions)?.texts).toContain(
+      untouched([], false),
+    );
     expect(sheets.flatMap(({ texts }) => texts)).not.toContain(sums);
   });
 
