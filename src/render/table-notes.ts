@@ -1,6 +1,7 @@
 import { isolateBidi } from '../base/text/bidi.ts';
 import { DAY_MS } from '../base/time.ts';
-import { type Dataset, formatNote, type Note, type Table, type TableNote } from '../fetch/dataset.ts';
+import type { Dataset, Table } from '../fetch/dataset.ts';
+import { formatNote, type Note, type TableNote } from '../fetch/notes.ts';
 import { someRow } from '../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../i18n/messages.ts';
 import type { FilterDescription } from '../i18n/note.ts';

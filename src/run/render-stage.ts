@@ -5,7 +5,8 @@ import { describeDelivery, type TargetDescription } from '../definitions/schema/
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
 import type { ReadingRecord } from '../deliver/archive/manifest.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
-import { type Dataset, incompleteNotes } from '../fetch/dataset.ts';
+import type { Dataset } from '../fetch/dataset.ts';
+import { incompleteNotes } from '../fetch/notes.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Table, TableNote } from '../../src/fetch/dataset.ts';
+import type { Table } from '../../src/fetch/dataset.ts';
+import type { TableNote } from '../../src/fetch/notes.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 import { renderEmail } from '../../src/render/email/render-email.ts';
 import { countColumn, dataset, MADE_AT, ratioColumn, row, table, typeColumn, WEEK_BEFORE } from '../support/dataset.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TableNote } from '../../src/fetch/dataset.ts';
+import type { TableNote } from '../../src/fetch/notes.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 import { buildSummary } from '../../src/render/email/summary.ts';
 import { UNDEFINED_TEXT } from '../../src/render/figures/format-value.ts';

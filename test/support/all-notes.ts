@@ -1,4 +1,4 @@
-import type { TableNote } from '../../src/fetch/dataset.ts';
+import type { TableNote } from '../../src/fetch/notes.ts';
 import type { NoteMessage, NoteParams } from '../../src/i18n/note.ts';
 
 const AT = '2026-11-15T22:00:00Z';

@@ -6,8 +6,8 @@ import type {
   Row,
   Table,
   TableComparison,
-  TableNote,
 } from '../../src/fetch/dataset.ts';
+import type { TableNote } from '../../src/fetch/notes.ts';
 
 /** The instant at which the fixtures' files are made. */
 export const MADE_AT = Date.parse('2026-11-16T07:00:00Z');

@@ -1,4 +1,5 @@
-import { formatNote, type Note, type Table } from '../../src/fetch/dataset.ts';
+import type { Table } from '../../src/fetch/dataset.ts';
+import { formatNote, type Note } from '../../src/fetch/notes.ts';
 import { messagesFor } from '../../src/i18n/messages.ts';
 
 /** The notes of a table as English sentences. */

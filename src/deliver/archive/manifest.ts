@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { COMPARISON_KINDS } from '../../definitions/schema/comparison.ts';
 import { BETTER, TARGET_PERIODS } from '../../definitions/schema/targets.ts';
-import { NOTE_CODES, STATUSES } from '../../fetch/dataset.ts';
+import { STATUSES } from '../../fetch/dataset.ts';
+import { NOTE_CODES } from '../../fetch/notes.ts';
 
 /** File name of a picture beside `mail.html`. */
 export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;

@@ -1,4 +1,4 @@
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { type CallAnswer, type CheckContext, toCheckedAnswer } from './checked-answer.ts';
 import { figureFindings, unitFindings, unitMismatches } from './figure-checks.ts';
 import { metaFindings } from './meta-checks.ts';

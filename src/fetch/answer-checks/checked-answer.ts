@@ -3,7 +3,7 @@ import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../.
 import type { NoteMessage } from '../../i18n/note.ts';
 import { bucketsOf, type DateRange, previousPeriod } from '../../plan/buckets.ts';
 import { requestRange } from '../../plan/requests/partition.ts';
-import type { NoteCode, TableNote } from '../dataset.ts';
+import type { NoteCode, TableNote } from '../notes.ts';
 
 /** A call with its response. */
 export interface CallAnswer {

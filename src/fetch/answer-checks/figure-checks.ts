@@ -1,6 +1,6 @@
 import { isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import { truncateId } from '../client/untrusted-input.ts';
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { bucketOf, type CallAnswer, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
 /** A column whose unit is not the catalog's. */

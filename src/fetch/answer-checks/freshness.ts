@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../base/time.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import { CALL_TIMEOUT_MS } from '../client/compliance-client.ts';
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { type CallAnswer, incompleteNote } from './checked-answer.ts';
 
 const MAX_SERVICE_CACHE_AGE_MS = HOUR_MS;

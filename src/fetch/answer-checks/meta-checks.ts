@@ -1,6 +1,6 @@
 import { type DateRange, previousPeriod } from '../../plan/buckets.ts';
 import { truncateId } from '../client/untrusted-input.ts';
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
 const rangeIn = (reported: DateRange | null | undefined): DateRange | null =>

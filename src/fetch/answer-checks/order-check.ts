@@ -1,5 +1,5 @@
 import type { Order, ReportRow } from '../../contract/report.ts';
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
 /** Rows that are not in the requested order (default: by bucket, then by each dimension in turn). */

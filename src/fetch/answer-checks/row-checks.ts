@@ -2,7 +2,7 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
 import type { RowKey } from '../../i18n/note.ts';
 import { truncateId } from '../client/untrusted-input.ts';
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { bucketOf, type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
 /** Number of affected rows, and the first one. */

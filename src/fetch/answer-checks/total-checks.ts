@@ -1,7 +1,7 @@
 import { isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
 import type { NoteParams } from '../../i18n/note.ts';
-import type { TableNote } from '../dataset.ts';
+import type { TableNote } from '../notes.ts';
 import { type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
 type WrongTotal = NoteParams['total_mismatch']['totals'][number];

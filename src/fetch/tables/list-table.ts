@@ -1,7 +1,8 @@
 import type { Period } from '../../definitions/periods/period.ts';
 import type { Section } from '../../definitions/schema/report-definition.ts';
-import type { Table, TableNote } from '../dataset.ts';
+import type { Table } from '../dataset.ts';
 import type { FetchedList } from '../fetch-list.ts';
+import type { TableNote } from '../notes.ts';
 import { sectionFields } from './section-fields.ts';
 
 /** A list as a table: its rows stay in their file. */

@@ -4,8 +4,8 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Artifact } from '../artifact.ts';
 import type { Chart } from '../charts/chart.ts';
-import type { SectionTable } from './section-tables.ts';
 import type { SummarySection } from './summary.ts';
+import type { SectionTable } from './summary-cells.ts';
 
 /** Where the e-mail's omitted figures are: in an attachment, in a file that it names, or nowhere. */
 export function remainderLocation(

@@ -11,7 +11,8 @@ import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { buildPack } from '../pack/build-pack.ts';
 import type { Attention, Pack, PackSection } from '../pack/pack.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
-import { type SectionTable, sectionTable } from './section-tables.ts';
+import { sectionTable } from './section-tables.ts';
+import type { SectionTable } from './summary-cells.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
 /** Headline figures as tiles; the others are in the sections and in the files. */

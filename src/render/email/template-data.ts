@@ -9,8 +9,8 @@ import { formatZonedInstant } from '../figures/format-value.ts';
 import { statusText } from '../figures/status-text.ts';
 import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
-import type { SectionTable, SummaryCell, SummaryRow } from './section-tables.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
+import type { SectionTable, SummaryCell, SummaryRow } from './summary-cells.ts';
 import type { Tile } from './tiles.ts';
 
 export interface EmailOptions extends TriggerInfo {

@@ -1,6 +1,7 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
-import { type Column, type Dataset, type Judgement, lacksCurrentCounts, type Table } from '../../fetch/dataset.ts';
+import type { Column, Dataset, Judgement, Table } from '../../fetch/dataset.ts';
+import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { unlikeness } from '../../plan/like-for-like.ts';

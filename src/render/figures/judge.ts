@@ -10,16 +10,8 @@ import {
   whereOf,
 } from '../../definitions/schema/targets.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
-import type {
-  Column,
-  Dataset,
-  GroupKey,
-  Judgement,
-  Status,
-  Table,
-  TableNote,
-  TargetRecord,
-} from '../../fetch/dataset.ts';
+import type { Column, Dataset, GroupKey, Judgement, Status, Table, TargetRecord } from '../../fetch/dataset.ts';
+import type { TableNote } from '../../fetch/notes.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { bucketEnd, isWholePeriod } from './whole-period.ts';
 

@@ -1,5 +1,6 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import { type Dataset, lacksCurrentCounts, type Status, type Table } from '../../fetch/dataset.ts';
+import type { Dataset, Status, Table } from '../../fetch/dataset.ts';
+import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import type { Figures } from './change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns, viewColumns } from './columns.ts';

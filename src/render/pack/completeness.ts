@@ -1,5 +1,6 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
-import { type Dataset, incompleteNotes, lacksCurrentCounts } from '../../fetch/dataset.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import { incompleteNotes, lacksCurrentCounts } from '../../fetch/notes.ts';
 import type { Words } from '../../i18n/messages.ts';
 import type { Pack } from './pack.ts';
 

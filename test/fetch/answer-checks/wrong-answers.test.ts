@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ReportRequest } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
-import type { NoteCode, Table } from '../../../src/fetch/dataset.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import type { NoteCode } from '../../../src/fetch/notes.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { CallLimits } from '../../../src/plan/requests/call.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { incompleteNotes } from '../../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { incompleteNotes } from '../../../src/fetch/notes.ts';
 import { type CurrentCountsWindow, withoutCurrentCounts } from '../../../src/fetch/tables/current-counts.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reportResponseSchema } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
-import { incompleteNotes, type NoteCode, type Table } from '../../../src/fetch/dataset.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
 import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { incompleteNotes, type NoteCode } from '../../../src/fetch/notes.ts';
 import { joinAnswers } from '../../../src/fetch/tables/join-answers.ts';
 import { summedFigures } from '../../../src/fetch/tables/join-totals.ts';
 import { reportTable } from '../../../src/fetch/tables/report-table.ts';

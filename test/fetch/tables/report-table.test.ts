@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type ReportResponse, reportResponseSchema } from '../../../src/contract/report.ts';
 import { assertValueTypes } from '../../../src/fetch/answer-checks/value-types.ts';
-import type { NoteCode, Table } from '../../../src/fetch/dataset.ts';
+import type { Table } from '../../../src/fetch/dataset.ts';
+import type { NoteCode } from '../../../src/fetch/notes.ts';
 import { reportTable } from '../../../src/fetch/tables/report-table.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import { describeFilters } from '../../../src/render/table-notes.ts';

@@ -3,7 +3,8 @@ import type { Granularity } from '../../../contract/report.ts';
 import type { UnlikeBuckets, UnlikeTotals } from '../../../i18n/note.ts';
 import { bucketsOf, type DateRange } from '../../../plan/buckets.ts';
 import { UNLIKE_REASONS } from '../../../plan/like-for-like.ts';
-import type { Row, Table, TableComparison, TableNote } from '../../dataset.ts';
+import type { Row, Table, TableComparison } from '../../dataset.ts';
+import type { TableNote } from '../../notes.ts';
 import { dataStartsAfter } from '../data-start.ts';
 import type { TableComparer } from './compare-figures.ts';
 

@@ -7,7 +7,8 @@ import { isAnsweredByReadings, isReadingDue, type ReadingSchedule } from '../../
 import { bucketsOf, type DateRange } from '../../../plan/buckets.ts';
 import type { Replacement } from '../../../plan/plan.ts';
 import { type FindReadings, questionId } from '../../../plan/reading.ts';
-import type { Row, Table, TableNote, TableReading } from '../../dataset.ts';
+import type { Row, Table, TableReading } from '../../dataset.ts';
+import type { TableNote } from '../../notes.ts';
 import { comparedFigures, comparedTotals, comparisonsOf } from '../comparisons/compared-figures.ts';
 import { comparisonNotes } from '../comparisons/comparison-notes.ts';
 import { compareRows } from '../row-order.ts';

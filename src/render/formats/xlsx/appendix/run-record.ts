@@ -1,5 +1,6 @@
 import { formatPeriod } from '../../../../definitions/periods/period.ts';
-import { type CallRecord, incompleteNotes, lacksCurrentCounts } from '../../../../fetch/dataset.ts';
+import type { CallRecord } from '../../../../fetch/dataset.ts';
+import { incompleteNotes, lacksCurrentCounts } from '../../../../fetch/notes.ts';
 import type { Words } from '../../../../i18n/messages.ts';
 import { completenessText } from '../../../pack/completeness.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';

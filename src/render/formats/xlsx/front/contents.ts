@@ -1,5 +1,6 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
-import { lacksCurrentCounts, type Table } from '../../../../fetch/dataset.ts';
+import type { Table } from '../../../../fetch/dataset.ts';
+import { lacksCurrentCounts } from '../../../../fetch/notes.ts';
 import { formatDateRange } from '../../../figures/format-value.ts';
 import { incompleteNoteText, isOfReadings, tableNotes } from '../../../table-notes.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';

@@ -1,0 +1,83 @@
+import { messagesFor, type Words } from '../i18n/messages.ts';
+import { type NoteMessage, noteText } from '../i18n/note.ts';
+
+/** Kinds of notes, as in manifests, webhooks and `--json`. */
+export const NOTE_CODES = [
+  'truncated',
+  'missing',
+  'missing_rows',
+  'duplicate_rows',
+  'unexpected_buckets',
+  'filter_mismatch',
+  'limit_exceeded',
+  'order_mismatch',
+  'granularity_mismatch',
+  'compare_range_mismatch',
+  'unit_mismatch',
+  'invalid_value',
+  'null_count',
+  'total_mismatch',
+  'not_additive',
+  'computed_in_future',
+  'stale',
+  'partial',
+  'undefined',
+  'deprecated',
+  'data_available_from',
+  'unknown_unit',
+  'count_changed',
+  'fields_left_out',
+  'read_at',
+  'reading_missing',
+  'target_mismatch',
+  'unlike',
+  'not_comparable',
+] as const;
+export type NoteCode = (typeof NOTE_CODES)[number];
+
+/** A note as a sentence. */
+export interface Note {
+  readonly code: NoteCode;
+  readonly text: string;
+  readonly incomplete: boolean;
+}
+
+/** A note on a table. `incomplete` ones make the run follow `on_incomplete`. */
+export interface TableNote extends Omit<Note, 'text'> {
+  /** The note as data, formatted in the reader's language. */
+  readonly message: NoteMessage;
+}
+
+interface NotedTable {
+  readonly notes: readonly TableNote[];
+}
+
+/** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */
+export const lacksCurrentCounts = ({ notes }: NotedTable): boolean =>
+  notes.some(({ message }) => message.id === 'counts_undefined');
+
+/** A note that makes a run follow `on_incomplete`. */
+export interface IncompleteNote extends Note {
+  /** The section's id. */
+  readonly section: string;
+}
+
+/**
+ * All notes that make the dataset incomplete, in the order of the sections.
+ * @param words language; English when absent, as in errors, events and the manifest
+ */
+export function incompleteNotes(
+  dataset: { readonly tables: readonly (NotedTable & { readonly id: string })[] },
+  words: Words = messagesFor(),
+): IncompleteNote[] {
+  return dataset.tables.flatMap(({ id, notes }) =>
+    notes.filter(({ incomplete }) => incomplete).map((note) => ({ ...formatNote(words, note), section: id })),
+  );
+}
+
+/** The note as a sentence. */
+export const formatNote = (words: Words, { code, incomplete, message }: TableNote): Note => ({
+  code,
+  text: noteText(words, message),
+  incomplete,
+});

@@ -1,0 +1,90 @@
+import type { Status } from '../../fetch/dataset.ts';
+import type { Words } from '../../i18n/messages.ts';
+import type { Tone } from '../figures/change-text.ts';
+import type { ViewColumn } from '../figures/columns.ts';
+import type { PackCell } from '../pack/pack.ts';
+import type { SmallChart } from './email-images.ts';
+
+export interface SummaryCell {
+  readonly text: string;
+  /** The same, shorter, where it stands below its heading in a table. */
+  readonly short: string;
+  readonly number: boolean;
+  readonly undefined: boolean;
+  /** Shape and word of its status; empty without a target. */
+  readonly status: string;
+  /** Which status it is; empty without a target. */
+  readonly state: Status | '';
+  /** The target, e.g. `target 90%`; empty where it is not shown. */
+  readonly target: string;
+  /** Of a change: whether it is better or worse. */
+  readonly tone: Tone;
+  /** The word for `tone`; empty without one. */
+  readonly tone_word: string;
+  /** A small chart in place of the text, which says the same. */
+  readonly chart?: SmallChart;
+}
+
+export interface SummaryRow {
+  readonly cells: readonly SummaryCell[];
+  /** Still running. */
+  readonly partial: boolean;
+  /** A subheading: its only cell is above the rows that follow. */
+  readonly heading: boolean;
+}
+
+export interface SummaryHeader {
+  readonly text: string;
+  readonly number: boolean;
+  /** A phone may leave the column out. */
+  readonly optional: boolean;
+}
+
+/** A section's table in an e-mail. */
+export interface SectionTable {
+  readonly headers: readonly SummaryHeader[];
+  readonly rows: readonly SummaryRow[];
+  /** The end that is shown when there are more rows. */
+  readonly which: 'first' | 'last';
+  /** All rows and columns, shown or not. */
+  readonly size: { readonly rows: number; readonly columns: number };
+  readonly totals?: readonly SummaryCell[];
+  /** The metrics whose headline figures it shows, one per row or one per column. */
+  readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
+  /** A scorecard or trends: its rows are metrics, which are not left out for a smaller e-mail. */
+  readonly metrics?: true;
+}
+
+export const PLAIN = {
+  number: false,
+  undefined: false,
+  status: '',
+  state: '',
+  target: '',
+  tone: '',
+  tone_word: '',
+} as const;
+
+/** A cell that is only text. */
+export const textCell = (text: string): SummaryCell => ({ ...PLAIN, text, short: text });
+
+/** Whether a change is better or worse, and its word. */
+export const toned = (tone: Tone, { status }: Words): Pick<SummaryCell, 'tone' | 'tone_word'> => ({
+  tone,
+  tone_word: tone === '' ? '' : status.tones[tone],
+});
+
+/** A figure, label or change of a table. */
+export const asCell = (view: ViewColumn, cell: PackCell, words: Words): SummaryCell => {
+  // A change from 0 has a direction but no size: a dash is neither better nor worse.
+  const tone = toned(cell.value === null ? '' : cell.tone, words);
+  return {
+    ...PLAIN,
+    ...tone,
+    text: tone.tone_word === '' ? cell.text : `${cell.text}, ${tone.tone_word}`,
+    short: cell.text,
+    number: view.role === 'value' || view.role === 'change',
+    undefined: cell.value === null,
+    ...(cell.status === undefined ? {} : { status: cell.status.text, state: cell.status.status }),
+  };
+};
