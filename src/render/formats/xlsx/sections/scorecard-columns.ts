@@ -148,9 +148,9 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
             kind: 'figure',
             ...header(words.status.targetColumn, headings.target, STYLES.headerSecondary),
             width: widthFor(rows.map((row) => row.target)),
-            cell: ({ target }) => {
+            cell: ({ target, figure }) => {
               if (target === undefined || target.value === null) return EMPTY;
-              const decimals = targetDecimals(target.value, target.quantity);
+              const decimals = targetDecimals(target.value, target.quantity, [figure.value]);
               const rounding = decimals === undefined ? undefined : { decimals };
               return cellOf(target, { secondary: true, partial: false }, rounding);
             },
