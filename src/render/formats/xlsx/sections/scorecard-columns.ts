@@ -1,7 +1,7 @@
 import type { Words } from '../../../../i18n/messages.ts';
-import { namedComparison } from '../../../figures/columns.ts';
 import { targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
 import { createRounder, type Rounding } from '../../../figures/quantity.ts';
+import { namedComparison } from '../../../figures/raw-columns.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';

@@ -1,8 +1,9 @@
 import type { Row, Table, Value } from '../../../../fetch/dataset.ts';
 import { firstRows } from '../../../../fetch/rows.ts';
 import { messagesFor } from '../../../../i18n/messages.ts';
-import { isFigureColumn, namedComparison, totalsDiffer, type ViewColumn } from '../../../figures/columns.ts';
+import { isFigureColumn, totalsDiffer, type ViewColumn } from '../../../figures/columns.ts';
 import { formatValue } from '../../../figures/format-value.ts';
+import { namedComparison } from '../../../figures/raw-columns.ts';
 import { totalHeading } from '../../../table-notes.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles } from '../style/data-styles.ts';
