@@ -9,7 +9,7 @@ import type { Replacement } from '../../../plan/plan.ts';
 import { type FindReadings, questionId } from '../../../plan/reading.ts';
 import type { Row, Table, TableReading } from '../../dataset.ts';
 import type { TableNote } from '../../notes.ts';
-import { comparedFigures, comparedTotals, comparisonsOf } from '../comparisons/compared-figures.ts';
+import { comparedFigures, comparedTotals, comparisonsOf } from '../comparisons/compare-figures.ts';
 import { comparisonNotes } from '../comparisons/comparison-notes.ts';
 import { compareRows } from '../row-order.ts';
 import { sectionFields } from '../section-fields.ts';

@@ -6,6 +6,7 @@ import { formatDayOf } from '../../figures/format-value.ts';
 import type { Pack } from '../../pack/pack.ts';
 import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
 import type { Footer } from './package/page-footer.ts';
+import type { Cell } from './package/sheet-rows.ts';
 import type { SheetWriter } from './package/sheet-writer.ts';
 import { sheetNames } from './sheet-names.ts';
 import { type Page, pageOf } from './style/page-layout.ts';
@@ -154,3 +155,15 @@ export async function writeSheetHeading(
   await sheet.addRow([{ value: back, style: STYLES.back, link: contents ?? names.summary }], LINK_POINTS);
   await sheet.addRow([{ value: title, style: STYLES.title }], TITLE_POINTS);
 }
+
+/** A row of column headings. */
+export const writeHeader = (sheet: SheetWriter, labels: readonly string[]): Promise<void> =>
+  sheet.addRow(
+    labels.map((value) => ({ value, style: STYLES.headerLabel })),
+    18,
+  );
+
+export const textCell = (value: string | undefined, style: Cell['style'] = STYLES.cellText): Cell => ({
+  value: value ?? '',
+  style,
+});
