@@ -98,7 +98,10 @@ const expectedScorecard = ({ headers, groups }: ScorecardData): string[] =>
       ...rows.flatMap((each) => [
         each.label,
         each.value,
-        ...each.compared.flatMap((compared) => [compared?.value ?? '', compared?.change ?? '']),
+        ...each.compared.flatMap((compared) => [
+          compared?.value ?? '',
+          `${compared?.change ?? ''}${compared?.toneWord ?? ''}`,
+        ]),
         ...(headers.toDate === '' ? [] : [each.toDate]),
         ...(headers.target === '' ? [] : [each.target]),
         ...(headers.status === '' ? [] : [each.status?.word ?? '']),

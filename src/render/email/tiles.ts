@@ -34,7 +34,7 @@ export interface Tile {
 
 /** Status and target of a headline figure. */
 function judgedTexts(
-  { judged, view }: TotalFigure,
+  { judged, view, value }: TotalFigure,
   locale: string,
 ): Partial<Pick<Tile, 'status' | 'state' | 'target'>> {
   if (judged === undefined) return {};
@@ -42,7 +42,7 @@ function judgedTexts(
   return {
     status: statusText(judged.status, words),
     state: judged.status,
-    target: words.status.target(formatTarget(judged.target, view.quantity, locale)),
+    target: words.status.target(formatTarget(judged.target, view.quantity, locale, [value])),
   };
 }
 

@@ -7,7 +7,6 @@ import {
   createRounder,
   decimalsNeeded,
   defaultDecimals,
-  MAX_DECIMALS,
   parseCivilDate,
   type Quantity,
   rawPerShown,
@@ -195,24 +194,76 @@ function formatWithDecimals(value: number, decimals: number, quantity: Quantity,
   return quantity.kind === 'amount' && quantity.unit !== null ? `${text} ${quantity.unit}` : text;
 }
 
-/** The decimals that show a duration or a ratio in full; undefined for targets that are shown as figures are. */
-export function targetDecimals(target: number, quantity: Quantity): number | undefined {
+/** Decimals of a target that divides unevenly: those of its first significant digits, but at least two. */
+const SHORT_TARGET_DIGITS = 3;
+/** Enough to tell any two figures of nine significant digits apart. */
+const MAX_JUDGED_DECIMALS = 12;
+
+/** The fewest decimals of a target, and those that show it in full. Ratios are always in full. */
+function targetRange(
+  target: number,
+  quantity: Quantity,
+): { readonly short: number; readonly full: number } | undefined {
   if (quantity.kind !== 'duration' && quantity.kind !== 'ratio') return undefined;
-  return decimalsNeeded(inShownUnit(target, quantity), defaultDecimals(quantity));
+  const shown = inShownUnit(target, quantity);
+  const full = decimalsNeeded(shown, defaultDecimals(quantity));
+  if (quantity.kind === 'ratio' || shown === 0) return { short: full, full };
+  const significant = SHORT_TARGET_DIGITS - 1 - Math.floor(Math.log10(Math.abs(shown)));
+  return { short: Math.min(full, Math.max(2, significant)), full };
+}
+
+/** `value` times ten to this power, without the noise of a multiplication. */
+const shifted = (value: number, power: number): number => {
+  const [digits, exponent = '0'] = String(value).split('e');
+  return Number(`${digits}e${Number(exponent) + power}`);
+};
+
+/** The number that Intl writes, in the shown unit: it rounds the decimal digits of a number, half away from zero. */
+function shownNumber(value: number, decimals: number, quantity: Quantity): number {
+  const inUnit = value / rawPerShown(quantity);
+  const power = quantity.kind === 'ratio' ? 2 : 0;
+  return shifted(Math.sign(inUnit) * Math.round(shifted(Math.abs(inUnit), power + decimals)), -decimals);
 }
 
 /**
- * A target with its unit, in full: one that is rounded (1.25 days to 1.3, 87.25% to 87.3%) would contradict the status.
+ * The decimals that show a duration or a ratio as a target; undefined for targets that are shown as figures are. An uneven
+ * one is rounded (1,000 s to 16.67 minutes), but never to or past one of the figures that are judged by it.
  */
-export function formatTarget(target: number, quantity: Quantity, locale: string = DEFAULT_LOCALE): string {
-  const decimals = targetDecimals(target, quantity);
+export function targetDecimals(
+  target: number,
+  quantity: Quantity,
+  figures: readonly (number | null)[] = [],
+): number | undefined {
+  const range = targetRange(target, quantity);
+  if (range === undefined) return undefined;
+  const limit = inShownUnit(target, quantity);
+  const judged = figures.flatMap((figure) => (figure === null ? [] : [inShownUnit(figure, quantity)]));
+  for (let decimals = range.short; decimals < range.full; decimals += 1) {
+    const rounded = shownNumber(target, decimals, quantity);
+    if (judged.every((each) => each === limit || Math.sign(each - rounded) === Math.sign(each - limit)))
+      return decimals;
+  }
+  return range.full;
+}
+
+/**
+ * A target with its unit: one that is rounded past a figure (1.25 days to 1.3, 87.25% to 87.3%) would contradict the status.
+ * @param figures that are judged by it
+ */
+export function formatTarget(
+  target: number,
+  quantity: Quantity,
+  locale: string = DEFAULT_LOCALE,
+  figures: readonly (number | null)[] = [],
+): string {
+  const decimals = targetDecimals(target, quantity, figures);
   if (decimals === undefined) return formatValue(target, quantity, locale);
   return formatWithDecimals(target, decimals, quantity, locale);
 }
 
 /**
  * A figure beside its target: with more decimals than usual where it would be shown on the target, or on its other side, and
- * so contradict the status (89.97% with a target of 90%).
+ * so contradict the status (89.97% with a target of 90%). It agrees with the target however that is rounded.
  */
 export function formatJudged(
   value: number,
@@ -222,9 +273,25 @@ export function formatJudged(
 ): string {
   const { decimals: usual, bound } = createRounder(quantity)(value);
   const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
-  const agrees = (decimals: number) => Math.sign(Number(shown.toFixed(decimals)) - limit) === Math.sign(shown - limit);
+  // A figure on its target is shown as the target is.
+  if (shown === limit) return formatTarget(target, quantity, locale, [value]);
+  const least = targetDecimals(target, quantity, [value]);
+  const range = targetRange(target, quantity);
+  const sign = Math.sign(shown - limit);
+  const limits = [limit];
+  if (least !== undefined && range !== undefined) {
+    for (let decimals = least; decimals <= range.full; decimals += 1) {
+      const rounded = shownNumber(target, decimals, quantity);
+      // No target is rounded past its figure.
+      if (Math.sign(shown - rounded) === sign) limits.push(rounded);
+    }
+  }
+  const agrees = (decimals: number) => {
+    const rounded = shownNumber(value, decimals, quantity);
+    return limits.every((each) => Math.sign(rounded - each) === sign);
+  };
   if (bound !== undefined || agrees(usual)) return formatValue(value, quantity, locale);
-  for (let decimals = usual + 1; decimals <= MAX_DECIMALS; decimals += 1) {
+  for (let decimals = usual + 1; decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {
     if (agrees(decimals)) return formatWithDecimals(value, decimals, quantity, locale);
   }
   return formatValue(value, quantity, locale);

@@ -93,7 +93,12 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
     judged === undefined ? formatValue(value, quantity, locale) : formatJudged(value, judged.target, quantity, locale),
     ...(judged === undefined
       ? []
-      : [words.status.judged(formatTarget(judged.target, quantity, locale), words.status.names[judged.status])]),
+      : [
+          words.status.judged(
+            formatTarget(judged.target, quantity, locale, [value]),
+            words.status.names[judged.status],
+          ),
+        ]),
   ];
   return words.status.headline(
     name,

@@ -23,7 +23,8 @@ export function targetNotes(
     const about = label === undefined ? [] : [isolateBidi(label)];
     const name = isolateBidi(view.source.label);
     const named = about.length === 0 ? name : words.mail.named(name, about);
-    return [words.status.headline(named, [formatTarget(value, view.quantity, locale)], undefined)];
+    const figures = own.flatMap((each) => (each.target === target ? [each.figure] : []));
+    return [words.status.headline(named, [formatTarget(value, view.quantity, locale, figures)], undefined)];
   });
   return texts.length === 0 ? [] : [words.status.targets([...new Set(texts)])];
 }

@@ -74,7 +74,7 @@ function scorecardRow(
     ...(judged === undefined
       ? {}
       : {
-          target: { value: judged.target, quantity, text: formatTarget(judged.target, quantity, locale) },
+          target: { value: judged.target, quantity, text: formatTarget(judged.target, quantity, locale, [value]) },
           status: { status: judged.status, text: statusText(judged.status, words) },
         }),
     trend,

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Column } from '../../../src/fetch/dataset.ts';
 import {
@@ -19,6 +20,7 @@ import {
 import { durationColumn } from '../../support/dataset.ts';
 
 const at = (date: string) => new Date(`${date}T00:00:00Z`);
+const numberOf = (text: string): number => Number(text.replace(/[^\d.-]/g, ''));
 
 describe('a value for a person', () => {
   it.each<[unknown, Quantity, string]>([
@@ -86,7 +88,10 @@ describe('a duration', () => {
   it.each<[number, Quantity, string]>([
     [86_400, { kind: 'duration', scale: 'hours' }, '24.0 hours'],
     [108_000, { kind: 'duration', scale: 'days' }, '1.25 days'],
-    [100, { kind: 'duration', scale: 'hours' }, '0.027778 hours'],
+    [100, { kind: 'duration', scale: 'hours' }, '0.0278 hours'],
+    [1_000, { kind: 'duration', scale: 'days' }, '0.0116 days'],
+    [1_000, { kind: 'duration', scale: 'minutes' }, '16.67 minutes'],
+    [100_000, { kind: 'duration', scale: 'minutes' }, '1,666.67 minutes'],
     [0, { kind: 'duration', scale: 'days' }, '0.0 days'],
     [0.9, { kind: 'ratio' }, '90.0%'],
     [0.8725, { kind: 'ratio' }, '87.25%'],
@@ -103,8 +108,40 @@ describe('a duration', () => {
     [86_500, 86_400, { kind: 'duration', scale: 'hours' }, '24.03 hours'],
     [86_760, 86_400, { kind: 'duration', scale: 'hours' }, '24.1 hours'],
     [62, 0, { kind: 'count' }, '62'],
+    [1_000, 1_000, { kind: 'duration', scale: 'minutes' }, '16.67 minutes'],
+    [999.9, 1_000, { kind: 'duration', scale: 'minutes' }, '16.665 minutes'],
   ])('%d beside the target %d in %j reads %s', (value, target, quantity, text) => {
     expect(formatJudged(value, target, quantity)).toBe(text);
+  });
+
+  it('is shown on the side of its target that its status says, however uneven that is', () => {
+    const seconds = fc.oneof(
+      fc.integer({ min: 1, max: 5_000_000 }),
+      fc.integer({ min: 1, max: 100_000 }).map((n) => n / 10),
+    );
+    const scale = fc.constantFrom('minutes' as const, 'hours' as const, 'days' as const);
+    const distance = fc.oneof(fc.constantFrom(-1, -0.1, 0, 0.1, 1), fc.integer({ min: -1_000, max: 1_000 }));
+    fc.assert(
+      fc.property(seconds, distance, scale, (target, away, unit) => {
+        const value = Math.max(0, Number((target + away).toFixed(1)));
+        const quantity: Quantity = { kind: 'duration', scale: unit };
+        const shown = formatJudged(value, target, quantity);
+        fc.pre(!shown.startsWith('<'));
+        const targets = [
+          formatTarget(target, quantity, 'en-GB', [value]),
+          formatTarget(target, quantity, 'en-GB', [value, target * 0.99]),
+        ];
+        for (const text of targets) expect(Math.sign(numberOf(shown) - numberOf(text))).toBe(Math.sign(value - target));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('needs no more decimals for its target than tell the two apart', () => {
+    const minutes: Quantity = { kind: 'duration', scale: 'minutes' };
+    // 16.745 minutes: 16.75 would be more than the figure of 16.748.
+    expect(formatTarget(1_004.7, minutes, 'en-GB', [1_004.88])).toBe('16.745 minutes');
+    expect(formatTarget(1_000, minutes, 'en-GB', [1_100, null])).toBe('16.67 minutes');
   });
 });
 

@@ -42,9 +42,11 @@ export interface PackData {
   };
   readonly headlines: readonly string[];
   readonly summary: ScorecardData | null;
+  /** Texts of the first page; they are no sections. */
+  readonly remarks: readonly { readonly title: string; readonly paragraphs: readonly string[] }[];
   /** Whether a table of contents is shown. */
   readonly contents: boolean;
-  /** Those that are printed, without the one that the summary shows. */
+  /** Those that are printed, without those that the first page shows. */
   readonly sections: readonly SectionData[];
   readonly definitions: readonly {
     readonly name: string;
@@ -94,7 +96,9 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
     formats: options.formats,
     budget: createRowBudget(MAX_PDF_ROWS, MAX_PDF_CELLS),
   };
-  const printed = pack.sections.filter((section) => section.printed && section.table.id !== summary?.of);
+  const printed = pack.sections.filter((section) => section.printed);
+  const onFirstPage = new Set([summary?.of, ...pack.remarks.map(({ of }) => of)]);
+  const sections = printed.filter(({ table }) => !onFirstPage.has(table.id));
   return {
     locale,
     language: languageOf(locale),
@@ -110,8 +114,9 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
     completeness: { ...completeness, notes: completeness.notes.map(({ title: section, text }) => ({ section, text })) },
     headlines: pack.headlines,
     summary: summary === undefined ? null : scorecardData(summary.scorecard, locale),
-    contents: printed.length >= MIN_CONTENTS,
-    sections: printed.map((section) => sectionData(section, context)),
+    remarks: pack.remarks.map(({ title, paragraphs }) => ({ title, paragraphs })),
+    contents: sections.length >= MIN_CONTENTS,
+    sections: sections.map((section) => sectionData(section, context)),
     definitions: pack.definitions
       .filter(({ column, printed: shown }) => shown && column.kind === 'metric')
       .map(({ column: { label, name, description = '' }, unit, notes }) => ({

@@ -31,7 +31,7 @@ const scorecard: ScorecardData = {
         label: `Metric ${state}`,
         value: '1,234',
         running: index === 0,
-        compared: [index === 3 ? null : { value: '1,100', change: '+12.2%', tone: index === 2 ? 'worse' : 'better' }],
+        compared: [index === 3 ? null : { value: '1,100', change: '▲ +12.2%', tone: 'better', toneWord: 'better' }],
         toDate: '12,340',
         target: '1,200',
         status: { state, word: state },
@@ -57,7 +57,7 @@ const table: TableData = {
       cells: [
         cell('High'),
         cell('12', { number: true, status: { state: 'watch', word: 'watch' } }),
-        cell('+3.1%', { number: true, tone: 'worse' }),
+        cell('▲ +3.1%', { number: true, tone: 'worse' }),
       ],
       partial: true,
       total: false,
@@ -99,7 +99,8 @@ const chart = (kind: ChartData['kind'], overTime: boolean): ChartData => ({
 });
 
 const panel: PanelData = {
-  label: 'Profiles created',
+  label: 'Time to decision',
+  unit: 'hours',
   latest: '12 (Oct 2026)',
   alt: 'From 1 to 3.',
   ticks: [
@@ -155,6 +156,7 @@ export function samplePackData(): PackData {
     },
     headlines: ['Profiles created: 12, target 16, breached.'],
     summary: scorecard,
+    remarks: [{ title: 'Remarks', paragraphs: ['A paragraph.', 'Another one.'] }],
     contents: true,
     sections: [
       section('scorecard', { kind: 'scorecard', scorecard }),

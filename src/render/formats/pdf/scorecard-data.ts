@@ -1,10 +1,11 @@
 import { messagesFor } from '../../../i18n/messages.ts';
 import type { Tone } from '../../figures/change-text.ts';
+import { unitLabel } from '../../figures/format-value.ts';
 import { rawPerShown } from '../../figures/quantity.ts';
 import type { Scorecard, ScorecardRow, TrendPanel } from '../../pack/pack.ts';
 import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
 import { shorten, stretched } from './chart-data.ts';
-import { type StatusData, statusData } from './table-data.ts';
+import { type StatusData, statusData, withArrow } from './table-data.ts';
 
 /** A small line in a row. */
 export interface SparkData {
@@ -18,7 +19,14 @@ export interface ScorecardRowData {
   readonly value: string;
   readonly running: boolean;
   /** One for each comparison; null where the figure has none. */
-  readonly compared: readonly ({ readonly value: string; readonly change: string; readonly tone: Tone } | null)[];
+  readonly compared: readonly ({
+    readonly value: string;
+    /** With its arrow. */
+    readonly change: string;
+    readonly tone: Tone;
+    /** The tone in words. */
+    readonly toneWord: string;
+  } | null)[];
   readonly toDate: string;
   readonly target: string;
   readonly status: StatusData | null;
@@ -44,6 +52,8 @@ export interface ScorecardData {
 /** A metric of a trend section. */
 export interface PanelData {
   readonly label: string;
+  /** Of the labels of the axis; empty where they say it. */
+  readonly unit: string;
   /** The last figure with its bucket. */
   readonly latest: string;
   readonly alt: string;
@@ -66,16 +76,24 @@ function rowData(
   { label, figure, compared, toDate, target, status, trend, trendText = label, running }: ScorecardRow,
   locale: string,
 ): ScorecardRowData {
+  const words = messagesFor(locale);
   return {
     label,
     value: figure.text,
     running,
     compared: compared.map((each) =>
-      each === undefined ? null : { value: each.text, change: each.change.text, tone: each.tone },
+      each === undefined
+        ? null
+        : {
+            value: each.text,
+            change: withArrow(each.direction, each.change.text),
+            tone: each.tone,
+            toneWord: each.tone === '' ? '' : words.status.tones[each.tone],
+          },
     ),
     toDate: toDate?.text ?? '',
     target: target?.text ?? '',
-    status: status === undefined ? null : statusData(status, messagesFor(locale)),
+    status: status === undefined ? null : statusData(status, words),
     trend: trend.length === 0 ? null : { alt: trendText, values: stretched(trend.map(({ value }) => value)) },
   };
 }
@@ -113,8 +131,10 @@ export function panelData({ label, quantity, points, target, description }: Tren
   const at = (value: number | null | undefined) =>
     value === null || value === undefined ? null : positionOn(scale, value);
   const last = points.findLast(({ value }) => value !== null);
+  const words = messagesFor(locale);
   return {
     label,
+    unit: quantity.kind === 'ratio' ? '' : (unitLabel(quantity, words) ?? ''),
     latest: last === undefined ? '' : `${last.text} (${last.label})`,
     alt: description,
     ticks: ticksOf(scale, quantity, locale),
@@ -125,6 +145,6 @@ export function panelData({ label, quantity, points, target, description }: Tren
       target: at(limits[index]),
       partial: point.partial,
     })),
-    target: target === undefined ? '' : messagesFor(locale).status.target(target.text),
+    target: target === undefined ? '' : words.status.target(target.text),
   };
 }

@@ -92,7 +92,7 @@ export function sectionData(section: PackSection, context: SectionContext): Sect
     case 'text':
       return { ...base, paragraphs: section.paragraphs };
     case 'exceptions':
-      return { ...base, ...exceptionTables(section, context, empty) };
+      return { ...base, ...exceptionTables(section, context, base) };
     case 'table':
       return section.scorecard === undefined
         ? { ...base, ...plainTables(section, context, empty) }
@@ -102,13 +102,23 @@ export function sectionData(section: PackSection, context: SectionContext): Sect
 
 type Tables = Pick<SectionData, 'tables' | 'more'>;
 
-function exceptionTables(section: SectionOf<'exceptions'>, context: SectionContext, empty: string): Tables {
+/** One sentence says how many of the rows are shown, and where all of them are. */
+function exceptionTables(
+  section: SectionOf<'exceptions'>,
+  context: SectionContext,
+  { notes, more }: Pick<SectionData, 'notes' | 'more'>,
+): Tables & Pick<SectionData, 'notes'> {
   const { blocks, cells } = section;
   const shown = context.budget.take(section.rows.length, cellsPerRow(blocks));
   const rows = section.rows.slice(0, shown).map(({ row }) => row);
+  const words = messagesFor(context.locale);
+  const judged = section.rows.some(({ status }) => status === 'breached' || status === 'watch');
+  const said = words.pack.rowsShown(section.rows.length, section.of, judged);
+  const rest = shown < section.of ? words.pdf.allRows(context.formats) : '';
   return {
+    notes: notes.filter((note) => note !== said),
     tables: rows.length === 0 ? [] : blocks.map((block) => blockTable(block, rows, { ...context, cells })),
-    more: shown < section.rows.length ? restText(shown, section.of, context) : empty,
+    more: section.of === 0 ? more : `${words.pack.rowsShown(shown, section.of, judged)} ${rest}`.trim(),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Row, Status } from '../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import type { Tone } from '../../figures/change-text.ts';
 import { isFigureColumn, type ViewColumn } from '../../figures/columns.ts';
-import { unitLabel } from '../../figures/format-value.ts';
+import { UNDEFINED_TEXT, unitLabel } from '../../figures/format-value.ts';
 import type { ColumnBlock, PackCell, PackStatus, SectionCells } from '../../pack/pack.ts';
 
 /** The status of a figure: its shape is the template's, its word ours. */
@@ -43,24 +43,35 @@ const MIN_WIDTH = 34;
 /** Of a figure with its status. */
 const MAX_FIGURE_WIDTH = 140;
 const MAX_HEADING_WIDTH = 96;
+/** Of a header with a long word, where the page has space for all of them. */
+const MAX_WORD_WIDTH = 150;
 const MAX_KEY_WIDTH = 260;
 
 const widthOf = (letters: number): number => letters * LETTER_WIDTH + PADDING;
 
 const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s\u00ad-]+/).map((word) => word.length));
 
-/** Widths that show the cells on one line where they fit into the page; keys give way first. */
-export function columnWidths(
-  columns: readonly { readonly number: boolean; readonly header: string; readonly texts: readonly string[] }[],
-  pageWidth: number,
-): readonly number[] {
-  const wanted = columns.map(({ number, header, texts }) => {
-    const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
-    const heading = widthOf(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
-    const cell = widthOf(Math.max(0, ...texts.map((text) => text.length)));
-    return Math.max(MIN_WIDTH, Math.min(MAX_HEADING_WIDTH, heading), Math.min(most, cell));
-  });
-  const total = wanted.reduce((sum, width) => sum + width, 0);
+interface MeasuredColumn {
+  readonly number: boolean;
+  readonly header: string;
+  readonly texts: readonly string[];
+}
+
+const sumOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
+
+function wantedWidth({ number, header, texts }: MeasuredColumn, mostOfHeading: number): number {
+  const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
+  const heading = widthOf(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
+  const cell = widthOf(Math.max(0, ...texts.map((text) => text.length)));
+  return Math.max(MIN_WIDTH, Math.min(mostOfHeading, heading), Math.min(most, cell));
+}
+
+/** Widths that show cells and headers without breaking words where they fit into the page; headers give way first, then keys. */
+export function columnWidths(columns: readonly MeasuredColumn[], pageWidth: number): readonly number[] {
+  const whole = columns.map((column) => wantedWidth(column, MAX_WORD_WIDTH));
+  if (sumOf(whole) <= pageWidth) return whole;
+  const wanted = columns.map((column) => wantedWidth(column, MAX_HEADING_WIDTH));
+  const total = sumOf(wanted);
   if (total <= pageWidth) return wanted;
   const figures = columns.reduce((sum, { number }, index) => sum + (number ? (wanted[index] ?? 0) : 0), 0);
   const keys = total - figures;
@@ -82,19 +93,29 @@ export interface TableOptions {
   readonly cells: SectionCells;
 }
 
+const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
+
+/** A change with its arrow, so that it can be told without colour. @param direction null where nothing is compared */
+export const withArrow = (direction: keyof typeof ARROWS | null, text: string): string =>
+  direction === null ? text : text === UNDEFINED_TEXT ? ARROWS[direction] : `${ARROWS[direction]} ${text}`;
+
+const directionOf = ({ role }: ViewColumn, { value }: PackCell): keyof typeof ARROWS | null =>
+  role !== 'change' || typeof value !== 'number' ? null : value > 0 ? 'up' : value < 0 ? 'down' : 'same';
+
 const EMPTY: CellData = { text: '', number: false, tone: '', status: null };
 
 /** A cell; its unit is left out where its heading has it. */
 function cellData(
-  { quantity }: ViewColumn,
+  view: ViewColumn,
   heading: string,
   cell: PackCell | undefined,
   number: boolean,
   words: Words,
 ): CellData {
   if (cell === undefined) return EMPTY;
-  const unit = unitLabel(quantity, words);
-  const { text, tone, status } = cell;
+  const unit = unitLabel(view.quantity, words);
+  const { tone, status } = cell;
+  const text = withArrow(directionOf(view, cell), cell.text);
   return {
     text:
       unit !== undefined && heading.includes(`(${unit})`) && text.endsWith(` ${unit}`)

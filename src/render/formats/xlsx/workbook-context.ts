@@ -10,7 +10,8 @@ import type { Cell } from './package/sheet-rows.ts';
 import type { SheetWriter } from './package/sheet-writer.ts';
 import { sheetNames } from './sheet-names.ts';
 import { type Page, pageOf } from './style/page-layout.ts';
-import { STYLES } from './style/styles.ts';
+import { FONT, STYLES } from './style/styles.ts';
+import { type LineWidth, lineCount } from './style/text-size.ts';
 
 /** Data rows per sheet by default. Excel allows 48,576 rows more, for headers, totals and notes. */
 export const ROWS_PER_SHEET = 1_000_000;
@@ -42,7 +43,7 @@ export interface WorkbookNames {
   readonly summary: string;
   /** Absent in a short pack. */
   readonly contents?: string;
-  /** One list per section: the sheets that hold its rows. Empty for the scorecard that the summary shows. */
+  /** One list per section: the sheets that hold its rows. Empty for the scorecard and the texts that the summary shows. */
   readonly sections: readonly (readonly string[])[];
   /** Absent when no chart asks for a sheet of its own. */
   readonly charts?: string;
@@ -88,8 +89,9 @@ export function createWorkbookContext(
   const hasContents = pack.sections.length >= MIN_CONTENTS_SECTIONS;
   const hasCharts = pack.sections.some(({ chart }) => chart?.place === 'own_sheet');
   const draws = drawsCharts(pack);
+  const onSummary = new Set([pack.summary?.of, ...pack.remarks.map(({ of }) => of)]);
   const parts = pack.sections.map(({ table }) =>
-    table.id === pack.summary?.of ? 0 : Math.max(1, Math.ceil(table.rows.length / rowsPerSheet)),
+    onSummary.has(table.id) ? 0 : Math.max(1, Math.ceil(table.rows.length / rowsPerSheet)),
   );
   const fixed = [
     sheets.summary,
@@ -143,17 +145,30 @@ export const footerOf = ({ dataset, pack, words, madeAt, locale }: WorkbookConte
 export const FIRST_PRINTED_ROW = 2;
 export const LINK_POINTS = 15;
 export const TITLE_POINTS = 26;
+const TITLE_SIZE = 16;
+const TITLE_LINE_POINTS = 20;
 
-/** The first two rows of a sheet: the link back, which is not printed, and its title. */
+/** The height of a title that wraps, in points. */
+export const titlePoints = (title: string, characters: number): number =>
+  TITLE_POINTS + (lineCount(title, (characters * FONT.size) / TITLE_SIZE) - 1) * TITLE_LINE_POINTS;
+
+/**
+ * The first two rows of a sheet: the link back, which is not printed, and its title.
+ * @param width across which the title wraps; on one line when absent
+ */
 export async function writeSheetHeading(
   sheet: SheetWriter,
   title: string,
   { names, words }: Pick<WorkbookContext, 'names' | 'words'>,
+  width?: LineWidth,
 ): Promise<void> {
   const { contents } = names;
   const back = contents === undefined ? words.workbook.backToSummary : words.workbook.back;
   await sheet.addRow([{ value: back, style: STYLES.back, link: contents ?? names.summary }], LINK_POINTS);
-  await sheet.addRow([{ value: title, style: STYLES.title }], TITLE_POINTS);
+  const span = width !== undefined && width.columns > 1 ? { span: width.columns } : {};
+  const style = width === undefined ? STYLES.title : STYLES.wrappedTitle;
+  const points = width === undefined ? TITLE_POINTS : titlePoints(title, width.characters);
+  await sheet.addRow([{ value: title, style, ...span }], points);
 }
 
 /** A row of column headings. */

@@ -17,7 +17,7 @@ import { writeTableSheets } from './sections/table-sheet.ts';
 import { writeTrendSheet } from './sections/trend-sheet.ts';
 import { createWorkbookContext, type WorkbookContext, type WorkbookOptions } from './workbook-context.ts';
 
-/** @param names the sheets of the section; none for the scorecard that the summary shows */
+/** @param names the sheets of the section; none for the scorecard and the texts that the summary shows */
 async function writeSection(
   book: WorkbookFile,
   context: WorkbookContext,

@@ -31,6 +31,7 @@ function panelTarget(
   table: Table,
   view: ViewColumn,
   buckets: readonly string[],
+  figures: readonly (number | null)[],
   granularity: Granularity,
   { dataset, locale }: PackContext,
 ): PanelTarget | undefined {
@@ -59,7 +60,9 @@ function panelTarget(
     return entry?.target ?? null;
   });
   const last = values.findLast((value) => value !== null);
-  return last === undefined || last === null ? undefined : { values, text: formatTarget(last, view.quantity, locale) };
+  return last === undefined || last === null
+    ? undefined
+    : { values, text: formatTarget(last, view.quantity, locale, figures) };
 }
 
 /** The panel as a chart of columns, with its target as a line. */
@@ -127,6 +130,7 @@ export function trendPanels(table: Table, granularity: Granularity, context: Pac
       table,
       view,
       buckets.map(({ bucket }) => bucket),
+      points.map(({ value }) => value),
       granularity,
       context,
     );

@@ -42,7 +42,7 @@ describe('the data of a PDF', () => {
     expect(texts).toContain('3.4');
     expect(first?.groups.map(({ text }) => text)).toContainEqual(expect.stringMatching(/hours\)$/));
     // Changes of ratios are in points, which no header says.
-    expect(texts).toContainEqual(expect.stringMatching(/^[+-][\d.]+ pp$/));
+    expect(texts).toContainEqual(expect.stringMatching(/^[▲▼] [+-][\d.]+ pp$/));
     expect(first?.rows.at(-1)).toMatchObject({ total: true });
     expect(first?.rows.at(-2)).toMatchObject({ partial: true });
   });

@@ -6,16 +6,20 @@ import type { PictureDrawing } from '../package/drawing-parts.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { layoutScorecard, type ScorecardLayout, writeScorecard } from '../sections/scorecard.ts';
-import { type LineWidth, linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
+import { linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
 import { scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, FONT, STYLES } from '../style/styles.ts';
-import { lineCount, totalWidth } from '../style/text-size.ts';
+import { type LineWidth, lineCount, totalWidth } from '../style/text-size.ts';
 import { footerOf, type WorkbookContext } from '../workbook-context.ts';
 
 /** Maximum size, in pixels. */
 const MAX_LOGO_SIZE = { width: 240, height: 52 };
 const LOGO_POINTS = 44;
 const TITLE_SIZE = 20;
+/** Of a heading and the space above it. */
+const HEADING_POINTS = 28;
+/** Above a paragraph, so that it does not touch the rule of its heading. */
+const PARAGRAPH_GAP = 4;
 
 /** Scales a large logo down and never a small one up. */
 function logoDrawing({ width, height, ...logo }: Logo, organization: string, { workbook }: Words): PictureDrawing {
@@ -86,9 +90,17 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   };
   const news: SheetLine[] = headlines.map((text) => ({ text: `– ${text}`, style: STYLES.text }));
   const scope = summary === undefined ? '' : summary.scorecard.scope;
+  const remarks = pack.remarks.map(({ title, paragraphs }) => ({
+    title,
+    lines: paragraphs.map((text): SheetLine => ({ text, style: STYLES.text })),
+  }));
   const points =
     head.reduce((sum, row) => sum + row.points, 0) +
     linesPoints([complete, ...news, ...notes.above, ...notes.below], width) +
+    remarks.reduce(
+      (sum, { lines }) => sum + HEADING_POINTS + linesPoints(lines, width) + lines.length * PARAGRAPH_GAP,
+      0,
+    ) +
     (layout?.points ?? 0) +
     80;
   const sheet = book.addSheet(context.names.summary, {
@@ -105,6 +117,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   await writeLines(sheet, [complete], width);
   if (news.length > 0) {
     await writeHeading(sheet, words.status.headlines, width);
+    await sheet.addRow([], PARAGRAPH_GAP);
     await writeLines(sheet, news, width);
   }
   if (summary !== undefined && layout !== undefined) {
@@ -114,6 +127,13 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     await writeScorecard(sheet, layout, summary.of, context);
     await sheet.addRow([], 6);
     await writeLines(sheet, notes.below, width);
+  }
+  for (const { title, lines } of remarks) {
+    await writeHeading(sheet, title, width);
+    for (const line of lines) {
+      await sheet.addRow([], PARAGRAPH_GAP);
+      await writeLines(sheet, [line], width);
+    }
   }
   sheet.addPrintArea({ rows: { from: 1, to: sheet.rowCount }, columns: { from: 0, to: widths.length - 1 } });
   await sheet.close();

@@ -1,8 +1,9 @@
 import type { Words } from '../../../../i18n/messages.ts';
 import type { ViewColumn } from '../../../figures/columns.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
-import type { ColumnBlock } from '../../../pack/pack.ts';
+import type { ColumnBlock, Scorecard } from '../../../pack/pack.ts';
 import type { CellStyle } from '../style/styles.ts';
+import type { Grid } from './grid.ts';
 
 /** Headings in two levels. */
 export interface Headings {
@@ -47,6 +48,28 @@ const MAX_FORMAT_LENGTH = 255;
 export function shownAs(style: CellStyle, text: string): CellStyle {
   const format = `;;;"${text.replaceAll('"', '”').replace(/[\r\n]+/g, ' ')}"`;
   return format.length > MAX_FORMAT_LENGTH ? style : { ...style, numFmt: format };
+}
+
+/**
+ * A grid whose headings of single figures show the months that they are of. The cells keep their texts, which name the
+ * columns of the Excel table.
+ */
+export function withPeriodHeadings(grid: Grid, { comparisons, headings }: Scorecard, words: Words): Grid {
+  const { value } = words.workbook.section;
+  const shown = new Map([
+    ...[false, true].map(
+      (running) => [withRunningNote(value, running, words), withRunningNote(headings.figure, running, words)] as const,
+    ),
+    ...comparisons.map((kind, index): [string, string] => {
+      const name = words.table.previousName[kind];
+      return [name, headings.compared[index]?.figure ?? name];
+    }),
+  ]);
+  const header = grid.header.map((cell) => {
+    const text = shown.get(String(cell.value)) ?? cell.value;
+    return text === cell.value ? cell : { ...cell, style: shownAs(cell.style, String(text)) };
+  });
+  return { ...grid, header, headings: grid.headings.map((text) => shown.get(text) ?? text) };
 }
 
 /** A heading of figures or totals, marked when the period is still running. */

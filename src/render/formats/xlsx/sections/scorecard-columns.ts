@@ -6,6 +6,7 @@ import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
 import { type CellStyle, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
+import { lineCount } from '../style/text-size.ts';
 import { toCellValue } from './cell-value.ts';
 import { shownAs } from './headings.ts';
 
@@ -19,6 +20,16 @@ export interface ScorecardColumn {
   /** Characters. */
   readonly width: number;
   readonly cell: (row: ScorecardRow) => Cell;
+}
+
+/** Headings of so many characters wrap to two lines in columns that are not wider. */
+const MAX_HEADING_WIDTH = 18;
+
+/** The smallest width in which a heading takes two lines; the smallest of a figure where none does. */
+function headingWidth(heading: string): number {
+  for (let width = MIN_FIGURE_WIDTH; width <= MAX_HEADING_WIDTH; width += 1)
+    if (lineCount(heading, width - 1) <= 2) return width;
+  return MIN_FIGURE_WIDTH;
 }
 
 const EMPTY: Cell = { value: null, style: STYLES.scorecardText };
@@ -93,7 +104,10 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       {
         kind: 'figure',
         ...header(name, heading?.change ?? name, STYLES.headerSecondary),
-        width: widthFor(rows.map((row) => row.compared[index]?.change)) + ARROW_CHARACTERS,
+        width: Math.max(
+          headingWidth(heading?.change ?? name),
+          widthFor(rows.map((row) => row.compared[index]?.change)) + ARROW_CHARACTERS,
+        ),
         cell: (row) => {
           const figure = row.compared[index];
           if (figure === undefined) return EMPTY;
@@ -134,9 +148,9 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
             kind: 'figure',
             ...header(words.status.targetColumn, headings.target, STYLES.headerSecondary),
             width: widthFor(rows.map((row) => row.target)),
-            cell: ({ target }) => {
+            cell: ({ target, figure }) => {
               if (target === undefined || target.value === null) return EMPTY;
-              const decimals = targetDecimals(target.value, target.quantity);
+              const decimals = targetDecimals(target.value, target.quantity, [figure.value]);
               const rounding = decimals === undefined ? undefined : { decimals };
               return cellOf(target, { secondary: true, partial: false }, rounding);
             },

@@ -1,18 +1,12 @@
 import type { PackSection } from '../../../pack/pack.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import { type CellStyle, STYLES } from '../style/styles.ts';
-import { textRowPoints } from '../style/text-size.ts';
+import { type LineWidth, textRowPoints } from '../style/text-size.ts';
 
 /** A text across the columns of a sheet. */
 export interface SheetLine {
   readonly text: string;
   readonly style: CellStyle;
-}
-
-/** The columns that lines go across. */
-export interface LineWidth {
-  readonly columns: number;
-  readonly characters: number;
 }
 
 export const linePoints = ({ text }: SheetLine, { characters }: LineWidth): number => textRowPoints([text, characters]);

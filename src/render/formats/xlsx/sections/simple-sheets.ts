@@ -2,11 +2,11 @@ import type { SectionOf } from '../../../pack/pack.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, STYLES } from '../style/styles.ts';
-import { totalWidth } from '../style/text-size.ts';
+import { type LineWidth, totalWidth } from '../style/text-size.ts';
 import {
   FIRST_PRINTED_ROW,
   footerOf,
-  TITLE_POINTS,
+  titlePoints,
   type WorkbookContext,
   writeSheetHeading,
 } from '../workbook-context.ts';
@@ -31,7 +31,8 @@ export async function writeTextSheet(
     footer: footerOf(context),
     sharedStrings: true,
   });
-  await writeSheetHeading(sheet, section.title, context);
+  const whole: LineWidth = { columns: 2, characters: totalWidth(widths) };
+  await writeSheetHeading(sheet, section.title, context, whole);
   const width = { columns: 1, characters: PARAGRAPH_CHARACTERS };
   await writeLines(sheet, introduction(section), width);
   for (const text of section.paragraphs) {
@@ -55,7 +56,8 @@ export async function writeScorecardSheet(
   const width = { columns: widths.length, characters: totalWidth(widths) };
   const above = introduction(section);
   const notes = footnotes(section);
-  const points = TITLE_POINTS + linesPoints([...above, ...notes], width) + layout.points + 16;
+  const points =
+    titlePoints(section.title, width.characters) + linesPoints([...above, ...notes], width) + layout.points + 16;
   const headerRow = FIRST_PRINTED_ROW + above.length + 2;
   const sheet = book.addSheet(name, {
     widths,
@@ -69,7 +71,7 @@ export async function writeScorecardSheet(
     sharedStrings: true,
     ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
   });
-  await writeSheetHeading(sheet, section.title, context);
+  await writeSheetHeading(sheet, section.title, context, width);
   await writeLines(sheet, above, width);
   await sheet.addRow([], 6);
   await writeScorecard(sheet, layout, section.table.id, context);

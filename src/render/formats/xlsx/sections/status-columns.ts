@@ -75,9 +75,14 @@ function* withRowStatuses(
   }
 }
 
-/** With all decimals of the target, as texts show it. */
-function targetCellOf(target: number, quantity: Quantity, styleOf: ReturnType<typeof createDataStyles>): Cell {
-  const decimals = targetDecimals(target, quantity);
+/** With the decimals of the target that texts show. @param figure that is judged by it */
+function targetCellOf(
+  target: number,
+  figure: number | null,
+  quantity: Quantity,
+  styleOf: ReturnType<typeof createDataStyles>,
+): Cell {
+  const decimals = targetDecimals(target, quantity, [figure]);
   const style = { quantity, secondary: false, partial: false, total: false, unitInCell: true };
   return {
     value: toCellValue(target, quantity),
@@ -118,7 +123,10 @@ function withTransposedStatuses(
       const judged = judgements.filter(({ metric }) => metric === view?.source.name);
       const judgement = judged.find(({ bucket }) => bucket === null) ?? judged[0];
       const target = judgement === undefined ? null : (targets[judgement.target]?.target ?? null);
-      const targetCell = target === null || view === undefined ? EMPTY : targetCellOf(target, view.quantity, styleOf);
+      const targetCell =
+        target === null || view === undefined
+          ? EMPTY
+          : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
       return inserted(cells, targetCell, statusCell(judgement, words));
     }),
     conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),

@@ -11,13 +11,13 @@ import {
   scaleForWidth,
   splitColumns,
 } from '../style/page-layout.ts';
-import { lineHeightPoints, totalWidth } from '../style/text-size.ts';
-import { LINK_POINTS, TITLE_POINTS } from '../workbook-context.ts';
+import { type LineWidth, lineHeightPoints, totalWidth } from '../style/text-size.ts';
+import { LINK_POINTS, titlePoints } from '../workbook-context.ts';
 import type { Grid } from './grid.ts';
 import { allHeaderPoints, dataRowPoints, gridPoints, headerRows } from './grid-rows.ts';
 import { type PrintedCopy, printedCopy } from './printed-copy.ts';
 import { evenBreaks } from './row-breaks.ts';
-import { type LineWidth, linesPoints, type SheetLine } from './sheet-lines.ts';
+import { linesPoints, type SheetLine } from './sheet-lines.ts';
 
 /** Where the chart of a section goes: distances from the left edge in characters. */
 export interface PlacedChart {
@@ -51,6 +51,7 @@ export interface TableLayout {
 
 /** What a sheet shows around and in its grid. */
 export interface SheetContent {
+  readonly title: string;
   readonly above: readonly SheetLine[];
   readonly below: readonly SheetLine[];
   /** Rows that are printed. */
@@ -96,7 +97,7 @@ const keyColumns = ({ labels, header }: Grid): number => (labels === header.leng
 
 function placeChart(
   grid: Grid,
-  { above, chart, rows }: SheetContent,
+  { title, above, chart, rows }: SheetContent,
   page: Page,
   pages: readonly ColumnSpan[],
   width: LineWidth,
@@ -114,7 +115,7 @@ function placeChart(
       ownPage: false,
     };
   }
-  const head = TITLE_POINTS + linesPoints(above, width) + SPACER_POINTS;
+  const head = titlePoints(title, width.characters) + linesPoints(above, width) + SPACER_POINTS;
   const count = chartRows(chart.chart, page, head);
   const used = head + count * CHART_ROW_POINTS;
   const least = gridPoints(grid, Math.min(rows, MIN_ROWS_BELOW_CHART));
@@ -169,7 +170,7 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const lines = { columns, characters: totalWidth(widths.slice(0, columns)) };
   const scale = only || copy !== undefined ? scaleForWidth(lines.characters, page) : split.scale;
   const placed = placeChart(grid, content, pageAt(page, scale), pages, lines);
-  const head = TITLE_POINTS + linesPoints(content.above, lines) + SPACER_POINTS;
+  const head = titlePoints(content.title, lines.characters) + linesPoints(content.above, lines) + SPACER_POINTS;
   const chartPoints = placed === undefined || placed.beside ? 0 : placed.rows * placed.rowPoints + 6;
   const figures = copy?.points ?? gridPoints(grid, content.rows);
   const besidePoints = placed?.beside ? placed.rows * placed.rowPoints : 0;

@@ -15,7 +15,7 @@ import {
 } from '../workbook-context.ts';
 import type { Grid } from './grid.ts';
 import { headerRows, writeGrid } from './grid-rows.ts';
-import { headingsOf } from './headings.ts';
+import { headingsOf, withPeriodHeadings } from './headings.ts';
 import { sectionGrid } from './section-grid.ts';
 import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
 import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
@@ -152,7 +152,9 @@ export async function writeTableSheets(
   const { dataset, words, locale, page } = context;
   const exceptions = section.kind === 'exceptions' ? orderedExceptions(section) : undefined;
   const table = exceptions?.table ?? section.table;
-  const grid = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks, words), words, locale);
+  const plain = sectionGrid(dataset, table, section.columns, headingsOf(section.blocks, words), words, locale);
+  const single = section.kind === 'table' && section.transposed && table.granularity === null;
+  const grid = single && section.scorecard !== undefined ? withPeriodHeadings(plain, section.scorecard, words) : plain;
   // Below a table of which the first rows are printed, nothing would be.
   const notes = [...footnotes(section), ...quietLines(ownNotes(section, grid, words))];
   const [before, after] = exceptions === undefined ? [[], notes] : [notes, []];
@@ -163,6 +165,7 @@ export async function writeTableSheets(
       const printedRows = exceptions === undefined ? slice.count : Math.min(slice.count, exceptions.shown);
       const chart = slice.first && section.chart?.place !== 'own_sheet' ? section.chart : undefined;
       const content = {
+        title: slice.title,
         above,
         below: slice.last ? after : [],
         rows: printedRows,
@@ -186,7 +189,7 @@ export async function writeTableSheets(
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
       });
-      await writeSheetHeading(sheet, slice.title, context);
+      await writeSheetHeading(sheet, slice.title, context, lines);
       await writeLines(sheet, above, lines);
       await sheet.addRow([], SPACER_POINTS);
       await writeChart(sheet, section, layout, context);

@@ -11,7 +11,7 @@ import { totalWidth } from '../style/text-size.ts';
 import {
   FIRST_PRINTED_ROW,
   footerOf,
-  TITLE_POINTS,
+  titlePoints,
   type WorkbookContext,
   writeSheetHeading,
 } from '../workbook-context.ts';
@@ -103,7 +103,7 @@ export async function writeTrendSheet(
   const lines = { columns: shown.length, characters: totalWidth(shown) };
   const above = introduction(section);
   const below = footnotes(section);
-  const around = TITLE_POINTS + linesPoints([...above, ...below], lines) + 16;
+  const around = titlePoints(section.title, lines.characters) + linesPoints([...above, ...below], lines) + 16;
   const bands = layoutBands(panels.length, pageAt(page, 100), around);
   const sheet = book.addSheet(name, {
     widths,
@@ -114,7 +114,7 @@ export async function writeTrendSheet(
     headerRow: FIRST_PRINTED_ROW + above.length + below.length + 3 + bands.count * bands.rows,
     ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
   });
-  await writeSheetHeading(sheet, section.title, context);
+  await writeSheetHeading(sheet, section.title, context, lines);
   await writeLines(sheet, above, lines);
   const top = sheet.rowCount;
   for (let band = 0; band < bands.count; band += 1) {

@@ -47,6 +47,10 @@ export type CellStyle = Partial<Style>;
 /** The styles of everything but the figures. */
 export const STYLES = {
   title: { font: font({ size: 16, bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
+  wrappedTitle: {
+    font: font({ size: 16, bold: true, color: { argb: COLOURS.ink } }),
+    alignment: { ...middle, wrapText: true },
+  },
   packTitle: {
     font: font({ size: 20, bold: true, color: { argb: COLOURS.ink } }),
     alignment: { ...middle, wrapText: true },

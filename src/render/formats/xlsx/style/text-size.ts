@@ -1,6 +1,12 @@
 /** Height of one line of text, in points. */
 export const LINE_POINTS = 12.75;
 
+/** The columns that a text goes across. */
+export interface LineWidth {
+  readonly columns: number;
+  readonly characters: number;
+}
+
 /** How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. */
 export function lineCount(text: string, width: number): number {
   const columns = width >= 1 ? Math.floor(width) : 1;
