@@ -7,8 +7,8 @@ import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
 import { type CellStyle, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
 import { lineCount } from '../style/text-size.ts';
-import { toCellValue } from './cell-value.ts';
-import { shownAs } from './headings.ts';
+import { toCellValue } from './grid/cell-value.ts';
+import { shownAs } from './grid/headings.ts';
 
 /** A column of a scorecard. */
 export interface ScorecardColumn {

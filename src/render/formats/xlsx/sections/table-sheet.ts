@@ -13,10 +13,10 @@ import {
   type WorkbookContext,
   writeSheetHeading,
 } from '../workbook-context.ts';
-import type { Grid } from './grid.ts';
-import { headerRows, writeGrid } from './grid-rows.ts';
-import { headingsOf, withPeriodHeadings } from './headings.ts';
-import { sectionGrid } from './section-grid.ts';
+import type { Grid } from './grid/grid.ts';
+import { headerRows, writeGrid } from './grid/grid-rows.ts';
+import { headingsOf, withPeriodHeadings } from './grid/headings.ts';
+import { sectionGrid } from './grid/section-grid.ts';
 import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
 import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
 
