@@ -1,5 +1,4 @@
 import { balanceBidiControls, toSingleLine } from '../base/text/bidi.ts';
-import { escapeHtml } from '../base/text/html.ts';
 import { buildNotice, type NoticeContent, type NoticeGroup, type NoticeLine, noticeSubject } from './notice-text.ts';
 
 /** The colours of the reports' e-mails, in light and dark. */
@@ -26,6 +25,17 @@ pre{background:#212c3a !important;color:#f1f5f9 !important}
 `.trim();
 
 const FONT = "font-family:'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:15px;line-height:22px;color:#22272e";
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text as HTML, also inside a quoted attribute. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /** Text from outside: escaped, without an effect on the direction of what follows it. */
 const foreign = (text: string): string => escapeHtml(balanceBidiControls(text)).replaceAll('\n', '<br>');

@@ -14,7 +14,7 @@ import {
   rateLimitedCall,
 } from './rate-limit/rate-limited-call.ts';
 import { type RowWriter, writeRows } from './rows.ts';
-import { type ListNames, listColumnCollector } from './tables/list-columns.ts';
+import { type ListNames, listColumnCollector } from './tables/columns/list-columns.ts';
 
 /** All records of a list. */
 export interface FetchedList {

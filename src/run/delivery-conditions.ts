@@ -7,7 +7,7 @@ import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { type Dataset, isTextTable, type Judgement, type Row, type Status, type Table } from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
-import { currentJudgements, statusesByFigure } from '../render/figures/judge.ts';
+import { currentJudgements, statusesByFigure } from '../render/figures/current-statuses.ts';
 
 /**
  * SHA-256 (hex) over the values of the tables: column names, rows, previous period, totals. Labels and the time of

@@ -2,7 +2,7 @@ import type { Manifest } from '../deliver/archive/archive.ts';
 import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import { sendDecisionFor } from '../deliver/send-decision.ts';
-import { statusesByFigure } from '../render/figures/judge.ts';
+import { statusesByFigure } from '../render/figures/current-statuses.ts';
 
 export interface PreviousFiguresPorts {
   readonly sentFigures?: LastSentFigures | undefined;

@@ -5,7 +5,7 @@ import type { Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Judgement, TargetRecord } from '../fetch/dataset.ts';
 import type { Note } from '../fetch/notes.ts';
 import type { Artifact } from '../render/artifact.ts';
-import { countStatuses } from '../render/figures/judge.ts';
+import { countStatuses } from '../render/figures/current-statuses.ts';
 import type { StatusCounts } from './run-record.ts';
 
 /** The result of a finished run. */

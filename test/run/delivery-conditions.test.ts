@@ -4,7 +4,7 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import type { DeliverySpec } from '../../src/definitions/schema/report-definition.ts';
 import { type LastSentFigures, redisLastSentFigures } from '../../src/deliver/last-sent-figures.ts';
 import type { Column, Judgement, Row, Status, Table } from '../../src/fetch/dataset.ts';
-import { statusesByFigure } from '../../src/render/figures/judge.ts';
+import { statusesByFigure } from '../../src/render/figures/current-statuses.ts';
 import { evaluateConditions, hashFigures } from '../../src/run/delivery-conditions.ts';
 
 const redis = new Redis(inject('redisUrl'));

@@ -7,7 +7,7 @@ import { DateTime } from 'luxon';
 import PostalMime from 'postal-mime';
 import { silentLog } from '../../src/base/log.ts';
 import type { Manifest } from '../../src/deliver/archive/archive.ts';
-import { readManifest } from '../../src/deliver/archive/run-metadata.ts';
+import { readManifest } from '../../src/deliver/archive/run-folder/run-metadata.ts';
 import type { RunFiles } from '../../src/deliver/archive/storage/archive-storage.ts';
 import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';

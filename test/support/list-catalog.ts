@@ -1,4 +1,4 @@
-import type { ListNames } from '../../src/fetch/tables/list-columns.ts';
+import type { ListNames } from '../../src/fetch/tables/columns/list-columns.ts';
 
 /** Codes of a list's field, and the same code of a dimension that is not the list's. */
 export const LIST_CATALOG: ListNames['catalog'] = {

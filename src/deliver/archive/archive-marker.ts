@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DocketError, errorMessage } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import { LAST_SWEEP_FILE } from './retention.ts';
-import { readManifest } from './run-metadata.ts';
+import { readManifest } from './run-folder/run-metadata.ts';
 import type { ArchiveMetadata, ArchiveStorage, RunRef } from './storage/archive-storage.ts';
 
 /** A file at the root of the archive. Its id identifies the archive, wherever it is mounted or moved to. */

@@ -6,7 +6,7 @@ import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
 import { type DeliveryState, noticeId } from '../ledger/ledger.ts';
 import { kindOfMessage } from '../targets/registry.ts';
 import { archivedMessages, readAttempts, readReceipts } from './attempt-log.ts';
-import { readMetadataFile } from './run-metadata.ts';
+import { readMetadataFile } from './run-folder/run-metadata.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
 /** The days of a period and their time zone, which identify it. */

@@ -11,7 +11,7 @@ import {
 } from '../ledger/ledger.ts';
 import { archiveCorrupt } from './archive-errors.ts';
 import { requirePathName } from './path-names.ts';
-import { readMetadataFile } from './run-metadata.ts';
+import { readMetadataFile } from './run-folder/run-metadata.ts';
 import type { RunFiles } from './storage/archive-storage.ts';
 
 const attemptSchema = z.object({

@@ -7,8 +7,8 @@ import { withWriteErrors } from './archive-errors.ts';
 import { attemptFileName, messageFileName, readArchivedStates, readLastMessage, readReceipts } from './attempt-log.ts';
 import { type RunChain, toChainFile } from './chain/run-chain.ts';
 import { publishedNames, requirePathName } from './path-names.ts';
-import { assembleRunFolder, readPublishedRun } from './run-folder.ts';
-import { readManifest } from './run-metadata.ts';
+import { assembleRunFolder, readPublishedRun } from './run-folder/run-folder.ts';
+import { readManifest } from './run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage.ts';
 
 /**

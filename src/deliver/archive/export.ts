@@ -8,7 +8,7 @@ import { DocketError } from '../../base/error.ts';
 import { toDiskError } from '../../base/files/disk-error.ts';
 import { createFolder } from '../../base/files/durable-file.ts';
 import { archiveCorrupt } from './archive-errors.ts';
-import { sha256OfRunFile } from './run-metadata.ts';
+import { sha256OfRunFile } from './run-folder/run-metadata.ts';
 import type { RunFiles, RunRef, StoredRun } from './storage/archive-storage.ts';
 import { directoryRunFiles } from './storage/directory-storage.ts';
 import { runProblems } from './verify/verify-run.ts';

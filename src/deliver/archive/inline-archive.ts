@@ -6,9 +6,9 @@ import { syncPath } from '../../base/files/durable-file.ts';
 import type { Archive } from './archive.ts';
 import { withWriteErrors } from './archive-errors.ts';
 import { createArchive, metadataMethods } from './create-archive.ts';
-import { assembleRunFolder, readPublishedRun } from './run-folder.ts';
-import { readManifest } from './run-metadata.ts';
-import { createStagingFolder } from './staging.ts';
+import { assembleRunFolder, readPublishedRun } from './run-folder/run-folder.ts';
+import { readManifest } from './run-folder/run-metadata.ts';
+import { createStagingFolder } from './run-folder/staging.ts';
 import { directoryRunFiles, directoryStorage } from './storage/directory-storage.ts';
 
 /** Prefix of the hidden staging folders of inline runs. */

@@ -1,6 +1,6 @@
 import { DocketError } from '../../base/error.ts';
-import { mailFiles } from './mail-files.ts';
 import { type Manifest, PICTURE_NAME } from './manifest.ts';
+import { mailFiles } from './run-folder/mail-files.ts';
 
 /** Names in a run's folder that no artifact may have. */
 export const RESERVED_NAMES = [

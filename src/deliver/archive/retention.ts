@@ -8,8 +8,8 @@ import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { RunChain } from './chain/run-chain.ts';
 import { deleteExpiredReadings } from './readings/reading-archive.ts';
-import { readManifest } from './run-metadata.ts';
-import { ABANDONED_AFTER_MS } from './staging.ts';
+import { readManifest } from './run-folder/run-metadata.ts';
+import { ABANDONED_AFTER_MS } from './run-folder/staging.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
 /** Epoch ms of the last run of retention. In the archive itself: all processes that share it run retention once a day. */

@@ -4,7 +4,7 @@ import { DocketError } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import { type FindArchivedRuns, ifReadable, isSamePeriodDays } from '../archive/archived-runs.ts';
 import { requirePathName } from '../archive/path-names.ts';
-import { parseMetadata } from '../archive/run-metadata.ts';
+import { parseMetadata } from '../archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../archive/storage/archive-storage.ts';
 import { DELIVERY_STATES, type DeliveryRow, type Ledger, newDeliverySchema, resolutionSchema } from './ledger.ts';
 import { beginRow, openRow, resolveRow, selectUnknown, settleRow } from './memory-ledger.ts';

@@ -6,7 +6,7 @@ import type { Redact } from '../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { Artifact } from '../../render/artifact.ts';
 import { type AddressPolicy, guardedLookup, literalRefusal } from '../address-guard.ts';
-import { artifactBytes, artifactChunks } from '../archive/artifact-bytes.ts';
+import { artifactBytes, artifactChunks } from '../archive/run-folder/artifact-bytes.ts';
 import type { S3Spec } from '../targets/s3/s3-schema.ts';
 
 /** Location and credentials of a bucket, for a delivery or the archive. */

@@ -4,8 +4,8 @@ import type { Section } from '../../definitions/schema/report-definition.ts';
 import type { Plan, Replacement } from '../../plan/plan.ts';
 import { requestRange } from '../../plan/requests/partition.ts';
 import type { Table } from '../dataset.ts';
+import { columnsOf, filtersOf } from './columns/table-columns.ts';
 import { sectionFields } from './section-fields.ts';
-import { columnsOf, filtersOf } from './table-columns.ts';
 import { replacementNotes } from './table-notes.ts';
 
 /**

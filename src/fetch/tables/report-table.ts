@@ -11,14 +11,13 @@ import type { CallAnswer } from '../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../answer-checks/figure-checks.ts';
 import { numberOf } from '../answer-checks/value-types.ts';
 import type { Row, Table, Value } from '../dataset.ts';
-import { rangeOf, type TableComparer, tableComparer } from './comparisons/compare-figures.ts';
-import { comparisonsOf } from './comparisons/compared-figures.ts';
+import { columnsOf, filtersOf } from './columns/table-columns.ts';
+import { comparisonsOf, rangeOf, type TableComparer, tableComparer } from './comparisons/compare-figures.ts';
 import { type PartnerAnswer, pickMetrics } from './comparisons/partner-answers.ts';
 import { type ToDateFigures, toDateFigures } from './comparisons/to-date.ts';
 import { withoutValuesOfNoData } from './data-start.ts';
 import { missingData } from './missing-data.ts';
 import { sectionFields } from './section-fields.ts';
-import { columnsOf, filtersOf } from './table-columns.ts';
 import { collectTableNotes } from './table-notes.ts';
 import { answeredTrend } from './table-trend.ts';
 

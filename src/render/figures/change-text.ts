@@ -2,10 +2,11 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { Better } from '../../definitions/schema/targets.ts';
 import type { Row, TableComparison } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
-import { namedComparison, type ViewColumn } from './columns.ts';
+import type { ViewColumn } from './columns.ts';
 import { formatValue } from './format-value.ts';
 import { changeIsGood } from './judge.ts';
 import { type Change, changeIn, type Quantity } from './quantity.ts';
+import { namedComparison } from './raw-columns.ts';
 
 /** The values of a row or of the totals. */
 export type Figures = Pick<Row, 'values' | 'compare' | 'toDate'>;

@@ -240,28 +240,6 @@ export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[]
   };
 }
 
-/** The number of present figures by status. The same figure in several sections counts once. */
-export function countStatuses(judgements: readonly Judgement[]): Readonly<Partial<Record<Status, number>>> {
-  const counts: Partial<Record<Status, number>> = {};
-  const figures = new Map(
-    currentJudgements(judgements).map(({ metric, bucket, group, figure, target, status }) => [
-      JSON.stringify([metric, bucket, group, figure, target]),
-      status,
-    ]),
-  );
-  for (const status of figures.values()) counts[status] = (counts[status] ?? 0) + 1;
-  return counts;
-}
-
-/** The present statuses by figure, to compare those of two runs: `kpis:alerts.open`, `kpis:alerts.open{profile.risk=high}`. */
-export const statusesByFigure = (judgements: readonly Judgement[]): Readonly<Record<string, Status>> =>
-  Object.fromEntries(
-    currentJudgements(judgements).map(({ section, metric, group, status }) => [
-      `${section}:${metric}${group === null ? '' : `{${group.dimension}=${group.value}}`}`,
-      status,
-    ]),
-  );
-
 /** Which direction of a metric is better, if its targets agree; undefined: a change is neither good nor bad. */
 export function betterOf({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): Better | undefined {
   const found = new Set(targets.filter((target) => target.metric === metric).map(({ better }) => better));
@@ -277,20 +255,3 @@ export const changeIsGood = (
   better === undefined || direction === null || direction === 'same'
     ? undefined
     : (direction === 'up') === (better === 'higher');
-
-/** The judgements of the present: of each figure over time only the last bucket. */
-export function currentJudgements(judgements: readonly Judgement[]): readonly Judgement[] {
-  const keyOf = ({ section, metric, group }: Judgement) => JSON.stringify([section, metric, group]);
-  const last = new Map<string, string>();
-  for (const judgement of judgements) {
-    const { bucket } = judgement;
-    const key = keyOf(judgement);
-    if (bucket !== null && bucket > (last.get(key) ?? '')) last.set(key, bucket);
-  }
-  const totals = new Set(judgements.filter(({ bucket }) => bucket === null).map(keyOf));
-  return judgements.filter((judgement) => {
-    const key = keyOf(judgement);
-    // A figure with a judged total needs no bucket beside it.
-    return judgement.bucket === null || (!totals.has(key) && judgement.bucket === last.get(key));
-  });
-}

@@ -1,6 +1,8 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
+import { type Logo, readLogo } from '../../definitions/load/logo.ts';
 import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart } from '../artifact.ts';
@@ -84,4 +86,21 @@ export async function writeChunks(
     signal.throwIfAborted();
     throw error;
   }
+}
+
+/**
+ * Reads the organization's logo again: the file may have changed since the definitions were checked. Undefined without one.
+ * Throws `render.failed`.
+ */
+export async function readCurrentLogo(path: string | undefined): Promise<Logo | undefined> {
+  if (path === undefined) return undefined;
+  const logo = await readLogo(path);
+  if (!('expected' in logo)) return logo;
+  const { expected, got, next } = logo;
+  throw new DocketError('render.failed', 'The logo of the organization cannot be used.', {
+    where: path,
+    expected,
+    ...(got === undefined ? {} : { got }),
+    next: `Correct the logo file: ${next}.`,
+  });
 }

@@ -1,6 +1,7 @@
 import type { Table } from '../../fetch/dataset.ts';
-import { isFigureColumn, namedComparison, type ViewColumn } from '../figures/columns.ts';
+import { isFigureColumn, type ViewColumn } from '../figures/columns.ts';
 import { unitLabel } from '../figures/format-value.ts';
+import { namedComparison } from '../figures/raw-columns.ts';
 import type { ColumnBlock, ColumnGroup } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';

@@ -1,8 +1,9 @@
+import { isolateBidi } from '../../base/text/bidi.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { formatPeriod } from '../../definitions/periods/period.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
-import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
-import { completenessOf } from './completeness.ts';
+import { incompleteNotes, lacksCurrentCounts } from '../../fetch/notes.ts';
+import { DEFAULT_LOCALE, type Words } from '../../i18n/messages.ts';
 import { packDefinitions } from './definitions.ts';
 import type { Pack } from './pack.ts';
 import { createPackContext } from './pack-context.ts';
@@ -18,6 +19,26 @@ export interface PackOptions {
   readonly classification?: string | undefined;
   /** The organization's fiscal year: its months are whole months. */
   readonly calendar?: FiscalCalendar | undefined;
+}
+
+/** The completeness statement of a dataset without incomplete notes. */
+export function completenessText({ tables }: Pick<Dataset, 'tables'>, { workbook }: Words): string {
+  const lacking = tables.filter(lacksCurrentCounts).map(({ title }) => isolateBidi(title));
+  return lacking.length === 0 ? workbook.complete : workbook.completeBut(lacking);
+}
+
+function completenessOf(dataset: Pick<Dataset, 'tables'>, words: Words): Pack['completeness'] {
+  const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
+  const notes = incompleteNotes(dataset, words).map(({ section, text }) => ({
+    section,
+    title: titles.get(section) ?? section,
+    text,
+  }));
+  return {
+    complete: notes.length === 0,
+    text: notes.length === 0 ? completenessText(dataset, words) : words.workbook.incomplete(notes.length),
+    notes,
+  };
 }
 
 /** What workbook, PDF and e-mail show of a dataset. Pure; scans the rows of each table a few times at most. */

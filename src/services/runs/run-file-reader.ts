@@ -4,8 +4,8 @@ import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
 import type { RunChain } from '../../deliver/archive/chain/run-chain.ts';
-import { mailBodyFiles, mailFiles } from '../../deliver/archive/mail-files.ts';
-import { readManifest } from '../../deliver/archive/run-metadata.ts';
+import { mailBodyFiles, mailFiles } from '../../deliver/archive/run-folder/mail-files.ts';
+import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { artifactKind, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
 

@@ -10,7 +10,7 @@ import {
   readReceipts,
   readRelease,
 } from '../../../src/deliver/archive/attempt-log.ts';
-import { readManifest } from '../../../src/deliver/archive/run-metadata.ts';
+import { readManifest } from '../../../src/deliver/archive/run-folder/run-metadata.ts';
 import type { RunFiles } from '../../../src/deliver/archive/storage/archive-storage.ts';
 import { s3Objects } from '../../../src/deliver/archive/storage/s3-objects.ts';
 import { destinationGuard } from '../../../src/deliver/destination-guard.ts';

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Section } from '../../../src/definitions/schema/report-definition.ts';
 import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
 import type { Judgement, Table } from '../../../src/fetch/dataset.ts';
-import { betterOf, currentJudgements, judgeDataset, statusOf } from '../../../src/render/figures/judge.ts';
+import { currentJudgements } from '../../../src/render/figures/current-statuses.ts';
+import { betterOf, judgeDataset, statusOf } from '../../../src/render/figures/judge.ts';
 import { isWholePeriod } from '../../../src/render/figures/whole-period.ts';
 import {
   bucketColumn,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
 import type { Column, Dataset, MetricValues, Row, Table } from '../../../src/fetch/dataset.ts';
-import { withDisplayUnits } from '../../../src/fetch/tables/display-units.ts';
+import { withDisplayUnits } from '../../../src/fetch/tables/columns/display-units.ts';
 import { buildChart } from '../../../src/render/charts/chart.ts';
 import { echartsOption } from '../../../src/render/charts/echarts-option.ts';
 import { renderEmail } from '../../../src/render/email/render-email.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatValue } from '../../../src/render/figures/format-value.ts';
 import { createRounder, type Quantity } from '../../../src/render/figures/quantity.ts';
-import { toCellValue } from '../../../src/render/formats/xlsx/sections/cell-value.ts';
+import { toCellValue } from '../../../src/render/formats/xlsx/sections/grid/cell-value.ts';
 import { figureNumberFormat } from '../../../src/render/formats/xlsx/style/number-formats.ts';
 
 /** What a cell of the workbook shows, as another program formats it. */

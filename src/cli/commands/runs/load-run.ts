@@ -13,7 +13,7 @@ import {
   readReceipts,
   readRelease,
 } from '../../../deliver/archive/attempt-log.ts';
-import { readManifest } from '../../../deliver/archive/run-metadata.ts';
+import { readManifest } from '../../../deliver/archive/run-folder/run-metadata.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';

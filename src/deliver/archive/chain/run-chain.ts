@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../base/clock.ts';
 import { sha256 } from '../../../base/sha256.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
-import { readManifest, readMetadataFile, sha256OfRunFile } from '../run-metadata.ts';
+import { readManifest, readMetadataFile, sha256OfRunFile } from '../run-folder/run-metadata.ts';
 import {
   type ArchiveStorage,
   isMetadataFile,

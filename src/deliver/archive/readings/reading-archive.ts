@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { type Reading, readingSchema } from '../../../plan/reading.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
 import { requirePathName } from '../path-names.ts';
-import { parseMetadata } from '../run-metadata.ts';
+import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 
 /** Folder in the archive: `<org>/<day>/<question>.json`, and `asked/<question>.<n>.json` beside it. */

@@ -13,7 +13,7 @@ import {
 } from '../../../base/files/durable-file.ts';
 import { isAbsent, withWriteErrors } from '../archive-errors.ts';
 import { isPathName, requirePathName } from '../path-names.ts';
-import { createStagingFolder } from '../staging.ts';
+import { createStagingFolder } from '../run-folder/staging.ts';
 import {
   type ArchiveMetadata,
   type ArchiveStorage,

@@ -1,5 +1,5 @@
 import { isPathName, requirePathName } from '../path-names.ts';
-import { readManifest } from '../run-metadata.ts';
+import { readManifest } from '../run-folder/run-metadata.ts';
 import { isMetadataFile, type RunFiles, type RunRef, type StoredRun } from './archive-storage.ts';
 import type { S3Objects } from './s3-objects.ts';
 

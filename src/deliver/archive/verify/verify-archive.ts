@@ -4,7 +4,7 @@ import { KEYS_FOLDER } from '../chain/chain.ts';
 import { CHAIN_POINTER } from '../chain/run-chain.ts';
 import type { ChainEntry } from '../chain/signed-document.ts';
 import type { PublicKeys } from '../chain/signing-key.ts';
-import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
+import { readManifest, sha256OfRunFile } from '../run-folder/run-metadata.ts';
 import { type ArchiveStorage, isMetadataFile, isMutable, type StoredRun } from '../storage/archive-storage.ts';
 import { type ChainedRunEntries, type VerifiedChain, verifyChain } from './verify-chain.ts';
 import { readVerifyKeys, type VerifyKeys } from './verify-keys.ts';

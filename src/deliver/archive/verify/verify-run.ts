@@ -4,9 +4,9 @@ import type { Receipt } from '../../ledger/ledger.ts';
 import { messageKinds } from '../../targets/registry.ts';
 import { problemOf } from '../archive-errors.ts';
 import { type AttemptRecord, archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
-import { mailFiles } from '../mail-files.ts';
 import type { Manifest } from '../manifest.ts';
-import { readManifest, sha256OfRunFile } from '../run-metadata.ts';
+import { mailFiles } from '../run-folder/mail-files.ts';
+import { readManifest, sha256OfRunFile } from '../run-folder/run-metadata.ts';
 import { isMetadataFile, type RunFiles, type RunRef, type StoredRun } from '../storage/archive-storage.ts';
 
 /** One result of `docket archive verify`. Codes are stable. */

@@ -12,7 +12,7 @@ import type { TemplateVariables } from '../../../base/text/template.ts';
 import { pathDiagnostics } from '../../../definitions/diagnostics/delivery-diagnostics.ts';
 import { deliveryTextSchema } from '../../../definitions/schema/template-fields.ts';
 import { type Artifact, individualFiles } from '../../../render/artifact.ts';
-import { artifactBytes } from '../../archive/artifact-bytes.ts';
+import { artifactBytes } from '../../archive/run-folder/artifact-bytes.ts';
 import type { AttemptResult } from '../../attempt.ts';
 import { destinationGuard } from '../../destination-guard.ts';
 import { type Fence, noFence } from '../../fence.ts';

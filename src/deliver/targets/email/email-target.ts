@@ -15,7 +15,7 @@ import {
   mailBodyOf,
 } from '../../../render/artifact.ts';
 import { archiveCorrupt } from '../../archive/archive-errors.ts';
-import { artifactBytes } from '../../archive/artifact-bytes.ts';
+import { artifactBytes } from '../../archive/run-folder/artifact-bytes.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { assertSameEmail } from '../../resend-check.ts';

@@ -1,9 +1,9 @@
 import { DocketError } from '../../../base/error.ts';
-import { escapeHtml } from '../../../base/text/html.ts';
 import { type Artifact, individualFiles, type MailBody, outputFormatOf } from '../../../render/artifact.ts';
 import type { Archive, PublishedRun } from '../../archive/archive.ts';
 import type { SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { DeliveryRow } from '../../ledger/ledger.ts';
+import { escapeHtml } from '../../notice-html.ts';
 import type { Delivery } from '../target.ts';
 
 /** A link to a file that is too large for an e-mail. */

@@ -4,7 +4,7 @@ import { errorMessage } from '../../../base/error.ts';
 import { type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts';
 import { oneLine } from '../../../base/text/bidi.ts';
 import type { Artifact } from '../../../render/artifact.ts';
-import { artifactChunks } from '../../archive/artifact-bytes.ts';
+import { artifactChunks } from '../../archive/run-folder/artifact-bytes.ts';
 
 /** An error of an SFTP server, for the ledger. */
 export class SftpFailure extends Error {

@@ -8,14 +8,14 @@ import {
   differentLengths,
   partnerOf,
   type TotalsComparison,
+  type UnlikeReason,
   unlikeRow,
   yearBefore,
 } from '../../../plan/like-for-like.ts';
 import { requestRange } from '../../../plan/requests/partition.ts';
 import { yearBeforeInComparison } from '../../../plan/requests/partner-requests.ts';
-import type { ComparedFigures, MetricValues, TableComparison } from '../../dataset.ts';
+import type { ComparedFigures, Comparisons, MetricValues, TableComparison } from '../../dataset.ts';
 import { withoutValuesBeforeData } from '../data-start.ts';
-import { comparedFigures, comparedTotals } from './compared-figures.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 export interface CompareInput {
@@ -197,4 +197,25 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
     },
     ofTotals: totalFigures,
   };
+}
+
+export const comparedFigures = (values: MetricValues, unlike: UnlikeReason | undefined): ComparedFigures => ({
+  values,
+  ...(unlike === undefined ? {} : { unlike }),
+});
+
+/** Of totals, and of rows without a bucket. */
+export const comparedTotals = (values: MetricValues, likeness: TotalsComparison): ComparedFigures =>
+  comparedFigures(values, likeness.compared ? undefined : likeness.unlike);
+
+/** The figures of all comparisons; undefined if none has any. */
+export function comparisonsOf<Comparer extends { readonly comparison: { readonly kind: ComparisonKind } }>(
+  comparers: readonly Comparer[],
+  figures: (comparer: Comparer) => ComparedFigures | undefined,
+): Comparisons | undefined {
+  const found = comparers.flatMap((comparer) => {
+    const compared = figures(comparer);
+    return compared === undefined ? [] : [[comparer.comparison.kind, compared] as const];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
 }

@@ -2,9 +2,10 @@ import type { ComparisonKind, ToDate } from '../../../definitions/schema/compari
 import type { ComparedFigures, Row, Table, TargetRecord, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
-import { isRawFigure, type RawColumn, rawColumns, viewColumns } from '../../figures/columns.ts';
+import { viewColumns } from '../../figures/columns.ts';
 import { valueFormatter } from '../../figures/format-value.ts';
 import type { Quantity } from '../../figures/quantity.ts';
+import { isRawFigure, type RawColumn, rawColumns } from '../../figures/raw-columns.ts';
 import { writeChunks } from '../format.ts';
 import { escapeFormula, quoteField, rawFieldWriter, terminateRecord } from './csv-fields.ts';
 import type { CsvOptions } from './csv-schema.ts';

@@ -1,9 +1,9 @@
 import type { Dataset, Row, Table, Value } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
-import type { RawColumn } from '../../figures/columns.ts';
 import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { fieldQuantities, parseCivilDate, type Quantity } from '../../figures/quantity.ts';
+import type { RawColumn } from '../../figures/raw-columns.ts';
 import { incompleteNoteText, tableFacts, tableNotes } from '../../table-notes.ts';
 import { escapeFormula } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaField } from './section-csv.ts';

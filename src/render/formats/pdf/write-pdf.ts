@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { readCurrentLogo } from '../../current-logo.ts';
 import { buildPack } from '../../pack/build-pack.ts';
-import type { FormatContext } from '../format.ts';
+import { type FormatContext, readCurrentLogo } from '../format.ts';
 import { compilePack } from './compile-pack.ts';
 import { packData } from './pack-data.ts';
 import { readPackTemplates } from './pack-templates.ts';

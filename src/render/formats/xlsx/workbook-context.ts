@@ -6,6 +6,7 @@ import { formatDayOf } from '../../figures/format-value.ts';
 import type { Pack } from '../../pack/pack.ts';
 import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
 import type { Footer } from './package/page-footer.ts';
+import type { Cell } from './package/sheet-rows.ts';
 import type { SheetWriter } from './package/sheet-writer.ts';
 import { sheetNames } from './sheet-names.ts';
 import { type Page, pageOf } from './style/page-layout.ts';
@@ -169,3 +170,15 @@ export async function writeSheetHeading(
   const points = width === undefined ? TITLE_POINTS : titlePoints(title, width.characters);
   await sheet.addRow([{ value: title, style, ...span }], points);
 }
+
+/** A row of column headings. */
+export const writeHeader = (sheet: SheetWriter, labels: readonly string[]): Promise<void> =>
+  sheet.addRow(
+    labels.map((value) => ({ value, style: STYLES.headerLabel })),
+    18,
+  );
+
+export const textCell = (value: string | undefined, style: Cell['style'] = STYLES.cellText): Cell => ({
+  value: value ?? '',
+  style,
+});

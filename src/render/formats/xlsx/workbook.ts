@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { readCurrentLogo } from '../../current-logo.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import type { PackSection } from '../../pack/pack.ts';
+import { readCurrentLogo } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
 import { writeLongTexts } from './appendix/long-texts-sheet.ts';
 import { writeRunSheet } from './appendix/run-record.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Value } from '../../../../src/fetch/dataset.ts';
-import { type ListNames, listColumnCollector } from '../../../../src/fetch/tables/list-columns.ts';
+import { type ListNames, listColumnCollector } from '../../../../src/fetch/tables/columns/list-columns.ts';
 import { dataset, row, table } from '../../../support/dataset.ts';
 import { LIST_CATALOG } from '../../../support/list-catalog.ts';
 import { cellsOf, readCsv, readWorkbook } from '../../../support/read-files.ts';

@@ -12,10 +12,11 @@ import {
   FIRST_PRINTED_ROW,
   footerOf,
   TITLE_POINTS,
+  textCell,
   type WorkbookContext,
+  writeHeader,
   writeSheetHeading,
 } from '../workbook-context.ts';
-import { textCell, writeHeader } from './cells.ts';
 
 /** Printed: name, description, unit, what to know. Beside them: the service's name, aggregation, sections. */
 const PRINTED_COLUMNS = 4;

@@ -1,7 +1,6 @@
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { STYLES } from '../style/styles.ts';
-import { footerOf, type WorkbookContext, writeSheetHeading } from '../workbook-context.ts';
-import { textCell, writeHeader } from './cells.ts';
+import { footerOf, textCell, type WorkbookContext, writeHeader, writeSheetHeading } from '../workbook-context.ts';
 
 /** The texts that exceed Excel's cell limit, in chunks one below the other. */
 export async function writeLongTexts(book: WorkbookFile, context: WorkbookContext): Promise<void> {

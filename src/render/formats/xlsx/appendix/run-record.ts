@@ -2,12 +2,11 @@ import { formatPeriod } from '../../../../definitions/periods/period.ts';
 import type { CallRecord } from '../../../../fetch/dataset.ts';
 import { incompleteNotes, lacksCurrentCounts } from '../../../../fetch/notes.ts';
 import type { Words } from '../../../../i18n/messages.ts';
-import { completenessText } from '../../../pack/completeness.ts';
+import { completenessText } from '../../../pack/build-pack.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';
-import { footerOf, type WorkbookContext, writeSheetHeading } from '../workbook-context.ts';
-import { textCell, writeHeader } from './cells.ts';
+import { footerOf, textCell, type WorkbookContext, writeHeader, writeSheetHeading } from '../workbook-context.ts';
 
 /** The source of a response that this attempt did not request; empty otherwise. */
 function responseSource({ shared, saved }: CallRecord, words: Words['workbook']['run']): string {

@@ -2,7 +2,7 @@ import type { Scale } from '../../../charts/axis-scale.ts';
 import type { Axis, Chart } from '../../../charts/chart.ts';
 import { createRounder, type Quantity } from '../../../figures/quantity.ts';
 import { escapeXml } from '../package/xml-text.ts';
-import { toCellValue } from '../sections/cell-value.ts';
+import { toCellValue } from '../sections/grid/cell-value.ts';
 import { quantityNumberFormat } from '../style/number-formats.ts';
 import { COLOURS } from '../style/styles.ts';
 import { lineXml, smallText, TEXT_SIZE, titleXml } from './chart-elements.ts';

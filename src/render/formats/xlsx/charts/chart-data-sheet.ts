@@ -2,7 +2,7 @@ import { unitLabel } from '../../../figures/format-value.ts';
 import { createRounder } from '../../../figures/quantity.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
-import { toCellValue } from '../sections/cell-value.ts';
+import { toCellValue } from '../sections/grid/cell-value.ts';
 import { createDataStyles } from '../style/data-styles.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';

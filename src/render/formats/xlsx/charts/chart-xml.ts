@@ -5,7 +5,7 @@ import type { Series } from '../../../charts/chart-data.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import { createRounder } from '../../../figures/quantity.ts';
 import { escapeXml } from '../package/xml-text.ts';
-import { toCellValue } from '../sections/cell-value.ts';
+import { toCellValue } from '../sections/grid/cell-value.ts';
 import { figureNumberFormat, quantityNumberFormat } from '../style/number-formats.ts';
 import { categoryAxis, cellUnit, hiddenAxes, valueAxis } from './chart-axes.ts';
 import {

@@ -2,7 +2,7 @@ import type { Cell } from '../package/sheet-rows.ts';
 import { MIN_SCALE, type Page, pageAt } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints, totalWidth } from '../style/text-size.ts';
-import type { Grid } from './grid.ts';
+import type { Grid } from './grid/grid.ts';
 
 /** A grid of few rows with its columns as rows, for paper: the table itself stays on the screen. */
 export interface PrintedCopy {

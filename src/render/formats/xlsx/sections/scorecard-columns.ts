@@ -1,14 +1,14 @@
 import type { Words } from '../../../../i18n/messages.ts';
-import { namedComparison } from '../../../figures/columns.ts';
 import { targetDecimals, UNDEFINED_TEXT } from '../../../figures/format-value.ts';
 import { createRounder, type Rounding } from '../../../figures/quantity.ts';
+import { namedComparison } from '../../../figures/raw-columns.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../../pack/pack.ts';
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
 import { type CellStyle, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
 import { lineCount } from '../style/text-size.ts';
-import { toCellValue } from './cell-value.ts';
-import { shownAs } from './headings.ts';
+import { toCellValue } from './grid/cell-value.ts';
+import { shownAs } from './grid/headings.ts';
 
 /** A column of a scorecard. */
 export interface ScorecardColumn {

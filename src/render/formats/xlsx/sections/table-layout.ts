@@ -13,8 +13,8 @@ import {
 } from '../style/page-layout.ts';
 import { type LineWidth, lineHeightPoints, totalWidth } from '../style/text-size.ts';
 import { LINK_POINTS, titlePoints } from '../workbook-context.ts';
-import type { Grid } from './grid.ts';
-import { allHeaderPoints, dataRowPoints, gridPoints, headerRows } from './grid-rows.ts';
+import type { Grid } from './grid/grid.ts';
+import { allHeaderPoints, dataRowPoints, gridPoints, headerRows } from './grid/grid-rows.ts';
 import { type PrintedCopy, printedCopy } from './printed-copy.ts';
 import { evenBreaks } from './row-breaks.ts';
 import { linesPoints, type SheetLine } from './sheet-lines.ts';

@@ -1,4 +1,5 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
+import type { Table } from '../../../../fetch/dataset.ts';
 import type { Words } from '../../../../i18n/messages.ts';
 import type { SectionOf } from '../../../pack/pack.ts';
 import { chartDrawings } from '../charts/chart-placement.ts';
@@ -12,11 +13,10 @@ import {
   type WorkbookContext,
   writeSheetHeading,
 } from '../workbook-context.ts';
-import { orderedExceptions } from './exceptions.ts';
-import type { Grid } from './grid.ts';
-import { headerRows, writeGrid } from './grid-rows.ts';
-import { headingsOf, withPeriodHeadings } from './headings.ts';
-import { sectionGrid } from './section-grid.ts';
+import type { Grid } from './grid/grid.ts';
+import { headerRows, writeGrid } from './grid/grid-rows.ts';
+import { headingsOf, withPeriodHeadings } from './grid/headings.ts';
+import { sectionGrid } from './grid/section-grid.ts';
 import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
 import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
 
@@ -24,6 +24,23 @@ import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts'
 const MAX_SHARED_ROWS = 20_000;
 
 type TableSection = SectionOf<'table' | 'exceptions'>;
+
+/** An exceptions section as a table: the rows that are shown first, then the others. */
+interface OrderedTable {
+  readonly table: Table;
+  /** Rows that are printed. */
+  readonly shown: number;
+}
+
+/** Puts the rows that are shown first. Those of a list stay in their file: they have no statuses, so the first are shown. */
+function orderedExceptions({ table, rows }: SectionOf<'exceptions'>): OrderedTable {
+  // The totals are of all rows, of which a page shows a part.
+  const { totals: _, chart: __, ...plain } = table;
+  if ('path' in table.rows) return { table: plain, shown: rows.length };
+  const shown = new Set(rows.map(({ row }) => row));
+  const others = table.rows.filter((row) => !shown.has(row));
+  return { table: { ...plain, rows: [...shown, ...others] }, shown: rows.length };
+}
 
 /** The part of a section that one sheet shows. */
 interface SheetSlice {

@@ -15,9 +15,9 @@ import {
   type WorkbookContext,
   writeSheetHeading,
 } from '../workbook-context.ts';
-import { writeGrid } from './grid-rows.ts';
-import { PLAIN_HEADINGS } from './headings.ts';
-import { sectionGrid } from './section-grid.ts';
+import { writeGrid } from './grid/grid-rows.ts';
+import { PLAIN_HEADINGS } from './grid/headings.ts';
+import { sectionGrid } from './grid/section-grid.ts';
 import { footnotes, introduction, linesPoints, writeLines } from './sheet-lines.ts';
 
 const MAX_ABREAST = 3;

@@ -1,6 +1,6 @@
-import type { Catalog, Dimension } from '../../contract/catalog.ts';
-import type { ReportResponse } from '../../contract/report.ts';
-import type { Replacement } from '../../plan/plan.ts';
+import type { Catalog, Dimension } from '../../../contract/catalog.ts';
+import type { ReportResponse } from '../../../contract/report.ts';
+import type { Replacement } from '../../../plan/plan.ts';
 
 /** Names by id, from a report's `labels`. A map: ids come from outside. */
 export type DisplayNames = ReadonlyMap<string, string>;

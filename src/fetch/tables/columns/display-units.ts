@@ -1,6 +1,6 @@
-import { type DurationUnit, durationUnitFor, measureOf } from '../../definitions/schema/values/units.ts';
-import { type Column, isDuration, type MetricValues, type Table } from '../dataset.ts';
-import { iterateRows } from '../rows.ts';
+import { type DurationUnit, durationUnitFor, measureOf } from '../../../definitions/schema/values/units.ts';
+import { type Column, isDuration, type MetricValues, type Table } from '../../dataset.ts';
+import { iterateRows } from '../../rows.ts';
 
 type Figures = Pick<NonNullable<Table['totals']>, 'compare' | 'toDate'> & {
   readonly values: Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
-import type { Dataset, Table } from '../../../../fetch/dataset.ts';
-import type { Words } from '../../../../i18n/messages.ts';
-import { isTransposed, type ViewColumn } from '../../../figures/columns.ts';
+import type { Dataset, Table } from '../../../../../fetch/dataset.ts';
+import type { Words } from '../../../../../i18n/messages.ts';
+import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
 import type { Grid } from './grid.ts';
 import type { Headings } from './headings.ts';
 import { withStatuses } from './status-columns.ts';

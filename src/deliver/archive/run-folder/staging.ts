@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DocketError } from '../../base/error.ts';
-import { createFolder } from '../../base/files/durable-file.ts';
-import { DAY_MS } from '../../base/time.ts';
-import { withWriteErrors } from './archive-errors.ts';
-import { requirePathName } from './path-names.ts';
+import { DocketError } from '../../../base/error.ts';
+import { createFolder } from '../../../base/files/durable-file.ts';
+import { DAY_MS } from '../../../base/time.ts';
+import { withWriteErrors } from '../archive-errors.ts';
+import { requirePathName } from '../path-names.ts';
 
 /** A staged folder of this age belongs to a process that has died. */
 export const ABANDONED_AFTER_MS = DAY_MS;

@@ -1,5 +1,5 @@
-import type { ConditionalFormat } from '../package/conditional-formatting.ts';
-import type { Cell } from '../package/sheet-rows.ts';
+import type { ConditionalFormat } from '../../package/conditional-formatting.ts';
+import type { Cell } from '../../package/sheet-rows.ts';
 
 /** The figures of a section as cells. */
 export interface Grid {

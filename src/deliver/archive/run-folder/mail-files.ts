@@ -1,6 +1,6 @@
-import { DocketError } from '../../base/error.ts';
-import { MAIL_BODY_NAMES, type MailBodyName } from '../../render/artifact.ts';
-import type { Manifest } from './manifest.ts';
+import { DocketError } from '../../../base/error.ts';
+import { MAIL_BODY_NAMES, type MailBodyName } from '../../../render/artifact.ts';
+import type { Manifest } from '../manifest.ts';
 
 type ManifestMail = Manifest['mail'];
 

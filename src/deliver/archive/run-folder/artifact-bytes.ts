@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { sha256 } from '../../base/sha256.ts';
-import type { Artifact } from '../../render/artifact.ts';
-import { archiveCorrupt, throwMissingFile } from './archive-errors.ts';
+import { sha256 } from '../../../base/sha256.ts';
+import type { Artifact } from '../../../render/artifact.ts';
+import { archiveCorrupt, throwMissingFile } from '../archive-errors.ts';
 
 function assertSha256(artifact: Artifact, actual: string): void {
   if (actual === artifact.sha256) return;

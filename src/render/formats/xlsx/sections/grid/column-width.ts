@@ -1,8 +1,8 @@
-import type { Row, Value } from '../../../../fetch/dataset.ts';
-import type { Words } from '../../../../i18n/messages.ts';
-import { isFigureColumn, type ViewColumn } from '../../../figures/columns.ts';
-import { UNDEFINED_TEXT } from '../../../figures/format-value.ts';
-import { defaultDecimals, type Quantity, rawPerShown } from '../../../figures/quantity.ts';
+import type { Row, Value } from '../../../../../fetch/dataset.ts';
+import type { Words } from '../../../../../i18n/messages.ts';
+import { isFigureColumn, type ViewColumn } from '../../../../figures/columns.ts';
+import { UNDEFINED_TEXT } from '../../../../figures/format-value.ts';
+import { defaultDecimals, type Quantity, rawPerShown } from '../../../../figures/quantity.ts';
 
 const MIN_WIDTH = 9;
 export const MAX_LABEL_WIDTH = 48;

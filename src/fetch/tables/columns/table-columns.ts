@@ -1,8 +1,8 @@
-import { type Catalog, isProvisional } from '../../contract/catalog.ts';
-import type { ReportResponse } from '../../contract/report.ts';
-import type { Section } from '../../definitions/schema/report-definition.ts';
-import type { FilterDescription } from '../../i18n/note.ts';
-import type { Column } from '../dataset.ts';
+import { type Catalog, isProvisional } from '../../../contract/catalog.ts';
+import type { ReportResponse } from '../../../contract/report.ts';
+import type { Section } from '../../../definitions/schema/report-definition.ts';
+import type { FilterDescription } from '../../../i18n/note.ts';
+import type { Column } from '../../dataset.ts';
 
 /** Bucket, dimensions and metrics of the section, described by the response and the catalog. */
 export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {

@@ -1,15 +1,21 @@
 import { createReadStream } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { isErrno } from '../../base/errno.ts';
-import { syncPath, writeSynced } from '../../base/files/durable-file.ts';
-import { sha256, sha256OfStream } from '../../base/sha256.ts';
-import { type Artifact, artifactKind, type InlineImage, type MailBody, type RunMail } from '../../render/artifact.ts';
-import type { PublishedRun } from './archive.ts';
-import { archiveCorrupt, throwMissingFile } from './archive-errors.ts';
+import { isErrno } from '../../../base/errno.ts';
+import { syncPath, writeSynced } from '../../../base/files/durable-file.ts';
+import { sha256, sha256OfStream } from '../../../base/sha256.ts';
+import {
+  type Artifact,
+  artifactKind,
+  type InlineImage,
+  type MailBody,
+  type RunMail,
+} from '../../../render/artifact.ts';
+import type { PublishedRun } from '../archive.ts';
+import { archiveCorrupt, throwMissingFile } from '../archive-errors.ts';
+import type { Manifest } from '../manifest.ts';
+import { requireArtifactName, requirePictureName } from '../path-names.ts';
 import { bodyFileName, type MailBodyFiles, type MailFile, mailBodyFiles, requireBodyName } from './mail-files.ts';
-import type { Manifest } from './manifest.ts';
-import { requireArtifactName, requirePictureName } from './path-names.ts';
 
 async function move(from: string, to: string): Promise<void> {
   try {

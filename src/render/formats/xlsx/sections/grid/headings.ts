@@ -1,8 +1,8 @@
-import type { Words } from '../../../../i18n/messages.ts';
-import type { ViewColumn } from '../../../figures/columns.ts';
-import { unitLabel } from '../../../figures/format-value.ts';
-import type { ColumnBlock, Scorecard } from '../../../pack/pack.ts';
-import type { CellStyle } from '../style/styles.ts';
+import type { Words } from '../../../../../i18n/messages.ts';
+import type { ViewColumn } from '../../../../figures/columns.ts';
+import { unitLabel } from '../../../../figures/format-value.ts';
+import type { ColumnBlock, Scorecard } from '../../../../pack/pack.ts';
+import type { CellStyle } from '../../style/styles.ts';
 import type { Grid } from './grid.ts';
 
 /** Headings in two levels. */

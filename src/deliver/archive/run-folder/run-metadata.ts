@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { sha256OfStream } from '../../base/sha256.ts';
-import { archiveCorrupt } from './archive-errors.ts';
-import { type Manifest, manifestSchema } from './manifest.ts';
-import type { RunFiles } from './storage/archive-storage.ts';
+import { sha256OfStream } from '../../../base/sha256.ts';
+import { archiveCorrupt } from '../archive-errors.ts';
+import { type Manifest, manifestSchema } from '../manifest.ts';
+import type { RunFiles } from '../storage/archive-storage.ts';
 
 /** Above the largest manifest that a run can have. */
 const MAX_METADATA_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { byMetric, renamedCatalog, renamedResponse } from '../../../src/fetch/tables/display-names.ts';
-import { CATALOG } from '../../support/reports.ts';
+import { byMetric, renamedCatalog, renamedResponse } from '../../../../src/fetch/tables/columns/display-names.ts';
+import { CATALOG } from '../../../support/reports.ts';
 
 test('what is said of a deprecated metric holds for the one in its place, unless that has its own', () => {
   const sections = [{}, { replaced: [{ from: 'profiles.opened', to: 'profiles.created' }] }];

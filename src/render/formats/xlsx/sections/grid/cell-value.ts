@@ -1,6 +1,6 @@
-import type { Value } from '../../../../fetch/dataset.ts';
-import type { ViewColumn } from '../../../figures/columns.ts';
-import { UNDEFINED_TEXT } from '../../../figures/format-value.ts';
+import type { Value } from '../../../../../fetch/dataset.ts';
+import type { ViewColumn } from '../../../../figures/columns.ts';
+import { UNDEFINED_TEXT } from '../../../../figures/format-value.ts';
 import {
   createRounder,
   parseCivilDate,
@@ -8,10 +8,10 @@ import {
   type Quantity,
   type Rounding,
   rawPerShown,
-} from '../../../figures/quantity.ts';
-import type { Cell } from '../package/sheet-rows.ts';
-import type { createDataStyles, DataStyle } from '../style/data-styles.ts';
-import type { CellStyle } from '../style/styles.ts';
+} from '../../../../figures/quantity.ts';
+import type { Cell } from '../../package/sheet-rows.ts';
+import type { createDataStyles, DataStyle } from '../../style/data-styles.ts';
+import type { CellStyle } from '../../style/styles.ts';
 
 /** Excel dates start in 1900, which Excel treats as a leap year; earlier dates stay texts. */
 const FIRST_DATE = Date.UTC(1900, 2, 1);

@@ -1,8 +1,8 @@
-import { DocketError } from '../../base/error.ts';
-import type { Catalog } from '../../contract/catalog.ts';
-import type { ListRecord } from '../../contract/organization.ts';
-import type { ListCall } from '../../plan/plan.ts';
-import type { Column, Value } from '../dataset.ts';
+import { DocketError } from '../../../base/error.ts';
+import type { Catalog } from '../../../contract/catalog.ts';
+import type { ListRecord } from '../../../contract/organization.ts';
+import type { ListCall } from '../../../plan/plan.ts';
+import type { Column, Value } from '../../dataset.ts';
 
 /** Infers a list's columns from its records. */
 export interface ListColumnCollector {
