@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
 import type { SectionInput } from './reports.ts';
 
-/** Sections that this catalog allows, of two shapes a report, so that many of them could share. */
+/** Sections that this catalog allows, of two shapes a report and of single rows, so that many of them could share. */
 export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
   const shape = fc.record({
     current: fc.boolean(),
@@ -20,14 +20,24 @@ export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
     order: fc.constantFrom(undefined, undefined, 'bucket', 'metric'),
     dir: fc.constantFrom('asc' as const, 'desc' as const),
   });
+  // Without rows: it may be a scorecard with a trend.
+  const single = fc.record({
+    current: fc.constant(false),
+    dimensions: fc.constant<string[]>([]),
+    granularity: fc.constant(undefined),
+    filter: fc.constantFrom<(string[] | undefined)[]>(undefined, ['high', 'severe']),
+    limit: fc.constant(undefined),
+    order: fc.constant(undefined),
+    dir: fc.constant('asc' as const),
+  });
   const section = fc.record({
-    shape: fc.nat(1),
+    shape: fc.nat(2),
     picks: fc.array(fc.nat(100), { minLength: 1, maxLength: 4 }),
     totals: fc.boolean(),
     trend: fc.constantFrom(undefined, 2, 6),
   });
   return fc
-    .record({ shapes: fc.tuple(shape, shape), sections: fc.array(section, { minLength: 2, maxLength: 6 }) })
+    .record({ shapes: fc.tuple(shape, shape, single), sections: fc.array(section, { minLength: 2, maxLength: 6 }) })
     .map(({ shapes, sections }) =>
       sections.flatMap((one, index): SectionInput[] => {
         const { current, dimensions, granularity, filter, limit, order, dir } = shapes[one.shape]!;

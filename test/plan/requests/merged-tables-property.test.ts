@@ -28,6 +28,12 @@ const PERIODS: Period[] = [
   { from: '2024-11-20', to: '2024-11-22', timezone: 'UTC', label: 'days with little in them' },
 ];
 
+/** A duration has one unit in a whole report: the unit depends on its other sections. */
+const withoutUnits = (table: Table): Table => ({
+  ...table,
+  columns: table.columns.map(({ shownIn: _, ...column }) => column),
+});
+
 test('every section’s table is the same, cell for cell, whether its call was shared or made alone', async () => {
   let shared = 0;
   for (const label of ['acme', 'lakeside', 'blank']) {
@@ -54,8 +60,7 @@ test('every section’s table is the same, cell for cell, whether its call was s
           };
           const together = await tablesOf(sections);
           const alone = await Promise.all(sections.map(async (section) => (await tablesOf([section]))[0]));
-          // Which of them came from the service's cache is no property of a table.
-          expect(together).toEqual(alone);
+          expect(together.map(withoutUnits)).toEqual(alone.map((table) => table && withoutUnits(table)));
         },
       ),
       cases(25),

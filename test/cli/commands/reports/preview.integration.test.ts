@@ -48,7 +48,7 @@ describe('docket preview', () => {
     for (const body of [preview, html, text]) expect(body).toContain('Acme Payments (sample figures)');
     expect(html).toContain('src="cid:onboarding.');
     expect(preview).not.toContain('cid:');
-    expect(preview?.match(/src="data:image\/png;base64,iVBOR/g)).toHaveLength(3);
+    expect(preview?.match(/src="data:image\/png;base64,iVBOR/g)).toHaveLength(7);
     expect(text).toContain('made at 08:00, only on Monday (Europe/Zurich)');
   });
 
@@ -69,9 +69,10 @@ describe('docket preview', () => {
     expect(ended).toMatchObject({ code: 0 });
     const { mail, folder: made } = documentSchema.parse(JSON.parse(ended.stdout));
     const text = await readFile(mail.text, 'utf8');
-    expect(text).toMatch(/^\* .+, target .+, (breached|watch)/m);
+    expect(text).toMatch(/^! .+, target .+, (breached|watch)/m);
     expect(text).toMatch(/Approval rate \| [\d.]+% \([●◆■] [a-z ]+, target 90\.0%\)/);
-    expect(text).toMatch(/Sun 4 Oct 2026 \| \d+ \| \d+ \| \d+ \| \d+/);
+    const backlog = await readFile(join(made, 'Weekly compliance KPIs 2026-W40 backlog.csv'), 'utf8');
+    expect(backlog).toMatch(/^2026-10-04(,\d+){4}/m);
     expect(text).not.toContain('No reading on');
     const manifest = manifestSchema.parse(JSON.parse(await readFile(join(made, 'manifest.json'), 'utf8')));
     expect(manifest.headlines.length).toBeGreaterThan(0);
