@@ -3,8 +3,7 @@ import { SECOND_MS } from '../../../base/time.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import type { PackData } from './data/pack-data.ts';
 import { MAIN_TEMPLATE, type PackTemplates } from './pack-templates.ts';
-import { displayable, glyphCoverage } from './typst/font-coverage.ts';
-import { fontFiles } from './typst/pdf-fonts.ts';
+import { displayable, fontFiles, glyphCoverage } from './typst/font-coverage.ts';
 import { compileTypst, type TypstLimits } from './typst/typst-compiler.ts';
 import type { TypstResult } from './typst/typst-job.ts';
 
