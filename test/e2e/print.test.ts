@@ -197,4 +197,11 @@ describe('packs as people may define them', () => {
   test('as PDF, every page is readable and every page but the last is in use', () => {
     expect(faultsOf(pdfs, isLast)).toEqual([]);
   });
+
+  test('as PDF, no text is printed over another, nor beside the paper', () => {
+    const collisions = [...pdfs].flatMap(([name, pages]) =>
+      pages.flatMap(({ number, collisions }) => collisions.map((fault) => ({ name, number, fault }))),
+    );
+    expect(collisions).toEqual([]);
+  });
 });
