@@ -122,7 +122,10 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   }
   if (summary !== undefined && layout !== undefined) {
     await writeHeading(sheet, section?.title ?? words.workbook.summary.figures, width);
-    if (scope !== '') await writeLines(sheet, quietLines([scope]), width);
+    if (scope !== '') {
+      await sheet.addRow([], PARAGRAPH_GAP);
+      await writeLines(sheet, quietLines([scope]), width);
+    }
     await writeLines(sheet, notes.above, width);
     await writeScorecard(sheet, layout, summary.of, context);
     await sheet.addRow([], 6);

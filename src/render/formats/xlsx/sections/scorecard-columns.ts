@@ -35,7 +35,7 @@ function headingWidth(heading: string): number {
 const EMPTY: Cell = { value: null, style: STYLES.scorecardText };
 const MIN_FIGURE_WIDTH = 11;
 const FIGURE_PADDING = 2;
-const ARROW_CHARACTERS = 2;
+const ARROW_CHARACTERS = 4;
 const STATUS_WIDTH = 15;
 const TREND_WIDTH = 20;
 const MIN_LABEL_WIDTH = 26;

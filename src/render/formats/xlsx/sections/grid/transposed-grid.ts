@@ -71,7 +71,7 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
   const shown = columns.flatMap((column) =>
     [read(column), column.total ?? null].map((value) => formatValue(value, column.quantity, locale).length),
   );
-  const width = Math.max(VALUE_WIDTH, ...shown.map((length) => length + 3));
+  const width = Math.max(VALUE_WIDTH, ...shown.map((length) => length + 5));
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => width)],
