@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Dataset, Table } from '../../src/fetch/dataset.ts';
 import { checkPackTemplates } from '../../src/render/formats/pdf/check-templates.ts';
-import { packData } from '../../src/render/formats/pdf/pack-data.ts';
-import type { ScorecardData } from '../../src/render/formats/pdf/scorecard-data.ts';
-import type { TableData } from '../../src/render/formats/pdf/table-data.ts';
-import type { TypstLimits } from '../../src/render/formats/pdf/typst-compiler.ts';
+import { packData } from '../../src/render/formats/pdf/data/pack-data.ts';
+import type { ScorecardData } from '../../src/render/formats/pdf/data/scorecard-data.ts';
+import type { TableData } from '../../src/render/formats/pdf/data/table-data.ts';
+import type { TypstLimits } from '../../src/render/formats/pdf/typst/typst-compiler.ts';
 import { type PdfOptions, writePdf } from '../../src/render/formats/pdf/write-pdf.ts';
 import { buildPack } from '../../src/render/pack/build-pack.ts';
 import {

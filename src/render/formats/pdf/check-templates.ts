@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { toDocketError } from '../../../base/error.ts';
 import { type Diagnostic, fileDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import { compilePack } from './compile-pack.ts';
+import { samplePackData } from './data/sample-data.ts';
 import { PACK_FOLDER, readPackTemplates } from './pack-templates.ts';
-import { samplePackData } from './sample-data.ts';
 import { EXPECTED_TEMPLATE, limitIssue, type TemplateIssue, typstIssue } from './template-errors.ts';
-import { TypstLimitError, type TypstLimits } from './typst-compiler.ts';
+import { TypstLimitError, type TypstLimits } from './typst/typst-compiler.ts';
 
 /** Of the documents that are made of sample data. */
 const SAMPLE_INSTANT = Date.parse('2026-11-16T07:00:00Z');

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { SECOND_MS } from '../../../base/time.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
-import { displayable, glyphCoverage } from './font-coverage.ts';
-import type { PackData } from './pack-data.ts';
+import type { PackData } from './data/pack-data.ts';
 import { MAIN_TEMPLATE, type PackTemplates } from './pack-templates.ts';
-import { fontFiles } from './pdf-fonts.ts';
-import { compileTypst, type TypstLimits } from './typst-compiler.ts';
-import type { TypstResult } from './typst-job.ts';
+import { displayable, fontFiles, glyphCoverage } from './typst/font-coverage.ts';
+import { compileTypst, type TypstLimits } from './typst/typst-compiler.ts';
+import type { TypstResult } from './typst/typst-job.ts';
 
 export interface PackJob {
   readonly data: PackData;

@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isErrno } from '../../../base/errno.ts';
 import { DocketError } from '../../../base/error.ts';
-import type { TypstFile } from './typst-job.ts';
+import type { TypstFile } from './typst/typst-job.ts';
 
 /** The main file; it is given `pack.json` and the logo beside it. */
 export const MAIN_TEMPLATE = 'pack.typ';

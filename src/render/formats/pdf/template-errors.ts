@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DocketError } from '../../../base/error.ts';
 import { MAIN_TEMPLATE, PACK_FOLDER, type PackTemplates } from './pack-templates.ts';
-import { type TypstLimit, TypstLimitError } from './typst-compiler.ts';
-import type { TypstDiagnostic } from './typst-job.ts';
+import { type TypstLimit, TypstLimitError } from './typst/typst-compiler.ts';
+import type { TypstDiagnostic } from './typst/typst-job.ts';
 
 export const EXPECTED_TEMPLATE = 'Typst over the data that docs/pdf.md lists, within its own folder';
 const NEXT = 'correct the template';

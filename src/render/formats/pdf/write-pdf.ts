@@ -3,11 +3,11 @@ import type { Dataset } from '../../../fetch/dataset.ts';
 import { buildPack } from '../../pack/build-pack.ts';
 import { type FormatContext, readCurrentLogo } from '../format.ts';
 import { compilePack } from './compile-pack.ts';
-import { packData } from './pack-data.ts';
+import { packData } from './data/pack-data.ts';
 import { readPackTemplates } from './pack-templates.ts';
 import { rethrowLimit, throwIssue, typstIssue } from './template-errors.ts';
-import type { TypstLimits } from './typst-compiler.ts';
-import type { TypstUsage } from './typst-job.ts';
+import type { TypstLimits } from './typst/typst-compiler.ts';
+import type { TypstUsage } from './typst/typst-job.ts';
 
 export type PdfOptions = Pick<
   FormatContext,

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { displayable, glyphCoverage } from '../../../../src/render/formats/pdf/font-coverage.ts';
-import { fontFiles } from '../../../../src/render/formats/pdf/pdf-fonts.ts';
+import { displayable, fontFiles, glyphCoverage } from '../../../../src/render/formats/pdf/typst/font-coverage.ts';
 
 describe('characters of a PDF', () => {
   let covers: (character: string) => boolean;

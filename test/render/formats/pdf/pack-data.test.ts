@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../../../../src/fetch/dataset.ts';
 import { buildChart } from '../../../../src/render/charts/chart.ts';
-import { ticksOf, zeroBasedScale } from '../../../../src/render/formats/pdf/axis-ticks.ts';
-import { chartData } from '../../../../src/render/formats/pdf/chart-data.ts';
-import { packData } from '../../../../src/render/formats/pdf/pack-data.ts';
-import { samplePackData } from '../../../../src/render/formats/pdf/sample-data.ts';
-import { columnWidths } from '../../../../src/render/formats/pdf/table-data.ts';
+import { ticksOf, zeroBasedScale } from '../../../../src/render/formats/pdf/data/axis-ticks.ts';
+import { chartData } from '../../../../src/render/formats/pdf/data/chart-data.ts';
+import { packData } from '../../../../src/render/formats/pdf/data/pack-data.ts';
+import { samplePackData } from '../../../../src/render/formats/pdf/data/sample-data.ts';
+import { columnWidths } from '../../../../src/render/formats/pdf/data/table-data.ts';
 import { buildPack } from '../../../../src/render/pack/build-pack.ts';
 import {
   countColumn,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createRowBudget } from '../../../../src/render/formats/pdf/data/section-data.ts';
 import { MAX_PDF_ROWS, rowIssues } from '../../../../src/render/formats/pdf/pdf-limits.ts';
-import { createRowBudget } from '../../../../src/render/formats/pdf/section-data.ts';
 
 describe('rows of a PDF at the check', () => {
   it('may be as many as fit', () => {

@@ -4,8 +4,8 @@ import type { SheetWriter } from '../../package/sheet-writer.ts';
 import { canBeTable } from '../../package/table-part.ts';
 import { STYLES } from '../../style/styles.ts';
 import { LINE_POINTS, type LineWidth, lineCount, lineHeightPoints, totalWidth } from '../../style/text-size.ts';
-import type { Grid } from './grid.ts';
 import { writeLines } from '../sheet-lines.ts';
+import type { Grid } from './grid.ts';
 
 /** Of the narrow row between the rows and the totals. */
 const GAP_POINTS = 5;

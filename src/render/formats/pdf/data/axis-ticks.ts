@@ -1,6 +1,6 @@
-import { intlNumberFormat } from '../../../base/text/intl.ts';
-import type { Scale } from '../../charts/axis-scale.ts';
-import type { Quantity } from '../../figures/quantity.ts';
+import { intlNumberFormat } from '../../../../base/text/intl.ts';
+import type { Scale } from '../../../charts/axis-scale.ts';
+import type { Quantity } from '../../../figures/quantity.ts';
 
 /** A grid line: its position from 0 (the axis' lower end) to 1, and its label. */
 export interface Tick {

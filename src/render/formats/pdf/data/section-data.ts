@@ -1,7 +1,7 @@
-import { firstRows } from '../../../fetch/rows.ts';
-import { messagesFor } from '../../../i18n/messages.ts';
-import type { ColumnBlock, PackSection, SectionOf } from '../../pack/pack.ts';
-import { totalHeading } from '../../table-notes.ts';
+import { firstRows } from '../../../../fetch/rows.ts';
+import { messagesFor } from '../../../../i18n/messages.ts';
+import type { ColumnBlock, PackSection, SectionOf } from '../../../pack/pack.ts';
+import { totalHeading } from '../../../table-notes.ts';
 import { type ChartData, chartData } from './chart-data.ts';
 import { type PanelData, panelData, type ScorecardData, scorecardData } from './scorecard-data.ts';
 import { blockTable, type TableData, transposedTable } from './table-data.ts';

@@ -1,9 +1,9 @@
-import type { Row, Status } from '../../../fetch/dataset.ts';
-import { messagesFor, type Words } from '../../../i18n/messages.ts';
-import type { Tone } from '../../figures/change-text.ts';
-import { isFigureColumn, type ViewColumn } from '../../figures/columns.ts';
-import { UNDEFINED_TEXT, unitLabel } from '../../figures/format-value.ts';
-import type { ColumnBlock, PackCell, PackStatus, SectionCells } from '../../pack/pack.ts';
+import type { Row, Status } from '../../../../fetch/dataset.ts';
+import { messagesFor, type Words } from '../../../../i18n/messages.ts';
+import type { Tone } from '../../../figures/change-text.ts';
+import { isFigureColumn, type ViewColumn } from '../../../figures/columns.ts';
+import { UNDEFINED_TEXT, unitLabel } from '../../../figures/format-value.ts';
+import type { ColumnBlock, PackCell, PackStatus, SectionCells } from '../../../pack/pack.ts';
 
 /** The status of a figure: its shape is the template's, its word ours. */
 export interface StatusData {

@@ -1,11 +1,11 @@
-import { messagesFor } from '../../../i18n/messages.ts';
-import { chartAltText } from '../../charts/alt-text.ts';
-import { alignedScales, type Scale } from '../../charts/axis-scale.ts';
-import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../charts/chart.ts';
-import type { Series } from '../../charts/chart-data.ts';
-import { sparklineScale } from '../../charts/sparkline.ts';
-import { formatValue } from '../../figures/format-value.ts';
-import { rawPerShown } from '../../figures/quantity.ts';
+import { messagesFor } from '../../../../i18n/messages.ts';
+import { chartAltText } from '../../../charts/alt-text.ts';
+import { alignedScales, type Scale } from '../../../charts/axis-scale.ts';
+import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '../../../charts/chart.ts';
+import type { Series } from '../../../charts/chart-data.ts';
+import { sparklineScale } from '../../../charts/sparkline.ts';
+import { formatValue } from '../../../figures/format-value.ts';
+import { rawPerShown } from '../../../figures/quantity.ts';
 import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
 
 /** Of names in a chart; the table shows them in full. */

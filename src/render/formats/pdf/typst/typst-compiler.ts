@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { DocketError } from '../../../base/error.ts';
-import { SECOND_MS } from '../../../base/time.ts';
+import { DocketError } from '../../../../base/error.ts';
+import { SECOND_MS } from '../../../../base/time.ts';
 import { type TypstJob, type TypstResult, typstResultSchema } from './typst-job.ts';
 
 /** A board pack takes half a second; this is for a busy machine. */

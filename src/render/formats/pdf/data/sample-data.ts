@@ -1,4 +1,4 @@
-import { DEFAULT_LOCALE, messagesFor } from '../../../i18n/messages.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../../../../i18n/messages.ts';
 import type { ChartData, SeriesData } from './chart-data.ts';
 import type { PackData } from './pack-data.ts';
 import type { PanelData, ScorecardData } from './scorecard-data.ts';

@@ -1,11 +1,11 @@
-import { isolateBidi } from '../../../base/text/bidi.ts';
-import type { Better } from '../../../definitions/schema/targets.ts';
-import type { Dataset } from '../../../fetch/dataset.ts';
-import { languageOf, messagesFor, type Words } from '../../../i18n/messages.ts';
-import { formatZonedInstant } from '../../figures/format-value.ts';
-import { betterOf } from '../../figures/judge.ts';
-import type { Pack, PackSection } from '../../pack/pack.ts';
-import { MAX_PDF_CELLS, MAX_PDF_ROWS } from './pdf-limits.ts';
+import { isolateBidi } from '../../../../base/text/bidi.ts';
+import type { Better } from '../../../../definitions/schema/targets.ts';
+import type { Dataset } from '../../../../fetch/dataset.ts';
+import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.ts';
+import { formatZonedInstant } from '../../../figures/format-value.ts';
+import { betterOf } from '../../../figures/judge.ts';
+import type { Pack, PackSection } from '../../../pack/pack.ts';
+import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
 import { createRowBudget, type SectionData, sectionData } from './section-data.ts';
 

@@ -1,8 +1,8 @@
-import { messagesFor } from '../../../i18n/messages.ts';
-import type { Tone } from '../../figures/change-text.ts';
-import { unitLabel } from '../../figures/format-value.ts';
-import { rawPerShown } from '../../figures/quantity.ts';
-import type { Scorecard, ScorecardRow, TrendPanel } from '../../pack/pack.ts';
+import { messagesFor } from '../../../../i18n/messages.ts';
+import type { Tone } from '../../../figures/change-text.ts';
+import { unitLabel } from '../../../figures/format-value.ts';
+import { rawPerShown } from '../../../figures/quantity.ts';
+import type { Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
 import { positionOn, type Tick, ticksOf, zeroBasedScale } from './axis-ticks.ts';
 import { shorten, stretched } from './chart-data.ts';
 import { type StatusData, statusData, withArrow } from './table-data.ts';
