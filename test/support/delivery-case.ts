@@ -10,7 +10,7 @@ import { directoryArchive } from '../../src/deliver/archive/inline-archive.ts';
 import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
-import { type Artifact, artifactKind, type RunMail } from '../../src/render/artifact.ts';
+import { type Artifact, artifactKind, type RunMail, storedKind } from '../../src/render/artifact.ts';
 import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
 
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } as const;
@@ -90,7 +90,12 @@ export function manifestOf(artifacts: readonly Artifact[], run: string = RUN): M
     registry_version: 7,
     calls: [],
     incomplete: [],
-    files: artifacts.map(({ name, format, bytes, sha256 }) => ({ name, format, bytes, sha256 })),
+    files: artifacts.map((artifact) => ({
+      name: artifact.name,
+      ...storedKind(artifact),
+      bytes: artifact.bytes,
+      sha256: artifact.sha256,
+    })),
     recipients: [],
     made_at: '2026-11-16T07:00:05.000Z',
   };
@@ -107,10 +112,11 @@ export async function writeArtifact(folder: string, name: string, content: strin
   await writeFile(path, content);
   const bytes = Buffer.from(content);
   const format = name.endsWith('.csv') ? 'csv' : name.endsWith('.zip') ? 'zip' : 'xlsx';
+  const stored = name.endsWith('.pdf') ? { format: 'pdf', media_type: 'application/pdf' } : { format };
   return {
     name,
-    format,
-    ...artifactKind({ format }),
+    format: stored.format,
+    ...artifactKind(stored),
     path,
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),

@@ -43,7 +43,7 @@ describe('the files of runs on the admin route', () => {
       const mail = { html: '<p>Hello <img src="cid:chart@docket"></p>', text: 'Hello', pictures: [picture] };
       await archive.publish(staged, { ...manifestOf(artifacts, id), org: 'acme', report: 'weekly' }, artifacts, mail);
     };
-    await seal(SEALED, { [NAME]: 'workbook', 'queue.csv': 'alerts\r\n3\r\n', 'empty.csv': '' });
+    await seal(SEALED, { [NAME]: 'workbook', 'queue.csv': 'alerts\r\n3\r\n', 'empty.csv': '', 'Pack.pdf': '%PDF-1.7' });
     await seal(LARGE, { 'large.csv': large, 'small.csv': 'a' });
     const records = [SEALED, EMPTY, LARGE].map((id) => ({ ...anOrder({ id }), ...INITIAL_RUN_FIELDS }));
     app = createTestAdmin(
@@ -77,6 +77,7 @@ describe('the files of runs on the admin route', () => {
         { name: NAME, kind: 'file', type: expect.stringContaining('spreadsheetml'), bytes: 8, sha256: hash },
         { name: 'queue.csv', kind: 'file', type: 'text/csv; charset=utf-8', bytes: 11, sha256: hash },
         { name: 'empty.csv', bytes: 0 },
+        { name: 'Pack.pdf', kind: 'file', type: 'application/pdf', bytes: 8, sha256: hash },
         { name: 'mail.html', kind: 'mail', type: 'text/html; charset=utf-8', bytes: null, sha256: hash },
         { name: 'mail.txt', kind: 'mail', type: 'text/plain; charset=utf-8' },
         { name: 'mail-queue.png', kind: 'picture', type: 'image/png', bytes: null, sha256: hash },
@@ -88,6 +89,7 @@ describe('the files of runs on the admin route', () => {
   it('are downloaded whole under their own names, whatever script those are in, and shown by no browser', async () => {
     for (const [name, content] of [
       [NAME, 'workbook'],
+      ['Pack.pdf', '%PDF-1.7'],
       ['queue.csv', 'alerts\r\n3\r\n'],
       ['empty.csv', ''],
       ['mail.html', '<p>Hello <img src="cid:chart@docket"></p>'],
