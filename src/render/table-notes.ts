@@ -6,7 +6,8 @@ import { someRow } from '../fetch/rows.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../i18n/messages.ts';
 import type { FilterDescription } from '../i18n/note.ts';
 import { type ViewColumn, viewColumns } from './figures/columns.ts';
-import { formatDateRange, formatZonedInstant, UNDEFINED_TEXT } from './figures/format-value.ts';
+import { formatDateRange, formatZonedInstant } from './figures/format-date.ts';
+import { UNDEFINED_TEXT } from './figures/format-value.ts';
 import { isUnlike, parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
 
 /** Facts about a table, one line each: what it covers and when it was computed, its filters, which figures are sums. */

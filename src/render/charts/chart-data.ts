@@ -6,7 +6,8 @@ import type { Row, Rows, Table, Value } from '../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { ViewColumn } from '../figures/columns.ts';
-import { formatBucket, formatIsoWeek, UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
+import { formatBucket, formatIsoWeek } from '../figures/format-date.ts';
+import { UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../figures/quantity.ts';
 
 /** Maximum number of series that readers can distinguish. */

@@ -5,7 +5,7 @@ import { formatPeriod, shortPeriod } from '../../definitions/periods/period.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
-import { formatZonedInstant } from '../figures/format-value.ts';
+import { formatZonedInstant } from '../figures/format-date.ts';
 import { statusText } from '../figures/status-text.ts';
 import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';

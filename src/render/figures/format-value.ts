@@ -1,8 +1,7 @@
-import { intlDateTimeFormat, intlNumberFormat } from '../../base/text/intl.ts';
-import { DAY_MS } from '../../base/time.ts';
-import type { Granularity } from '../../contract/report.ts';
+import { intlNumberFormat } from '../../base/text/intl.ts';
 import type { Value } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
+import { bucketFormatter } from './format-date.ts';
 import {
   createRounder,
   decimalsNeeded,
@@ -14,64 +13,6 @@ import {
 
 /** Shown where a figure is undefined; never a zero. */
 export const UNDEFINED_TEXT = '–';
-
-/** `2026-W46`, the ISO 8601 week of a civil date. */
-export function formatIsoWeek(date: Date): string {
-  const thursday = new Date(date.getTime() + (3 - ((date.getUTCDay() + 6) % 7)) * DAY_MS);
-  const year = thursday.getUTCFullYear();
-  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
-  return `${year}-W${String(week).padStart(2, '0')}`;
-}
-
-const utcDateFormatter = (locale: string, options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
-  const format = intlDateTimeFormat(locale, { timeZone: 'UTC', ...options });
-  return (date) => format.format(date);
-};
-
-function bucketFormatter(granularity: Granularity, locale: string): (date: Date) => string {
-  if (granularity === 'month') return utcDateFormatter(locale, { month: 'short', year: 'numeric' });
-  if (granularity === 'week') {
-    const first = utcDateFormatter(locale, { day: 'numeric', month: 'short' });
-    const { weekFrom } = messagesFor(locale).table;
-    return (date) => weekFrom(formatIsoWeek(date), first(date));
-  }
-  const day = utcDateFormatter(locale, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
-  // Tables show dates without the locale's comma after the weekday.
-  return (date) => day(date).replace(',', '');
-}
-
-/** A bucket's first day in words: `Mon 16 Nov 2026`, `2026-W47 (from 16 Nov)`, `Nov 2026`. */
-export const formatBucket = (date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string =>
-  bucketFormatter(granularity, locale)(date);
-
-/** `9–15 November 2026`; one day when both ends are the same. */
-export function formatDateRange(
-  range: { readonly from: string; readonly to: string },
-  locale: string = DEFAULT_LOCALE,
-): string {
-  const from = parseCivilDate(range.from);
-  const to = parseCivilDate(range.to);
-  if (from === undefined || to === undefined) return `${range.from} – ${range.to}`;
-  return intlDateTimeFormat(locale, { timeZone: 'UTC', dateStyle: 'long' }).formatRange(from, to);
-}
-
-/** An instant in a time zone: `16 November 2026, 08:00 (Europe/Zurich)`. */
-export function formatZonedInstant(at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string {
-  const text = intlDateTimeFormat(locale, {
-    timeZone: timezone,
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }).format(at);
-  return `${text.replace(' at ', ', ')} (${timezone})`;
-}
-
-/** The day of an instant in a time zone: `16 November 2026`. */
-export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
-  intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
 
 const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
   unit === null ? text : (value) => `${text(value)} ${unit}`;

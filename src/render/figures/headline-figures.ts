@@ -6,7 +6,7 @@ import { firstRows } from '../../fetch/rows.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { unlikeness } from '../../plan/like-for-like.ts';
 import { currentJudgements } from './current-statuses.ts';
-import { formatBucket } from './format-value.ts';
+import { formatBucket } from './format-date.ts';
 import type { HeadlineComparison, HeadlineFigure } from './headlines.ts';
 import { parseCivilDate, quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';

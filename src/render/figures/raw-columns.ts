@@ -2,7 +2,8 @@ import type { Granularity } from '../../contract/report.ts';
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { Column, Row, Table, TableComparison, Value } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
-import { formatIsoWeek, rawUnitLabel, unitLabel } from './format-value.ts';
+import { formatIsoWeek } from './format-date.ts';
+import { rawUnitLabel, unitLabel } from './format-value.ts';
 import { changeIn, changeKind, parseCivilDate, type Quantity } from './quantity.ts';
 
 /** A table's column as data files show it, with raw values. Built without reading the rows. */

@@ -3,7 +3,7 @@ import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FilterDescription } from '../../i18n/note.ts';
 import { describeFilters } from '../table-notes.ts';
-import { formatDateRange } from './format-value.ts';
+import { formatDateRange } from './format-date.ts';
 
 /** Filter values that a scope names; of more it gives the number only. */
 const MAX_FILTER_VALUES = 3;

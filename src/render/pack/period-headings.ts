@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { Table } from '../../fetch/dataset.ts';
 import type { DateRange } from '../../plan/buckets.ts';
-import { formatBucket } from '../figures/format-value.ts';
+import { formatBucket } from '../figures/format-date.ts';
 import type { PackContext } from './pack-context.ts';
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.

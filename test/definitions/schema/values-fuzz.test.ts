@@ -20,7 +20,8 @@ import {
 import { isZone, localeSchema, parseSize } from '../../../src/definitions/schema/values/primitives.ts';
 import { looksLikeSecret } from '../../../src/definitions/yaml/secret-detection.ts';
 import { parseHostKey } from '../../../src/deliver/targets/sftp/host-key.ts';
-import { formatDateRange, formatValue, formatZonedInstant } from '../../../src/render/figures/format-value.ts';
+import { formatDateRange, formatZonedInstant } from '../../../src/render/figures/format-date.ts';
+import { formatValue } from '../../../src/render/figures/format-value.ts';
 import type { Quantity } from '../../../src/render/figures/quantity.ts';
 import { loadDefinitions, reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import {

@@ -5,11 +5,9 @@ import {
   formatBucket,
   formatDateRange,
   formatIsoWeek,
-  formatJudged,
-  formatTarget,
-  formatValue,
   formatZonedInstant,
-} from '../../../src/render/figures/format-value.ts';
+} from '../../../src/render/figures/format-date.ts';
+import { formatJudged, formatTarget, formatValue } from '../../../src/render/figures/format-value.ts';
 import {
   decimalsNeeded,
   parseCivilDate,

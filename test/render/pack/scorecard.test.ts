@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../src/fetch/dataset.ts';
-import { formatDateRange } from '../../../src/render/figures/format-value.ts';
+import { formatDateRange } from '../../../src/render/figures/format-date.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import type { Scorecard, ScorecardRow } from '../../../src/render/pack/pack.ts';
 import { countColumn, durationColumn, ratioColumn, row } from '../../support/dataset.ts';

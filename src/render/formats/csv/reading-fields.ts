@@ -1,7 +1,8 @@
 import type { ComparisonKind } from '../../../definitions/schema/comparison.ts';
 import type { Table, TableReading, Value } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
-import { formatZonedInstant, UNDEFINED_TEXT } from '../../figures/format-value.ts';
+import { formatZonedInstant } from '../../figures/format-date.ts';
+import { UNDEFINED_TEXT } from '../../figures/format-value.ts';
 import { parseIsoInstant } from '../../figures/quantity.ts';
 import { escapeFormula, quoteField, rawFieldWriter } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale } from './section-csv.ts';

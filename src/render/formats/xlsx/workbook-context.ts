@@ -2,7 +2,7 @@ import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Logo } from '../../../definitions/load/logo.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
-import { formatDayOf } from '../../figures/format-value.ts';
+import { formatDayOf } from '../../figures/format-date.ts';
 import type { Pack } from '../../pack/pack.ts';
 import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
 import type { Footer } from './package/page-footer.ts';

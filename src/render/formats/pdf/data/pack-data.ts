@@ -2,7 +2,7 @@ import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Better } from '../../../../definitions/schema/targets.ts';
 import type { Dataset } from '../../../../fetch/dataset.ts';
 import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.ts';
-import { formatZonedInstant } from '../../../figures/format-value.ts';
+import { formatZonedInstant } from '../../../figures/format-date.ts';
 import { betterOf } from '../../../figures/judge.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';

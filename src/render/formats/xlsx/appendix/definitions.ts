@@ -1,5 +1,5 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
-import { formatZonedInstant } from '../../../figures/format-value.ts';
+import { formatZonedInstant } from '../../../figures/format-date.ts';
 import type { PackDefinition } from '../../../pack/pack.ts';
 import { describeFilters } from '../../../table-notes.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';

@@ -1,7 +1,7 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Table } from '../../../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../../../fetch/notes.ts';
-import { formatDateRange } from '../../../figures/format-value.ts';
+import { formatDateRange } from '../../../figures/format-date.ts';
 import { incompleteNoteText, isOfReadings, tableNotes } from '../../../table-notes.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { sliceTitle } from '../sections/table-sheet.ts';
