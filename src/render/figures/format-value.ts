@@ -153,17 +153,16 @@ function targetRange(
   return { short: Math.min(full, Math.max(2, significant)), full };
 }
 
-/** `value` times ten to this power, without the noise of a multiplication. */
-const shifted = (value: number, power: number): number => {
-  const [digits, exponent = '0'] = String(value).split('e');
-  return Number(`${digits}e${Number(exponent) + power}`);
-};
-
-/** The number that Intl writes, in the shown unit: it rounds the decimal digits of a number, half away from zero. */
+/** The number that readers see, in the shown unit: as Intl rounds it. */
 function shownNumber(value: number, decimals: number, quantity: Quantity): number {
-  const inUnit = value / rawPerShown(quantity);
-  const power = quantity.kind === 'ratio' ? 2 : 0;
-  return shifted(Math.sign(inUnit) * Math.round(shifted(Math.abs(inUnit), power + decimals)), -decimals);
+  const style = quantity.kind === 'ratio' ? 'percent' : 'decimal';
+  const format = intlNumberFormat('en', {
+    style,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+    useGrouping: false,
+  });
+  return Number.parseFloat(format.format(value / rawPerShown(quantity)));
 }
 
 /**
