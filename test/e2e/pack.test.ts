@@ -60,7 +60,7 @@ describe('the packs in the programs that people use', () => {
       const csv = (await readdir(join(folder, report))).find((file) => file.endsWith(' onboarding.csv'));
       const rows = (await readFile(join(folder, report, csv ?? ''), 'utf8')).trim().split('\r\n').slice(1);
       const created = rows.map((row) => row.split(',')[1] ?? '');
-      const sheet = texts.find((text) => text.startsWith('Onboarding by day')) ?? '';
+      const sheet = texts[sheets.findIndex((name) => name.includes('Onboarding by day'))] ?? '';
       const shown = sheet.split('\n').flatMap((line) => /^\d\d\/\d\d\/\d{4},(\d+)/.exec(line)?.[1] ?? []);
       expect(created.length).toBeGreaterThanOrEqual(7);
       expect(shown).toEqual(created);
@@ -144,8 +144,11 @@ describe('the packs in the programs that people use', () => {
           expect({ width, wide }).toEqual({ width, wide: width });
         }
         expect(asked.filter((url) => !url.startsWith('data:'))).toEqual([html]);
-        const drawn = await page.evaluate('[...document.images].map(({ naturalWidth }) => naturalWidth)');
-        expect(drawn).toEqual([1184, 1184, 1184]);
+        const drawn = await page.evaluate<number[]>('[...document.images].map(({ naturalWidth }) => naturalWidth)');
+        expect(drawn).toHaveLength(7);
+        // A chart has two pixels for each that it takes; the logo and the small charts are narrower.
+        expect(Math.max(...drawn)).toBe(1184);
+        expect(Math.min(...drawn)).toBeGreaterThan(0);
         await page.close();
       }
     } finally {
