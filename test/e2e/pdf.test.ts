@@ -182,7 +182,7 @@ describe('the PDF of a pack', () => {
 
   test('wraps labels of 200 characters, and shows 40 groups, 100 metrics and an empty section', async () => {
     const long = `${'A label that goes on and on '.repeat(7)}and ends`.slice(0, 200);
-    const word = 'x'.repeat(200);
+    const word = 'abcdefghij'.repeat(20);
     const groups = Array.from({ length: 40 }, (_, index) =>
       index === 0 ? long : index === 1 ? word : `Group ${index}`,
     );
