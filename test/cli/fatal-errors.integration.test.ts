@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort, localRedis } from '../../src/demo/local-redis.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
 import { captureStderr } from '../support/capture-stderr.ts';
 import { docket } from '../support/docket.ts';
+import { freePort } from '../support/free-port.ts';
 import { jobsFolder, ORG, REPORT } from '../support/jobs-folder.ts';
 
 const PASSWORD = 'pa55w0rd-of-mail';

@@ -14,9 +14,9 @@ import { destinationGuard } from '../../src/deliver/destination-guard.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { targetProbe } from '../../src/deliver/targets/registry.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
-import { freePort } from '../../src/demo/local-redis.ts';
 import { program } from '../support/debian.ts';
 import { definitionWith, folderFor, ORDER, PERIOD, RUN, SETTINGS, sealedRun } from '../support/delivery-case.ts';
+import { freePort } from '../support/free-port.ts';
 
 const run = promisify(execFile);
 

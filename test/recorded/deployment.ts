@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { z } from 'zod';
-import { freePort } from '../../src/demo/local-redis.ts';
+import { freePort } from '../support/free-port.ts';
 import { libfaketime } from '../support/libfaketime.ts';
 import { PLANTED_SECRETS } from '../support/secret-scan.ts';
 import { SIGNING_KEY, TOKENS } from './recording.ts';

@@ -1,12 +1,13 @@
 import { createServer } from 'node:net';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
-import { freePort, localRedis } from '../../src/demo/local-redis.ts';
+import { localRedis } from '../../src/demo/local-redis.ts';
 import { redisRunStore } from '../../src/queue/runs/run-store.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { withRedisErrors } from '../../src/redis/errors.ts';
 import { assertSuitable } from '../../src/redis/server-check.ts';
 import { readRedisMemory } from '../../src/redis/server-info.ts';
+import { freePort } from '../support/free-port.ts';
 import { anOrder, recordingLog } from '../support/queue-harness.ts';
 import { encodingsFoundIn } from '../support/secret-encodings.ts';
 

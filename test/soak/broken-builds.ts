@@ -1,8 +1,8 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ProbedLine } from './broken-lines.ts';
+import type { OnlyFaults } from './chaos.ts';
 import type { ArchiveKind } from './deployment.ts';
-import type { FaultName } from './faults.ts';
 
 /** A defect that a change could bring. */
 export interface Defect {
@@ -17,7 +17,7 @@ export interface Defect {
 export interface BrokenBuild {
   readonly defects: readonly Defect[];
   /** The troubles that show the defects; all there are when absent. They need different things, so that they overlap. */
-  readonly only?: readonly FaultName[];
+  readonly only?: OnlyFaults;
   readonly archive?: ArchiveKind;
 }
 
@@ -27,8 +27,18 @@ const UNWRITABLE_IS_FINAL = [
   "'archive.unwritable': { exit: 1, retryable: false }",
 ] as const;
 
-/** The builds that `test/e2e/soak.test.ts` runs; those that take longest, for runs that never end and for a process that is given half a minute to refuse, come first. */
+/** The builds that `test/e2e/soak.test.ts` runs; those that take longest come first: kills at the right moment, runs that never end, a process that is given half a minute to refuse. */
 export const BROKEN_BUILDS: readonly BrokenBuild[] = [
+  {
+    only: 'processes',
+    defects: [
+      {
+        name: 'a delivery that was interrupted is tried again',
+        edits: [['deliver/attempt.js', "'unknown', INTERRUPTED", "'pending', INTERRUPTED"]],
+        breaks: 'sent twice',
+      },
+    ],
+  },
   {
     archive: 's3',
     only: ['store', 'jobs lost'],
@@ -102,6 +112,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     ],
   },
   {
+    only: 'processes',
     defects: [
       {
         name: 'the ledger opens a delivery anew that it has on record',
@@ -164,15 +175,6 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'a disk that is full for a moment fails the run',
         edits: [UNWRITABLE_IS_FINAL],
         breaks: 'runs failed by a transient error',
-      },
-    ],
-  },
-  {
-    defects: [
-      {
-        name: 'a delivery that was interrupted is tried again',
-        edits: [['deliver/attempt.js', "'unknown', INTERRUPTED", "'pending', INTERRUPTED"]],
-        breaks: 'sent twice',
       },
     ],
   },

@@ -28,10 +28,13 @@ export interface Chaos {
 
 const acknowledgedSchema = z.object({ id: z.string() });
 
+/** Faults outside of the processes by name, or what befalls the processes: requests, kills, freezes, other definitions. */
+export type OnlyFaults = readonly FaultName[] | 'processes';
+
 export interface ChaosOptions {
   readonly ms: number;
-  /** These faults, besides advancing clocks; all when absent. */
-  readonly only: readonly FaultName[] | undefined;
+  /** These faults, or those of the processes alone, besides advancing clocks; all when absent. */
+  readonly only: OnlyFaults | undefined;
   /** Ends it before its time. */
   readonly until: AbortSignal | undefined;
 }
@@ -170,7 +173,8 @@ export async function runChaos(
   const { members } = deployment;
   const fault = (name: FaultName) => () => begin([FAULTS[name].needs], () => FAULTS[name].act(context));
   const names = Object.keys(FAULTS) as FaultName[];
-  const around = (only ?? names).map((name) => [FAULTS[name].weight, fault(name)] as const);
+  const outside = only === 'processes' ? [] : (only ?? names);
+  const around = outside.map((name) => [FAULTS[name].weight, fault(name)] as const);
   const processes = [
     [7, () => begin(['sendRequest'], sendRequest)],
     [3, some(members, kill)],
@@ -179,7 +183,7 @@ export async function runChaos(
     [2, () => begin(['definitions'], reload)],
   ] as const;
   const actions: readonly (readonly [weight: number, act: () => boolean])[] =
-    only === undefined ? [...processes, ...around] : around;
+    typeof only === 'object' ? around : [...processes, ...around];
   /** Actions at fixed times, each after the previous one has ended. */
   const timetable: readonly { readonly firstMs: number; readonly everyMs: number; readonly act: () => boolean }[] = [
     {
@@ -191,8 +195,9 @@ export async function runChaos(
         return begin(['clocks'], () => jumpClocks(context));
       },
     },
-    ...(only === undefined
-      ? [
+    ...(typeof only === 'object'
+      ? []
+      : [
           // While those forty runs are being delivered.
           { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
           { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
@@ -201,8 +206,7 @@ export async function runChaos(
             everyMs: 100_000,
             act: () => begin(['definitions', ...members.map(({ name }) => name)], deploy),
           },
-        ]
-      : []),
+        ]),
   ];
   const turns = timetable.map(() => 0);
   while (performance.now() - began < ms && until?.aborted !== true) {

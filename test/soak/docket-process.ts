@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../src/demo/local-redis.ts';
+import { freePort } from '../support/free-port.ts';
 import { type NetworkProxy, startProxy } from './network-proxy.ts';
 
 export type Env = Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
-import { freePort } from '../../src/demo/local-redis.ts';
+import { freePort } from '../support/free-port.ts';
 import type { Deployment } from './deployment.ts';
 
 /** Limit for the refusal, ms: the process has to start first, on a busy machine. */

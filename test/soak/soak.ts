@@ -5,11 +5,10 @@ import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { randomSource } from '../../src/sandbox/generator/random.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type ProbedLine, watchLines } from './broken-lines.ts';
-import { type Event, runChaos } from './chaos.ts';
+import { type Event, type OnlyFaults, runChaos } from './chaos.ts';
 import { openRecordReader, type RecordReader } from './collect-facts.ts';
 import { EVERY_HOURS, SCHEDULED } from './definitions.ts';
 import { type ArchiveKind, type Deployment, openDeployment } from './deployment.ts';
-import type { FaultName } from './faults.ts';
 import { type CheckResult, type Facts, overBudget, reconcile } from './reconcile.ts';
 
 /** `soak-report.json`. */
@@ -48,7 +47,7 @@ export interface SoakOptions {
   readonly main: string;
   readonly archive?: ArchiveKind;
   /** These faults only, besides advancing clocks; absent: all. */
-  readonly only?: readonly FaultName[];
+  readonly only?: OnlyFaults;
   /** Limit for the remaining runs after all faults are repaired, ms. */
   readonly drainMs?: number;
   /** Lines that the build is expected to break: the soak ends before its time once they are broken. */

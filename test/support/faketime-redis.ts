@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/demo/local-redis.ts';
+import { freePort } from './free-port.ts';
 import { faketimeRedisEnv, libfaketime } from './libfaketime.ts';
 
 export interface FaketimeRedis {

@@ -48,7 +48,8 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
     await podman(['volume', 'rm', '--all', '--force']).catch(() => {});
     // Podman binds its storage to itself, and leaves it so.
     await run('umount', [join(folder, 'storage', 'overlay')]).catch(() => {});
-    await rm(folder, { recursive: true, force: true });
+    // What a container leaves to end by itself still writes there for a moment.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
   try {
     const base = /^FROM (node:(\d+)-(\w+)-slim)$/m.exec(await readFile('Dockerfile', 'utf8'));

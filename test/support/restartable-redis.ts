@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/demo/local-redis.ts';
+import { freePort } from './free-port.ts';
 
 export interface RestartableRedis {
   readonly url: string;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { freePort } from '../../src/demo/local-redis.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { folderFor } from './delivery-case.ts';
 import { docket } from './docket.ts';
+import { freePort } from './free-port.ts';
 import { hourlyFarFromNow } from './hourly-schedule.ts';
 import { type RunningProcess, startDocket } from './running-docket.ts';
 

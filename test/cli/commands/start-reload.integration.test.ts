@@ -1,7 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
+import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
+import { freePort } from '../../support/free-port.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { type LogLine, type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 

@@ -6,10 +6,11 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createMarker, newArchiveId } from '../../../src/deliver/archive/archive-marker.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
+import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { claimIdentity } from '../../../src/redis/identity.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { freePort } from '../../support/free-port.ts';
 import { type RunningCommand, runCommand, startCommand } from '../../support/run-command.ts';
 
 describe('docket start', () => {

@@ -31,7 +31,8 @@ import {
 import { evaluatePauses, evaluateSlots, evaluateWorkers } from '../../../src/cli/doctor/reports/schedules.ts';
 import { checkRuntime, evaluateNodeVersion, evaluateTimeZoneData } from '../../../src/cli/doctor/runtime.ts';
 import { probeSmtp } from '../../../src/deliver/targets/email/smtp/smtp-probe.ts';
-import { freePort, localRedis } from '../../../src/demo/local-redis.ts';
+import { localRedis } from '../../../src/demo/local-redis.ts';
+import { freePort } from '../../support/free-port.ts';
 import { TLS } from '../../support/tls.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

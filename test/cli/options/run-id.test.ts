@@ -7,10 +7,11 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { freePort, type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
+import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
 import { manifestOf, writeArtifact } from '../../support/delivery-case.ts';
+import { freePort } from '../../support/free-port.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
 import { runCommand } from '../../support/run-command.ts';
 

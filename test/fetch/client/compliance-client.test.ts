@@ -3,13 +3,13 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
 import { Secret } from '../../../src/base/secrets/secret.ts';
-import { freePort } from '../../../src/demo/local-redis.ts';
 import {
   type ClientOptions,
   type ComplianceClient,
   createClient,
 } from '../../../src/fetch/client/compliance-client.ts';
 import { echoingProblem } from '../../support/echoing-peers.ts';
+import { freePort } from '../../support/free-port.ts';
 import { type HostileServer, hostileServer, json } from '../../support/hostile-server.ts';
 import { encodingsFoundIn } from '../../support/secret-encodings.ts';
 

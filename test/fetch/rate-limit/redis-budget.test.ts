@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { freePort } from '../../../src/demo/local-redis.ts';
 import { budgetScript, redisBudget } from '../../../src/fetch/rate-limit/redis-budget.ts';
 import { runLuaScript } from '../../../src/redis/script.ts';
+import { freePort } from '../../support/free-port.ts';
 
 describe('the budget on a real clock', () => {
   const clients: Redis[] = [];

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { done } from '../../../src/base/outcome.ts';
-import { freePort } from '../../../src/demo/local-redis.ts';
 import { startWorker } from '../../../src/queue/jobs/worker.ts';
 import { redisRunStore } from '../../../src/queue/runs/run-store.ts';
+import { freePort } from '../../support/free-port.ts';
 
 test('a worker whose connection is refused as it starts says that Redis is away', async () => {
   const options = { lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => null };

@@ -15,7 +15,6 @@ import { directoryStorage } from '../../../src/deliver/archive/storage/directory
 import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
-import { freePort } from '../../../src/demo/local-redis.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import { definitionStore } from '../../../src/queue/definitions/definition-store.ts';
 import { runQueue } from '../../../src/queue/jobs/run-queue.ts';
@@ -26,6 +25,7 @@ import type { RunOrder } from '../../../src/run/run-record.ts';
 import { sharedBudgets } from '../../../src/services/budgets/budgets.ts';
 import { loadDefinitions, reportFileSchema, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
 import { createOwnerNotices, type OwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
+import { freePort } from '../../support/free-port.ts';
 import { scriptedSmtp } from '../../support/smtp-script.ts';
 
 let redis: Redis;

@@ -8,12 +8,13 @@ import { z } from 'zod';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Secret } from '../../../../src/base/secrets/secret.ts';
 import { RATE_LIMITS } from '../../../../src/contract/limits.ts';
-import { freePort, type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
+import { type LocalRedis, localRedis } from '../../../../src/demo/local-redis.ts';
 import { createClient } from '../../../../src/fetch/client/compliance-client.ts';
 import { rateLimitedCall } from '../../../../src/fetch/rate-limit/rate-limited-call.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../../src/redis/keys.ts';
 import { parseFault, type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { sharedBudgets } from '../../../../src/services/budgets/budgets.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { jobsFolder, ORG, REPORT } from '../../../support/jobs-folder.ts';
 import { runCommand } from '../../../support/run-command.ts';
 
