@@ -1,6 +1,7 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { DeliveryTable } from '../components/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
@@ -10,7 +11,6 @@ import { RUN_STATE_LABELS, RunBadge, StatusCountBadges } from '../components/sta
 import { Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun } from '../routes/loaders.ts';
-import { DeliveryTable } from './deliveries.tsx';
 
 /** One run: its progress, files, deliveries and record, and the actions that its state allows. */
 export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>) => {
