@@ -15,6 +15,7 @@ import { addReportRoutes } from './api/reports.ts';
 import { addRunEventRoutes } from './api/run-events.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
+import { addSearchRoute } from './api/search.ts';
 import type { StreamLimiter } from './api/stream-limiter.ts';
 import { type PageAuth, requireToken } from './auth/authenticate.ts';
 import { limitFormSize, resolveClient } from './auth/client.ts';
@@ -55,6 +56,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addRunEventRoutes(app, ports);
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
+      addSearchRoute(app);
       addPauseRoutes(app);
       addScheduleRoutes(app);
       addDefinitionRoutes(app);

@@ -278,6 +278,8 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     run: async (id) => find(id),
     audit: async () => ({ entries: [], next: null }),
+    search: none,
+    received: async () => ({ deliveries: [], next: null }),
     watch: async function* (id) {
       yield newsOf(find(id));
     },

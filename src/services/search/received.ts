@@ -18,6 +18,7 @@ export interface ReceivedFilter {
   readonly to?: string | undefined;
   /** Only of runs whose period begins on one of these days. */
   readonly begins?: DayRange | undefined;
+  readonly report?: string | undefined;
   /** Only of these reports, `org/report`. */
   readonly reports?: readonly string[] | undefined;
   readonly state?: DeliveryState | undefined;
@@ -57,11 +58,18 @@ const MAX_RECIPIENTS = 500;
  * invalid cursor, and for a text that matches too many recipients.
  */
 export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts): Promise<ReceivedPage> {
-  const { orgs, to, begins, reports, state, limit } = filter;
+  const { orgs, to, begins, report, reports, state, limit } = filter;
   const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
   await ports.searchIndex.refresh();
   const recipients = to === undefined ? undefined : await findNames(to, orgs, ports.searchIndex);
-  const page = await listRunPage(restrictToOrgs(ports.runs, orgs), { recipients, begins, reports, after, limit });
+  const page = await listRunPage(restrictToOrgs(ports.runs, orgs), {
+    recipients,
+    begins,
+    report,
+    reports,
+    after,
+    limit,
+  });
   const deliveries = await deliveriesOf(page.runs, ports, (row) => {
     return (state === undefined || row.state === state) && (recipients?.includes(nameOf(row)) ?? true);
   });
