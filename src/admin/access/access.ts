@@ -34,6 +34,8 @@ export interface Access {
   /** The current reports by organization and id, including those with invalid files. */
   reports(filter: ReportsFilter): Promise<ReportPage>;
   report(org: string, report: string): Promise<ReportDetail>;
+  /** The title of a report; undefined where this process has loaded no valid version of it. Reads nothing. */
+  titleOf(org: string, report: string): string | undefined;
   /** Resolves period specifications for the report; none while no version of it is active. @param specs undefined: the definition's own */
   periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
   /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
