@@ -79,7 +79,7 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
               <span class="muted">none yet</span>
             ) : (
               <>
-                <RunBadge state={last.state} /> <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
+                <RunBadge {...last} /> <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
                 <RunLink run={last} /> <StatusCountBadges statuses={last.statuses} />
               </>
             )}
