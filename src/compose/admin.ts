@@ -117,7 +117,7 @@ function openAccessPorts(
   scope: Scope,
 ): AccessPorts {
   const { clock, log } = context;
-  const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
+  const { redis, prefix, trigger, runs, queue, pauses, definitions, searchIndex } = store;
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const { archive, storage, signing } = openArchive(context, scope, identity);
@@ -138,6 +138,9 @@ function openAccessPorts(
     },
     trigger,
     runs,
+    ledger,
+    definitions,
+    searchIndex,
     decisions: composeDecisionService({
       runs,
       queue,

@@ -236,6 +236,12 @@ export const heldPack: HeldRun = {
   error: null,
 };
 
+const TITLES: Readonly<Record<string, string>> = {
+  'weekly-kpi': 'Weekly compliance KPIs',
+  'rfi-ageing': 'RFI ageing',
+  'board-pack': 'Board pack',
+};
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
@@ -278,6 +284,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
       report: name,
       ...(name === 'rfi-ageing' ? { pause, title: 'RFI ageing' } : {}),
     }),
+    titleOf: (org, name) => (org === 'acme' ? TITLES[name] : undefined),
     periods: async (_, __, specs) => specs.map((spec) => resolvePeriod(spec ?? 'previous_week', NOW, 'Europe/Zurich')),
     slots: async () => slots,
     explain: none,
@@ -289,6 +296,8 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     run: async (id) => find(id),
     audit: async () => ({ entries: [], next: null }),
+    search: none,
+    received: async () => ({ deliveries: [], next: null }),
     watch: async function* (id) {
       yield newsOf(find(id));
     },

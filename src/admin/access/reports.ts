@@ -23,7 +23,7 @@ const SHOWN_SLOTS = 5;
 export function reportsAccess(
   ports: ReportsPorts,
   principal: Principal,
-): Pick<Access, 'organizations' | 'reports' | 'report' | 'periods'> {
+): Pick<Access, 'organizations' | 'reports' | 'report' | 'titleOf' | 'periods'> {
   const entryOf = async (org: string, report: string, pauses: readonly Pause[]): Promise<ReportEntry> => {
     const [{ version, faults }, [last]] = await Promise.all([
       currentReport(ports, org, report),
@@ -99,6 +99,9 @@ export function reportsAccess(
         slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
       };
     },
+
+    titleOf: (org, report) =>
+      canSee(principal, org) ? ports.jobs().reports.get(`${org}/${report}`)?.title : undefined,
 
     periods: async (org, report, specs) => {
       assertVisible(principal, org);

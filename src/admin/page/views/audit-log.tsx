@@ -34,7 +34,7 @@ export const AuditList = ({ layout, data: { page, organizations, after } }: View
       {page.entries.length === 0 ? (
         <EmptyState>No entries yet. Actions on this page and through the API are recorded here.</EmptyState>
       ) : (
-        <Table caption="Actions, newest first" columns={['Time', 'User', 'Action', 'Reason', 'From']}>
+        <Table caption="Actions, newest first" columns={['Time', 'User', 'Action', 'Reason', 'From']} live="audit-rows">
           {page.entries.map((entry) => (
             <tr>
               <td>
