@@ -11,6 +11,7 @@ import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
+import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
 /** All ports behind `Access`. */
 export type AccessPorts = ReportsPorts &
@@ -24,6 +25,7 @@ export type AccessPorts = ReportsPorts &
   SlotsPorts &
   BudgetsPorts &
   DefinitionsPorts &
+  TimelinePorts &
   WatchPorts;
 
 /** Creates the access of a principal. Calls no port yet. */
@@ -33,6 +35,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
   ...heldRunAccess(ports, principal),
+  ...timelineAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...readingsAccess(ports, principal),
