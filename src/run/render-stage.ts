@@ -50,13 +50,13 @@ export async function renderAndPublish(
       templates,
       bodies: neededBodies(deliveries, outputs),
       pageUrl: runPageUrl(publicUrl, order.id),
-      calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
       ...scheduleOptions(order, definition, settings),
     },
     run: order.id,
     madeAt,
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
+    calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
   };
   const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
   const published = await timedStage('seal', stageContext, async () => {
