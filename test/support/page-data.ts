@@ -17,8 +17,14 @@ export const NOW = Date.parse('2026-11-21T13:12:00Z');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-export const OPERATOR: Principal = { name: 'anna', role: 'operator', orgs: '*' };
-export const VIEWER: Principal = { name: 'ben', role: 'viewer', orgs: ['acme'] };
+export const OPERATOR: Principal = { name: 'anna', kind: 'token', subject: 'token:anna', role: 'operator', orgs: '*' };
+export const VIEWER: Principal = {
+  name: 'ben',
+  kind: 'token',
+  subject: 'token:ben',
+  role: 'viewer',
+  orgs: ['acme'],
+};
 
 export const organizations: readonly OrganizationEntry[] = [
   { org: 'acme', name: 'Acme Compliance AG', timezone: 'Europe/Zurich', reports: 3, pause: null },
