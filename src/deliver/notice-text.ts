@@ -95,6 +95,12 @@ export function buildNotice({ order, definition, error, receipts }: NoticeConten
         sentence(
           'Docket does not send these again by itself, because they may have arrived. Ask the recipients, then confirm the delivery or send it again:',
         ),
+        ...(found.length === 1
+          ? []
+          : [
+              command(`deliveries resolve --run ${order.id} --sent|--resend --reason "..."`, 'text'),
+              sentence('Or one:'),
+            ]),
         ...found.map(({ delivery }) =>
           command(`deliveries resolve ${delivery} --sent|--resend --reason "..."`, 'text'),
         ),

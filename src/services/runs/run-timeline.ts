@@ -72,7 +72,7 @@ export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
   const { record, rows, history } = input;
   const entries = [
     ...(record.state === 'skipped' ? [] : stageEntries(input)),
-    ...record.reopened.map(decided),
+    ...record.reopened.map((decision) => decided(decision, rows)),
     ...rows.flatMap((row) => deliveryEntries(row, history.events)),
     ...ended(input),
   ];
@@ -215,8 +215,12 @@ const DECISION_TEXTS: Readonly<Record<RunDecision['what'], string>> = {
   cancel: 'Cancellation requested',
 };
 
-const decided = ({ what, by, reason, at }: RunDecision): TimelineEntry =>
-  step('decision', DECISION_TEXTS[what], { at, by, detail: reason });
+function decided({ what, by, reason, at }: RunDecision, rows: readonly DeliveryRow[]): TimelineEntry {
+  // What a decision about deliveries leads to: the reason is beside the deliveries.
+  const follows = what === 'resend' || what === 'settle';
+  const isTold = follows && rows.some(({ decisions }) => decisions.some((one) => one.reason === reason));
+  return step('decision', DECISION_TEXTS[what], { at, by, detail: isTold ? null : reason });
+}
 
 const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | 'outcome'>>> = {
   pending: { text: 'Not sent yet', outcome: 'waiting' },
@@ -284,7 +288,9 @@ function ended(input: TimelineInput): readonly TimelineEntry[] {
   if (!isEnd(status)) return [];
   const [text, outcome] = END_TEXTS[status];
   const unsent = status === 'done' && !record.deliver ? ', without deliveries as requested' : '';
-  const isTold = record.state === 'cancelled' && record.cancel !== null;
+  const isTold =
+    (record.state === 'cancelled' && record.cancel !== null) ||
+    (record.error?.code.startsWith('deliver.') === true && input.rows.length > 0);
   const detail = isTold ? null : (record.error?.message ?? null);
   return [step('ended', `${text}${unsent}`, { at: record.finishedAt, outcome, detail })];
 }

@@ -131,6 +131,8 @@ describe('the timeline of a run', () => {
       detail: 'not there',
       recipient: 'a@acme.example',
     });
+    // The reason is beside the delivery, once.
+    expect(entries.find(({ kind }) => kind === 'decision')).toMatchObject({ by: 'anna', detail: null });
     // The ledger alone: the answer before the decision is no longer known, what is known stays in order.
     expect(kinds(timeline(record, { rows: [one] })).slice(-5)).toEqual([
       'delivery_decision',
