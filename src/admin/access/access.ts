@@ -67,7 +67,7 @@ export interface Access {
   files(id: string): Promise<readonly FileEntry[]>;
   /** A file by name; its hash is verified. */
   file(id: string, name: string): Promise<RunFile>;
-  /** The files as one zip. Its first chunk is read, so that an archive which cannot be read is an error at once. */
+  /** The files as one zip. Throws `request.not_found` for a run without files in the archive. */
   filesZip(id: string): Promise<FilesZip>;
   /**
    * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
@@ -242,8 +242,8 @@ export interface HeldRun extends ReleasePreview {
 export interface FilesZip {
   /** E.g. `weekly-kpi 2026-W46.zip`. */
   readonly name: string;
-  /** The caller closes it. Fails with `archive.corrupt`, `archive.unreachable` before it is complete. */
-  readonly stream: Readable;
+  /** The caller closes the stream. Rejects, or fails before the stream is complete: `archive.corrupt`, `archive.unreachable`. */
+  open(): Promise<Readable>;
 }
 
 export interface RunTimeline {
