@@ -24,6 +24,8 @@ export interface FoundRecipient extends SearchGroup<ReceivedDelivery> {
 
 export interface SearchResult {
   readonly period: SearchQuery['period'];
+  /** Lower case, without the period. */
+  readonly words: readonly string[];
   readonly reports: SearchGroup<FoundReport>;
   /** By the start of their id, or by their period and report. */
   readonly runs: SearchGroup<RunRecord>;
@@ -56,7 +58,7 @@ const none = { matches: [], total: 0, isMinimum: false } as const;
  */
 export async function search(text: string, orgs: readonly string[] | '*', ports: SearchPorts): Promise<SearchResult> {
   const query = parseSearch(text, ports.now());
-  if (query.allWords.length === 0) return { period: null, reports: none, runs: none, recipients: none };
+  if (query.allWords.length === 0) return { period: null, words: [], reports: none, runs: none, recipients: none };
   await ports.searchIndex.refresh();
   const visible = ({ org }: { readonly org: string }): boolean => orgs === '*' || orgs.includes(org);
   const recorded = await ports.searchIndex.reports();
@@ -69,7 +71,8 @@ export async function search(text: string, orgs: readonly string[] | '*', ports:
     searchRuns(query, ofWords, orgs, ports),
     searchRecipients(query, orgs, ports),
   ]);
-  return { period: query.period, reports: groupOf(reports, MAX_REPORTS), runs, recipients };
+  const { period, words } = query;
+  return { period, words, reports: groupOf(reports, MAX_REPORTS), runs, recipients };
 }
 
 const groupOf = <Match>(all: readonly Match[], max: number): SearchGroup<Match> => ({
