@@ -75,7 +75,7 @@ export function redisKeys(prefix: string) {
     pauseHistory: `${prefix}:pauses:history`,
     /** Probe: written to check that Redis accepts writes. */
     writable: `${prefix}:writable`,
-    /** A session of the admin page, by the hash of its id. */
+    /** A session of the admin page, by the hash of its id. Beside it `:account` (encrypted) and `:refresh` (in progress). */
     session: (hash: string) => `${prefix}:session:${hash}`,
     /** Stream: the audit log. */
     audit: `${prefix}:audit`,

@@ -12,6 +12,7 @@ import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
@@ -146,8 +147,10 @@ export interface ReportEntry {
   readonly org: string;
   readonly report: string;
   readonly title: string;
-  /** One line each (`scheduleText`); empty: on demand only. */
+  /** One line each (`formatSchedule`); empty: on demand only. */
   readonly schedules: readonly string[];
+  /** The same in words: `at 08:00, only on Monday`. */
+  readonly scheduleWords: readonly string[];
   /** The report's own pause or its organization's. */
   readonly pause: Pause | null;
   /** Diagnostics of its file. The report uses its last good version, if there is one. */
@@ -168,6 +171,8 @@ export interface ReportDetail extends ReportEntry {
   readonly digest: string | null;
   /** The next slots, at most five. */
   readonly slots: readonly SlotView[];
+  /** Who gets what, when and in which form, for people who do not read YAML. */
+  readonly outline: ReportOutline | null;
 }
 
 export interface SlotFilter {

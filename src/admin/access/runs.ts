@@ -88,9 +88,10 @@ export async function getVisibleRun(
 }
 
 /** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
-const hashIdempotencyKey = ({ name }: Principal, key: string): string =>
+const hashIdempotencyKey = ({ kind, name, subject }: Principal, key: string): string =>
   createHash('sha256')
-    .update(JSON.stringify([name, key]))
+    // Keys of tokens are stored by their name.
+    .update(JSON.stringify([kind === 'token' ? name : subject, key]))
     .digest('hex')
     .slice(0, 32);
 

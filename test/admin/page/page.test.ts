@@ -4,7 +4,7 @@ import type { Access, RunRequest } from '../../../src/admin/access/access.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { cookieClient, createToken } from '../../support/authenticated-app.ts';
 import { openPage } from '../../support/open-page.ts';
-import { done, failed, held, NOW, running, runs, unknown } from '../../support/page-data.ts';
+import { done, failed, held, NOW, outline, report, running, runs, unknown } from '../../support/page-data.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 const PAGES = [
@@ -145,6 +145,38 @@ describe('the page', () => {
         expect([path, text === id, beside]).toEqual([path, !known, known ? id : undefined]);
       }
     }
+  });
+
+  it('says who gets a report, when, in which form and with which figures, and folds its YAML', async () => {
+    const { send } = await house.visit(anna.token);
+    const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
+    const part = (id: string): string => {
+      const found = new RegExp(`<section aria-labelledby="${id}">.*?</section>`, 's').exec(html)?.[0] ?? '';
+      return found.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    };
+    for (const { recipients } of outline.deliveries)
+      for (const recipient of recipients) expect(part('recipients')).toContain(recipient);
+    expect(part('recipients')).toContain('alerts.open &gt; 10');
+    for (const { metrics, filters } of outline.sections) {
+      for (const { id, label } of metrics)
+        for (const name of [id, label ?? id]) expect(part('contents')).toContain(name);
+      for (const { values } of filters) for (const value of values) expect(part('contents')).toContain(value);
+    }
+    for (const { metric, target } of outline.targets)
+      for (const shown of [metric, String(target)]) expect(part('targets')).toContain(shown);
+    expect(part('facts')).toContain('at 08:00, only on Monday');
+    expect(part('facts')).toContain('2026-11-09 to 2026-11-15');
+    expect(html).toMatch(/<details class="fold"><summary>[^<]+<\/summary><pre class="yaml">/);
+  });
+
+  it('shows a report of which no version is loaded', async () => {
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      report: async () => ({ ...report, text: null, outline: null, slots: [], schedules: [], scheduleWords: [] }),
+      periods: async () => [],
+    }));
+    const answer = await (await own.visit(anna.token)).send('GET', '/reports/acme/weekly-kpi');
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).not.toContain('aria-labelledby="contents"');
   });
 
   it('answers an open page whether the session goes on, without data', async () => {

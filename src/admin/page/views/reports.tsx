@@ -62,7 +62,7 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
       class="reports"
       live={`reports-of-${ofTable}`}
     >
-      {reports.map(({ org, report, title, schedules, pause, faults, last }) => (
+      {reports.map(({ org, report, title, schedules, scheduleWords, pause, faults, last }) => (
         <tr>
           <td>
             <a href={reportPath(org, report)}>{title}</a> <small>{report}</small>
@@ -71,7 +71,11 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
             {schedules.length === 0 ? (
               <span class="muted">on demand</span>
             ) : (
-              schedules.map((line) => <code class="line">{line}</code>)
+              scheduleWords.map((words, index) => (
+                <span class="line" title={schedules[index]}>
+                  {words}
+                </span>
+              ))
             )}
           </td>
           <td data-name="Last run">

@@ -21,7 +21,9 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
             {slotsOfDay.map((slot) => (
               <li class={slot.paused ? 'paused' : ''}>
                 <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} short />
-                <ReportLink {...slot} />
+                <span>
+                  <ReportLink {...slot} />
+                </span>
                 <span class="muted">
                   {slot.paused ? 'paused' : <RelativeTime at={Date.parse(slot.begins)} now={now} />}
                 </span>
