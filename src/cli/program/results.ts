@@ -195,6 +195,7 @@ Examples:
     .command('verify')
     .description('Recompute every hash of every archived run, and report each difference')
     .option('--org <org>', 'only of this organization')
+    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY')
     .option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain')
     .option('--json', 'one JSON document on stdout')
@@ -209,6 +210,7 @@ Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or confi
 
 Examples:
   docket archive verify --org acme
+  docket archive verify --run 2f6c0e4d
   docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`)
     .action(async (flags) => (await import('../commands/archive.ts')).verify(flags, io));
   archive

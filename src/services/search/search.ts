@@ -1,4 +1,5 @@
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
 import type { RunFilter, RunRecord } from '../../run/run-record.ts';
@@ -152,6 +153,6 @@ async function receivedBy(
 ): Promise<FoundRecipient> {
   const filter = { recipients: [name], ...(period === null ? {} : { begins: period }) };
   const { matches: runs, total, isMinimum } = await runsOf(filter, MAX_RUNS_OF_RECIPIENT, [org], ports);
-  const matches = await deliveriesOf(runs, ports, (row) => row.recipient.toLowerCase() === recipient.toLowerCase());
+  const matches = await deliveriesOf(runs, ports, (row) => recipientTerm(row.recipient) === recipient);
   return { org, recipient, matches, total, isMinimum };
 }
