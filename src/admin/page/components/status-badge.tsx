@@ -29,23 +29,34 @@ export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> 
   unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
 };
 
-const Badge = ({ label, tone, description }: StateLabel) => (
-  <span class={`state ${tone}`} title={description}>
-    {label}
-  </span>
-);
+interface BadgeProps extends Pick<StateLabel, 'label' | 'tone'> {
+  /** Makes the badge a link. */
+  readonly href?: string | undefined;
+}
 
-export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...RUN_STATE_LABELS[state]} />;
+// Without the description, which the pages of a run and of a delivery show as text: lists have a hundred of these.
+const Badge = ({ label, tone, href }: BadgeProps) =>
+  href === undefined ? (
+    <span class={`state ${tone}`}>{label}</span>
+  ) : (
+    <a class={`state ${tone}`} href={href}>
+      {label}
+    </a>
+  );
+
+export const RunBadge = ({ state, href }: { readonly state: RunState; readonly href?: string }) => (
+  <Badge {...RUN_STATE_LABELS[state]} href={href} />
+);
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
   <Badge {...DELIVERY_STATE_LABELS[state]} />
 );
 
 /** The style sheet draws a shape for each tone: no status is told by its colour alone. */
-const FIGURE_STATUS_LABELS: Readonly<Record<Status, StateLabel>> = {
-  on_target: { label: 'on target', tone: 'good', description: 'Figures that meet their target.' },
-  watch: { label: 'watch', tone: 'warn', description: 'Figures between their target and its limit.' },
-  breached: { label: 'breached', tone: 'bad', description: 'Figures beyond the limit of their target.' },
-  undefined: { label: 'undefined', tone: 'idle', description: 'Figures that have a target, but no value.' },
+const FIGURE_STATUS_LABELS: Readonly<Record<Status, Pick<StateLabel, 'label' | 'tone'>>> = {
+  on_target: { label: 'on target', tone: 'good' },
+  watch: { label: 'watch', tone: 'warn' },
+  breached: { label: 'breached', tone: 'bad' },
+  undefined: { label: 'undefined', tone: 'idle' },
 };
 
 const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_target'];
@@ -56,8 +67,8 @@ export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCount
     <span class="statuses">
       {WORST_FIRST.flatMap((status) => {
         const count = statuses[status] ?? 0;
-        const { label, ...rest } = FIGURE_STATUS_LABELS[status];
-        return count === 0 ? [] : [<Badge {...rest} label={`${label} ${count}`} />, ' '];
+        const { label, tone } = FIGURE_STATUS_LABELS[status];
+        return count === 0 ? [] : [<Badge tone={tone} label={`${label} ${count}`} />, ' '];
       })}
     </span>
   );

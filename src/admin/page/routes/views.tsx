@@ -19,13 +19,12 @@ import { Report } from '../views/report.tsx';
 import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
-import { Slots } from '../views/slots.tsx';
+import { MAX_SLOTS, Slots } from '../views/slots.tsx';
 import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loaders.ts';
 import { actionNotice, deliveryNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
 const PAGE_SIZE = 50;
-const MAX_SLOTS = 200;
 
 const dayParameter = z.iso.date().optional().catch(undefined);
 const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);
