@@ -10,7 +10,9 @@ import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
+import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
+import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
 /** All ports behind `Access`. */
 export type AccessPorts = ReportsPorts &
@@ -23,7 +25,9 @@ export type AccessPorts = ReportsPorts &
   AuditPorts &
   SlotsPorts &
   BudgetsPorts &
+  SearchAccessPorts &
   DefinitionsPorts &
+  TimelinePorts &
   WatchPorts;
 
 /** Creates the access of a principal. Calls no port yet. */
@@ -33,6 +37,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
   ...heldRunAccess(ports, principal),
+  ...timelineAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...readingsAccess(ports, principal),
@@ -41,6 +46,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...definitionsAccess(ports, principal),
   ...watchAccess(ports, principal),
   ...auditAccess(ports, principal),
+  ...searchAccess(ports, principal),
 });
 
 export interface AuditPorts {

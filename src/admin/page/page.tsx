@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Access } from '../access/access.ts';
+import type { AccountSignIn } from '../auth/accounts/account-sign-in.ts';
 import { requireSession } from '../auth/authenticate.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
@@ -13,13 +14,15 @@ import { addActions } from './routes/actions.tsx';
 import { addBullBoard, canSeeBullBoard } from './routes/bull-board.ts';
 import { loadUndecided } from './routes/loaders.ts';
 import { type PageContext, renderDocument, selfPath } from './routes/page-context.ts';
-import { addSignIn } from './routes/sign-in.tsx';
+import { addSignIn, SIGN_IN_PATHS } from './routes/sign-in.tsx';
 import { addViews } from './routes/views.tsx';
 import { addZoneChoice, pageZone } from './routes/zone.ts';
 import { ProblemPage } from './views/problem.tsx';
 
 export interface PagePorts {
   readonly sessions: Sessions;
+  /** Absent where accounts cannot sign in. */
+  readonly accountSignIn?: AccountSignIn | undefined;
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
@@ -82,8 +85,8 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     });
     return undefined;
   });
-  for (const path of [...AUTHENTICATED_PATHS, '/sign-in', '/sign-out']) app.use(path, renderProblemsAsPages(assets));
-  addSignIn(app, { sessions, limit, assets: assets.urls });
+  for (const path of [...AUTHENTICATED_PATHS, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
+  addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accountSignIn });
   for (const path of AUTHENTICATED_PATHS) app.use(path, requireSession({ sessions, limit }, toSignIn));
   addViews(app, page);
   addActions(app, page);

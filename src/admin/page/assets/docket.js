@@ -148,12 +148,12 @@ function showScriptError(error) {
 addEventListener('error', ({ error, message }) => showScriptError(error ?? message));
 addEventListener('unhandledrejection', ({ reason }) => showScriptError(reason));
 
-/** Whether somebody uses a part: its focus, an open form or selected text would be lost. @param {Element} part */
+/** Whether somebody uses a part: its focus, an open form, a form that was filled in or selected text would be lost. @param {Element} part */
 const isInUse = (part) => {
   const selection = getSelection();
   return (
     part.contains(document.activeElement) ||
-    part.querySelector('details[open]') !== null ||
+    part.querySelector('details[open], form[data-touched]') !== null ||
     (selection !== null && !selection.isCollapsed && selection.containsNode(part, true))
   );
 };
@@ -320,6 +320,10 @@ if (waiting !== null) {
 }
 setInterval(updateRelativeTimes, 15_000);
 followRun();
+
+addEventListener('input', ({ target }) => {
+  if (target instanceof Element) target.closest('form')?.setAttribute('data-touched', '');
+});
 
 // A second click during the request would only wait for the same response.
 addEventListener('submit', ({ target }) => {

@@ -52,15 +52,18 @@ export type NavigationPath = (typeof NAVIGATION)[number][0];
 interface DocumentProps {
   readonly title: string;
   readonly assets: AssetUrls;
+  /** The address that the browser opens at once, without a script. */
+  readonly continueAt?: string | undefined;
 }
 
 /** The HTML document, signed in or not. */
-export const Document = ({ title, assets, children }: PropsWithChildren<DocumentProps>) => (
+export const Document = ({ title, assets, continueAt, children }: PropsWithChildren<DocumentProps>) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
+      {continueAt === undefined ? null : <meta http-equiv="refresh" content={`0; url=${continueAt}`} />}
       <title>{title === '' ? 'Docket' : `${title} · Docket`}</title>
       <link rel="icon" type="image/svg+xml" href={assets.icon} />
       <link rel="stylesheet" href={assets.style} />

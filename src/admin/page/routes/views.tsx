@@ -21,7 +21,7 @@ import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
 import { MAX_SLOTS, Slots } from '../views/slots.tsx';
 import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loaders.ts';
-import { actionNotice, deliveryNotice } from './notices.ts';
+import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
 const PAGE_SIZE = 50;
@@ -160,7 +160,8 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
   const layout = await page.layout(context, access, { zone: runZone(loaded.snapshot.record) });
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Run layout={layout} data={data} notice={noticeOf(context)} />, options);
+  const notice = runNotice(context.req.query('did'), loaded.snapshot.record);
+  return respond(context, <Run layout={layout} data={data} notice={notice} />, options);
 };
 
 export const showDeliveries: ShowView = async (page, context, options = {}) => {

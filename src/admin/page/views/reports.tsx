@@ -79,7 +79,7 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
               <span class="muted">none yet</span>
             ) : (
               <>
-                <RunBadge state={last.state} href={`/runs/${last.id}`} />{' '}
+                <RunBadge {...last} href={`/runs/${last.id}`} />{' '}
                 <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
                 <StatusCountBadges statuses={last.statuses} />
               </>
