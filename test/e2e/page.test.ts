@@ -139,9 +139,9 @@ describe('the page in a browser', () => {
 
     // Without anybody loading it anew, it counts up and comes to its end.
     await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
-    await page.getByText('Partly delivered', { exact: true }).first().waitFor({ timeout: 120_000 });
+    await page.getByText('Delivery unknown', { exact: true }).first().waitFor({ timeout: 120_000 });
     expect(page.url()).toBe(address);
-    expect(await heading(page).textContent()).toBe('Partly delivered');
+    expect(await heading(page).textContent()).toBe('Delivery unknown');
 
     const [download] = await Promise.all([
       page.waitForEvent('download'),

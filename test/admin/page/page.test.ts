@@ -205,6 +205,25 @@ describe('the page', () => {
     expect(await answer.text()).not.toContain('aria-labelledby="contents"');
   });
 
+  it('asks about the deliveries of a run in one place, and shows a rejection about one that was decided meanwhile', async () => {
+    let rows = [
+      unknown,
+      { ...unknown, id: 'c'.repeat(32), run: held.id },
+      { ...unknown, id: 'd'.repeat(32), run: held.id },
+    ];
+    const own = openPage({ redis, prefix }, [anna.entry], () => ({
+      deliveries: async ({ state }) => ({ deliveries: state === 'unknown' ? rows : [], next: null }),
+      resolve: () => Promise.reject(new DocketError('delivery.conflict', 'It was decided by ben.')),
+    }));
+    const { post, send } = await own.visit(anna.token);
+    const html = await (await send('GET', '/deliveries')).text();
+    expect(html.match(/action="\/deliveries\/[^"]+"/g)).toEqual([`action="/deliveries/${unknown.id}/resolve"`]);
+    expect(html).toContain(`href="/runs/${held.id}#decide"`);
+    rows = [];
+    const late = await post(`/deliveries/${unknown.id}/resolve`, { as: 'sent', reason: 'asked', from: '/deliveries' });
+    expect([late.status, await late.text()]).toEqual([409, expect.stringContaining('It was decided by ben.')]);
+  });
+
   it('answers an open page whether the session goes on, without data', async () => {
     const { send, post } = await house.visit(anna.token);
     const pulse = await send('GET', '/pulse');
@@ -494,8 +513,11 @@ describe('the page', () => {
           .slice(0, limit),
       pauses: async () => hundred((index) => ({ ...pause, report: `report-${index}` })),
       audit: async ({ limit }) => ({ entries: hundred(() => audited).slice(0, limit), next: 'more' }),
+      // All of one run, and of a run each.
       deliveries: async ({ state }) => ({
-        deliveries: state === 'unknown' ? [unknown] : hundred(() => sent),
+        deliveries: hundred((index) =>
+          state !== 'unknown' ? sent : index % 2 === 0 ? unknown : { ...unknown, run: `${index}`.padStart(32, 'a') },
+        ),
         next: 'more',
       }),
     }));
