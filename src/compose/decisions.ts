@@ -1,6 +1,7 @@
 import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
 import { runQueue } from '../queue/jobs/run-queue.ts';
@@ -30,6 +31,7 @@ export interface DecisionContext {
   readonly definitions: DefinitionStore;
   readonly ledger: Ledger;
   readonly archive: Archive;
+  readonly storage: ArchiveStorage;
   readonly redis: RedisClient;
 }
 
@@ -55,5 +57,5 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const { archive, storage } = openArchive(context, scope, identity);
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
-  return { decisions: composeDecisionService(ports), runs, definitions, ledger, archive, redis };
+  return { decisions: composeDecisionService(ports), runs, definitions, ledger, archive, storage, redis };
 }

@@ -50,7 +50,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'CREATED', whenNarrow: 'keep' },
   { name: 'STATE', whenNarrow: 'keep' },
   { name: 'REPORT', cut: 'report' },
-  { name: 'PERIOD', whenNarrow: 'drop-last' },
+  { name: 'PERIOD', whenNarrow: 'drop-last', cut: 'middle' },
   { name: 'TRIGGER', whenNarrow: 'drop', rank: 3 },
   { name: 'CALLS', whenNarrow: 'drop', rank: 4 },
   { name: 'TOOK', whenNarrow: 'drop', rank: 2 },
@@ -95,7 +95,7 @@ function nextCommands(runs: readonly RunRecord[], idCell: (id: string) => Cell):
         ...newest,
         {
           command: `docket runs --state ${NEEDY_STATES.join(' ')}`,
-          why: `all of them; ${needing.length} are listed above`,
+          why: 'all runs in these states',
         },
       ];
 }
