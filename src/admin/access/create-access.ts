@@ -10,6 +10,7 @@ import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
+import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
 import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
@@ -24,6 +25,7 @@ export type AccessPorts = ReportsPorts &
   AuditPorts &
   SlotsPorts &
   BudgetsPorts &
+  SearchAccessPorts &
   DefinitionsPorts &
   TimelinePorts &
   WatchPorts;
@@ -44,6 +46,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...definitionsAccess(ports, principal),
   ...watchAccess(ports, principal),
   ...auditAccess(ports, principal),
+  ...searchAccess(ports, principal),
 });
 
 export interface AuditPorts {

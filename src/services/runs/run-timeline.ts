@@ -1,5 +1,5 @@
 import { intlNumberFormat } from '../../base/text/intl.ts';
-import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { LiveProgress } from '../../run/live-progress.ts';
 import {
@@ -114,6 +114,13 @@ function inOrder(entries: readonly TimelineEntry[]): readonly TimelineEntry[] {
 const count = (value: number, one: string, many = `${one}s`): string =>
   `${intlNumberFormat('en-GB').format(value)} ${value === 1 ? one : many}`;
 
+/** E.g. `3 days`, `1 hour`, rounded down. */
+function largestUnit(ms: number): string {
+  if (ms >= DAY_MS) return count(Math.floor(ms / DAY_MS), 'day');
+  if (ms >= HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour');
+  return count(Math.floor(ms / MINUTE_MS), 'minute');
+}
+
 const TRIGGER_TEXTS: Readonly<Record<RunTrigger, string>> = {
   schedule: 'Opened by the schedule',
   on_demand: 'Triggered on demand',
@@ -130,7 +137,7 @@ function triggered({ trigger, by, slot, state, error, createdAt }: RunRecord): T
     });
   }
   const lateMs = trigger === 'schedule' ? createdAt - Date.parse(slot) : 0;
-  const late = lateMs >= MINUTE_MS ? `, ${count(Math.floor(lateMs / MINUTE_MS), 'minute')} after its slot` : '';
+  const late = lateMs >= MINUTE_MS ? `, ${largestUnit(lateMs)} after its slot` : '';
   return step('triggered', `${TRIGGER_TEXTS[trigger]}${late}`, { at: createdAt, by: by ?? null });
 }
 
@@ -140,12 +147,15 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
   const endOf = (stage: Stage): number | null => record.stageEnds?.[stage] ?? derivedEnd(record, stage);
   const failing = failingStage(record);
   const failed = { outcome: 'failed' } as const;
-  const entries: TimelineEntry[] = [];
-  if (startedAt !== null) {
-    const tries = record.attempts > 1 ? `, ${count(record.attempts, 'attempt')} so far` : '';
-    const text = `${reopened.length === 0 ? 'Started' : 'Continued'} by ${isInlineRun(record) ? 'the command' : 'a worker'}${tries}`;
-    entries.push(step('started', text, { at: startedAt }));
-  }
+  const continues = reopened.some(({ what }) => what !== 'cancel');
+  const tries = record.attempts > 1 ? `, ${count(record.attempts, 'attempt')}` : '';
+  const starter = isInlineRun(record) ? 'the command' : 'a worker';
+  const started =
+    startedAt === null
+      ? []
+      : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}`, { at: startedAt })];
+  // A stage without a time belongs to the first start, whose time is not kept.
+  const entries: TimelineEntry[] = continues ? [] : started;
   if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: endOf('plan'), ...failed }));
   if (tokenWaitMs >= SECOND_MS) {
     entries.push(step('tokens', 'Waited for tokens of the API key', { ms: tokenWaitMs }));
@@ -155,7 +165,7 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
     const cached = calls.saved === 0 ? '' : `, ${intlNumberFormat('en-GB').format(calls.saved)} of them from a cache`;
     const text =
       failing === 'fetch'
-        ? `Fetching stopped after ${count(answered, 'call')} of ${intlNumberFormat('en-GB').format(calls.planned)}`
+        ? `Fetching stopped after ${intlNumberFormat('en-GB').format(answered)} of ${count(calls.planned, 'call')}`
         : `${count(answered, 'call')} answered${cached}`;
     entries.push(
       step('fetched', text, { at: endOf('fetch'), ms: timings.fetch, ...(failing === 'fetch' ? failed : {}) }),
@@ -181,7 +191,7 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
     const detail = 'Nothing was sent, because figures are missing.';
     entries.push(step('held', 'Held', { at, outcome: 'waiting', detail }));
   }
-  return entries;
+  return continues ? [...entries, ...started] : entries;
 }
 
 /** The end of a stage of a run without an interruption, from its start and the durations; otherwise null. */
@@ -275,7 +285,8 @@ function ended(input: TimelineInput): readonly TimelineEntry[] {
   if (!isEnd(status)) return [];
   const [text, outcome] = END_TEXTS[status];
   const unsent = status === 'done' && !record.deliver ? ', without deliveries as requested' : '';
-  const detail = record.error?.message ?? null;
+  const isTold = record.state === 'cancelled' && record.cancel !== null;
+  const detail = isTold ? null : (record.error?.message ?? null);
   return [step('ended', `${text}${unsent}`, { at: record.finishedAt, outcome, detail })];
 }
 

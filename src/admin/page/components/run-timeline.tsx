@@ -60,7 +60,7 @@ const Step = ({ group, zone, now }: { readonly group: TimelineGroup; readonly zo
           )}
         </p>
         {entries.length > 1 ? <StepGroup group={group} /> : null}
-        {detail === null || (entries.length > 1 && head.kind === 'delivery') ? null : <p class="quote">{detail}</p>}
+        {detail === null || entries.some((entry) => entry.detail !== detail) ? null : <p class="quote">{detail}</p>}
       </div>
     </li>
   );
@@ -75,16 +75,22 @@ const StepRecipient = ({ entry: { delivery, recipient } }: { readonly entry: Tim
     </>
   );
 
-const StepGroup = ({ group: { entries } }: { readonly group: TimelineGroup }) => (
-  <details class="fold">
-    <summary>{formatCounted(entries.length, 'recipient', 'recipients')}</summary>
-    <ul class="plain-list compact">
-      {entries.map((entry) => (
-        <li>
-          <StepRecipient entry={entry} />
-          {entry.kind === 'delivery' && entry.detail !== null ? <span class="muted wrap">{entry.detail}</span> : null}
-        </li>
-      ))}
-    </ul>
-  </details>
-);
+const StepGroup = ({ group: { head, entries } }: { readonly group: TimelineGroup }) => {
+  const isSame = entries.every(({ detail }) => detail === head.detail);
+  return (
+    <details class="fold">
+      <summary>{formatCounted(entries.length, 'recipient')}</summary>
+      {isSame ? (
+        <p class="wrap muted">{entries.map(({ recipient }) => recipient).join(', ')}</p>
+      ) : (
+        <ul class="plain-list compact">
+          {entries.map(({ recipient, detail }) => (
+            <li>
+              <span class="wrap">{recipient}</span> <span class="muted wrap">{detail}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
+  );
+};

@@ -1,12 +1,12 @@
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { RunTimeline } from '../../access/access.ts';
+import { AnswerList, MAX_ANSWERS } from '../components/answer-list.tsx';
 import { EarlierDeliveryNote } from '../components/earlier-delivery.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileNames, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 import { Csrf, canAct, type LayoutData } from '../components/layout.tsx';
-import { Timestamp } from '../components/time.tsx';
 import { ReasonInput, type RejectedForm } from './reason-form.tsx';
 import { ResolutionChoices } from './resolve-form.tsx';
 
@@ -53,7 +53,7 @@ export const DecideDeliveries = ({ layout, run, zone, deliveries, files, earlier
       {canAct(layout) ? (
         <DecideForm layout={layout} run={run} zone={zone} rows={undecided} refused={refused} />
       ) : (
-        <Answers rows={undecided} zone={zone} />
+        <AnswerList rows={undecided} zone={zone} />
       )}
     </section>
   );
@@ -76,11 +76,11 @@ const DecideForm = ({ layout, run, zone, rows, refused }: FormProps) => {
       )}
       {several ? (
         <fieldset>
-          <legend>Recipients</legend>
-          <Answers rows={rows} zone={zone} selected={rejected?.values.delivery?.split(',') ?? []} />
+          <legend>{rows.length > MAX_ANSWERS ? `The first ${MAX_ANSWERS} recipients` : 'Recipients'}</legend>
+          <AnswerList rows={rows} zone={zone} selected={rejected?.values.delivery?.split(',') ?? []} />
         </fieldset>
       ) : (
-        <Answers rows={rows} zone={zone} />
+        <AnswerList rows={rows} zone={zone} />
       )}
       <fieldset>
         <legend>{several ? 'Did they arrive?' : 'Did it arrive?'}</legend>
@@ -105,53 +105,6 @@ const DecideForm = ({ layout, run, zone, rows, refused }: FormProps) => {
         )}
       </p>
     </form>
-  );
-};
-
-interface AnswersProps {
-  readonly rows: readonly DeliveryRow[];
-  readonly zone: string;
-  /** Ids whose boxes are checked; undefined: no boxes. */
-  readonly selected?: readonly string[];
-}
-
-/** Each delivery with the last answer of its server. The same answer to all is shown once. */
-const Answers = ({ rows, zone, selected }: AnswersProps) => {
-  const [first] = rows;
-  const isSame = rows.length > 1 && rows.every(({ detail }) => detail === first?.detail);
-  return (
-    <>
-      {isSame && first !== undefined ? (
-        <p>
-          Last answer, of all {rows.length}: <span class="quoted">{first.detail ?? 'none'}</span>
-        </p>
-      ) : null}
-      <ul class="answers">
-        {rows.map(({ id, recipient, target, detail, at }) => (
-          <li class={selected === undefined ? '' : 'choice'}>
-            {selected === undefined ? null : (
-              <input type="checkbox" name="delivery" value={id} id={`pick-${id}`} checked={selected.includes(id)} />
-            )}
-            <div>
-              {selected === undefined ? (
-                <a class="wrap" href={`/deliveries/${id}`}>
-                  {recipient}
-                </a>
-              ) : (
-                <label class="wrap" for={`pick-${id}`}>
-                  {recipient}
-                </label>
-              )}{' '}
-              <span class="muted target">{target}</span>{' '}
-              <span class="muted">
-                <Timestamp at={at} zone={zone} seconds />
-              </span>
-              {isSame ? null : <p class="quote">{detail ?? 'The server gave no answer.'}</p>}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </>
   );
 };
 

@@ -19,7 +19,7 @@ const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'res
 const CHOICE_TEXTS = {
   sent: {
     label: 'It arrived',
-    text: 'Marks the delivery as sent and sends nothing. Choose this when the recipient has it.',
+    text: 'Marks the delivery as sent and sends nothing. Choose this when the recipient has it. The run is done once all its deliveries are sent.',
   },
   resend: {
     label: 'Send it again',

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { AnswerList } from '../components/answer-list.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 
@@ -9,17 +10,19 @@ interface RetryProps {
   /** All of the run. */
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
-  readonly run: string;
+  readonly zone: string;
+  /** Whether somebody stopped it: then nothing needs a decision. */
+  readonly calm: boolean;
   /** The form, for operators. */
   readonly children?: Child;
 }
 
 /** What a retry would do, and the form for it. */
-export const RetryReview = ({ scope, deliveries, files, children }: RetryProps) => (
-  <section class="review" id="retry" aria-labelledby="retry-heading">
+export const RetryReview = ({ scope, deliveries, files, zone, calm, children }: RetryProps) => (
+  <section class={calm ? 'review calm' : 'review'} id="retry" aria-labelledby="retry-heading">
     <h2 id="retry-heading">{scope === 'deliveries' ? 'Retry the deliveries that failed' : 'Retry the run'}</h2>
     {scope === 'deliveries' ? (
-      <FailedDeliveries rows={deliveries.filter(isReportDelivery)} />
+      <FailedDeliveries rows={deliveries.filter(isReportDelivery)} zone={zone} />
     ) : (
       <p>{runEffect(files)}</p>
     )}
@@ -35,7 +38,7 @@ function runEffect(files: RunFilesView): string {
     : `No files were archived and nothing was delivered. A retry starts again; calls that were answered are not made again while their answers are cached. ${rest}`;
 }
 
-const FailedDeliveries = ({ rows }: { readonly rows: readonly DeliveryRow[] }) => {
+const FailedDeliveries = ({ rows, zone }: { readonly rows: readonly DeliveryRow[]; readonly zone: string }) => {
   const failed = rows.filter(({ state }) => state === 'refused' || state === 'pending' || state === 'sending');
   const count = (state: DeliveryRow['state']): number => rows.filter((row) => row.state === state).length;
   const others = [
@@ -51,17 +54,7 @@ const FailedDeliveries = ({ rows }: { readonly rows: readonly DeliveryRow[] }) =
         {others.length === 0 ? '' : ` Not affected: ${others.join(' and ')}.`} A server that refused them will do so
         again until the reason is corrected.
       </p>
-      <ul class="answers">
-        {failed.map(({ id, recipient, target, detail }) => (
-          <li>
-            <a class="wrap" href={`/deliveries/${id}`}>
-              {recipient}
-            </a>{' '}
-            <span class="muted target">{target}</span>
-            {detail === null ? null : <p class="quote">{detail}</p>}
-          </li>
-        ))}
-      </ul>
+      <AnswerList rows={failed} zone={zone} />
     </>
   );
 };

@@ -78,7 +78,13 @@ export const RunActions = ({ layout, record, deliveries, files, held, earlier, r
         />
       ) : null}
       {scope === 'nothing' ? null : (
-        <RetryReview scope={scope} deliveries={deliveries} files={files} run={record.id}>
+        <RetryReview
+          scope={scope}
+          deliveries={deliveries}
+          files={files}
+          zone={zone}
+          calm={record.state === 'cancelled'}
+        >
           {isOperator ? (
             <ReasonForm
               {...form}

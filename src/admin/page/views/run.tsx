@@ -1,6 +1,7 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 import type { WaitReason } from '../../../services/runs/wait-reason.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
@@ -20,6 +21,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
   const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
+  const isIdle = record.state === 'queued' || record.state === 'waiting';
   const { waits, entries, earlier } = data.timeline;
   const reports = data.deliveries.filter(isReportDelivery);
   const status = runStatus(record, reports.length === 0 ? undefined : reports);
@@ -33,7 +35,9 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
         <StatusBadge status={status} /> <StatusCountBadges statuses={record.statuses} />{' '}
-        <span class="muted">{statusDescription(status, record, reports, data.files)}</span>
+        <span class="muted">
+          {isIdle && waits !== null ? '' : statusDescription(status, record, reports, data.files)}
+        </span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
       <div
@@ -47,8 +51,10 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
       >
         {open ? (
           <>
-            {waits === null || record.state === 'running' ? null : <Waits waits={waits} zone={zone} now={layout.now} />}
-            <RunProgressBar snapshot={data.snapshot} now={layout.now} />
+            {waits === null || !isIdle ? null : <Waits waits={waits} zone={zone} now={layout.now} />}
+            {isIdle && waits !== null && record.calls.planned === 0 ? null : (
+              <RunProgressBar snapshot={data.snapshot} now={layout.now} />
+            )}
             <noscript>
               <p class="more">
                 <a href={`/runs/${record.id}`}>Refresh</a>
@@ -83,7 +89,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
             {data.deliveries.length === 0 ? (
               <EmptyState>{noDeliveries(record)}</EmptyState>
             ) : (
-              <DeliveryTable rows={data.deliveries} zone={() => zone} showRun={false} />
+              <RunDeliveries record={record} rows={data.deliveries} zone={zone} />
             )}
           </Section>
         </div>
@@ -94,6 +100,48 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
         </div>
       </div>
     </PageLayout>
+  );
+};
+
+/** Of more, those that are shown with the decision about them are left out. */
+const MAX_FULL_TABLE = 10;
+/** More are counted: the page stays small. */
+const MAX_DELIVERIES = 50;
+const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown'] as const;
+
+/** The deliveries and notices. Many that need a decision are above, with the form. */
+const RunDeliveries = ({
+  record: { id, state },
+  rows,
+  zone,
+}: {
+  readonly record: RunRecord;
+  readonly rows: readonly DeliveryRow[];
+  readonly zone: string;
+}) => {
+  const sorted = rows.toSorted((one, other) => TABLE_ORDER.indexOf(one.state) - TABLE_ORDER.indexOf(other.state));
+  const isAbove = (row: DeliveryRow): boolean =>
+    rows.length > MAX_FULL_TABLE && state !== 'running' && row.state === 'unknown' && isReportDelivery(row);
+  const shown = sorted.filter((row) => !isAbove(row));
+  const undecided = sorted.length - shown.length;
+  const rest = shown.length - MAX_DELIVERIES;
+  return (
+    <>
+      {undecided === 0 ? null : (
+        <p>
+          {formatCounted(undecided, 'delivery', 'deliveries')} with unknown result: see <a href="#decide">above</a>.
+        </p>
+      )}
+      {shown.length === 0 ? null : (
+        <DeliveryTable rows={shown.slice(0, MAX_DELIVERIES)} zone={() => zone} showRun={false} />
+      )}
+      {rest <= 0 ? null : (
+        <p class="more">
+          {formatCounted(rest, 'more delivery', 'more deliveries')}:{' '}
+          <code>docket deliveries --run {id.slice(0, 8)}</code> lists all.
+        </p>
+      )}
+    </>
   );
 };
 
@@ -144,7 +192,9 @@ function statusDescription(
     case 'partly_delivered':
       return `${delivered}: ${[...countText(count('refused'), 'refused'), ...countText(count('unknown'), 'unknown')].join(', ')}.`;
     case 'delivery_unknown':
-      return `It is unknown whether any of ${formatCounted(all, 'delivery', 'deliveries')} arrived.`;
+      return all === 1
+        ? 'It is unknown whether its delivery arrived.'
+        : `It is unknown whether any of its ${formatInteger(all)} deliveries arrived.`;
     case 'failed':
     case 'cancelled':
       if (!archived && sent === 0) return 'No files in the archive, and nothing was delivered.';
