@@ -1,6 +1,7 @@
 import { withDecisions } from '../../../compose/decisions.ts';
 import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { runStatus } from '../../../services/runs/run-status.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
@@ -62,7 +63,7 @@ const rowsIn =
   (times: LocalTimes, idCell: (id: string) => Cell) =>
   (run: RunRecord): (string | Cell)[] => [
     instantCell(run.createdAt, times),
-    stateCell(run.state),
+    { exact: run.state, brief: stateCell(runStatus(run)).brief },
     `${run.org}/${run.report}`,
     run.period.label,
     run.trigger,

@@ -1,6 +1,5 @@
 import type { HeldRun, RunTimeline } from '../../../admin/access/access.ts';
-import { timelineAccess } from '../../../admin/access/timeline.ts';
-import type { Principal } from '../../../admin/auth/tokens.ts';
+import { loadTimeline } from '../../../admin/access/timeline.ts';
 import type { AppContext } from '../../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
@@ -94,7 +93,7 @@ const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
   withDecisions(context, async (opened) => {
     const record = await opened.runs.get(id);
     const rows = await opened.decisions.list({ orgs: '*', run: id, limit: 1 });
-    const timeline = record === undefined ? undefined : await loadTimeline(record.id, opened, context);
+    const timeline = record === undefined ? undefined : await loadRunTimeline(record, opened, context);
     const { value: held } = await withoutArchiveOutage(undefined, () => loadHeldRun(record, opened, context));
     return { record, rows, held, timeline };
   }).catch((thrown: unknown) => {
@@ -126,30 +125,25 @@ async function withoutArchiveOutage<Value>(
   }
 }
 
-const EVERYTHING: Principal = { name: 'cli', role: 'viewer', orgs: '*' };
-
-function loadTimeline(
-  id: string,
+function loadRunTimeline(
+  record: RunRecord,
   { runs, decisions, ledger, storage, redis }: DecisionContext,
   { log }: AppContext,
 ): Promise<RunTimeline> {
   const prefix = DEFAULT_KEY_PREFIX;
   const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
-  return timelineAccess(
-    {
-      runs,
-      decisions,
-      pauses: redisPauses(redis, { prefix }),
-      live: redisLiveProgress(redis, { prefix }),
-      runHistory: async (run, rows) => {
-        const { value } = await withoutArchiveOutage(NO_HISTORY, () => loadRunHistory(run, rows, { storage, log }));
-        return value;
-      },
-      earlierDelivery: findDeliveredInRecords({ runs, ledger }),
-      countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
+  const ports = {
+    decisions,
+    pauses: redisPauses(redis, { prefix }),
+    live: redisLiveProgress(redis, { prefix }),
+    runHistory: async (run: RunRecord, rows: readonly DeliveryRow[]) => {
+      const { value } = await withoutArchiveOutage(NO_HISTORY, () => loadRunHistory(run, rows, { storage, log }));
+      return value;
     },
-    EVERYTHING,
-  ).timeline(id);
+    earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
+  };
+  return loadTimeline(ports, record);
 }
 
 /** Undefined if the run is not held, or has no archived files. */
