@@ -35,6 +35,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
   readings: { list: async () => [] },
+  deploymentProblems: async () => [],
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
   audit: NO_AUDIT,

@@ -12,6 +12,7 @@ import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
@@ -88,6 +89,9 @@ export interface Access {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<AuditPage>;
+
+  /** Why reports of every organization do not go out, or soon will not: no worker, no scheduler, a full Redis, wrong clocks. */
+  deploymentProblems(): Promise<readonly DeploymentProblem[]>;
 
   /** The budgets of the API keys of the visible organizations. */
   budgets(): Promise<BudgetOverview>;

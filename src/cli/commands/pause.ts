@@ -121,10 +121,13 @@ export async function resume(
     });
   }
   if (ended.length === 0) print.printLine(`${target} is not paused.`);
-  for (const { since, who, why } of ended) {
+  for (const { since, who, why, run } of ended) {
     print.printLine(
       `${target} resumes within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
     );
+    // That run has failed: resuming does not repeat it.
+    if (run !== null)
+      print.printLine(`To repeat the run that failed: docket runs retry ${run.slice(0, 8)} --reason "why"`);
   }
   for (const { org, report, who, why } of others) {
     print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);

@@ -2,14 +2,19 @@ import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
+import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
 import { formatInteger } from './format-numbers.ts';
 import { ReportLink, RunLink } from './run-table.tsx';
 
 export interface AttentionData {
+  readonly problems: readonly DeploymentProblem[];
   /** Deliveries in state `unknown`. */
   readonly undecided: readonly DeliveryRow[];
   /** Held runs of any age. */
   readonly held: RunPage;
+  /** Waiting runs; of these, the ones whose last attempt failed are shown. */
+  readonly waiting: RunPage;
   /** Runs of the last day that failed or were partly delivered. */
   readonly failed: RunPage;
   readonly pauses: readonly Pause[];
@@ -21,14 +26,15 @@ const MAX_NAMED_RUNS = 3;
 
 /** Everything that needs a decision, or the statement that nothing does. */
 export const AttentionList = ({
-  data: { undecided, held, failed, pauses, readings },
+  data: { problems, undecided, held, waiting, failed, pauses, readings },
 }: {
   readonly data: AttentionData;
 }) => {
   // Pauses that Docket created after a refused key.
   const refused = pauses.filter(({ key }) => key !== null);
+  const blocked = waiting.runs.filter(({ error }) => error !== null);
   const missed = readings.filter((summary) => summary.missed.length > 0);
-  if ([undecided, held.runs, failed.runs, refused, missed].every(({ length }) => length === 0)) {
+  if ([problems, undecided, held.runs, blocked, failed.runs, refused, missed].every(({ length }) => length === 0)) {
     return (
       <p class="all-clear">
         <span class="state good">Nothing needs attention</span>{' '}
@@ -40,6 +46,7 @@ export const AttentionList = ({
   }
   return (
     <div class="attention">
+      <DeploymentProblems problems={problems} />
       {undecided.length === 0 ? null : (
         <p>
           <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
@@ -52,6 +59,7 @@ export const AttentionList = ({
           missing. <NamedRuns page={held} /> <a href="/runs?state=held">All held runs</a>
         </p>
       )}
+      <WaitingRuns runs={blocked} />
       {failed.runs.length === 0 ? null : (
         <p>
           <strong>{countPhrase(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours
