@@ -13,6 +13,7 @@ import { addPauseRoutes } from './api/pauses.ts';
 import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
 import { addReportRoutes } from './api/reports.ts';
 import { addRunEventRoutes } from './api/run-events.ts';
+import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
 import type { StreamLimiter } from './api/stream-limiter.ts';
@@ -53,6 +54,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addTriggerRoute(app);
       addRunRoutes(app);
       addRunEventRoutes(app, ports);
+      addTimelineRoute(app);
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
       addPauseRoutes(app);

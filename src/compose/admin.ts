@@ -26,6 +26,7 @@ import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
+import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
@@ -35,8 +36,10 @@ import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
+import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
+import { loadRunHistory } from '../services/runs/run-history.ts';
 import { openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
@@ -119,6 +122,7 @@ function openAccessPorts(
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const { archive, storage, signing } = openArchive(context, scope, identity);
+  const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
   const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
   const explainer = composePlanExplainer(
@@ -160,6 +164,9 @@ function openAccessPorts(
         settingsNow: (org) => jobs.current().orgs.get(org),
         workingDirectory: context.workingDirectory,
       }),
+    runHistory: (record, rows) => loadRunHistory(record, rows, { storage, log }),
+    earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
     audit,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),

@@ -90,6 +90,11 @@ export interface RunRecord extends RunOrder {
   readonly finishedAt: number | null;
   /** Epoch ms until which the run is snoozed, while `waiting`. */
   readonly until: number | null;
+  /**
+   * What the run waits for until `until`; valid while both are the same. Absent in older records, null where `error` says
+   * it.
+   */
+  readonly waitingFor?: { readonly until: number; readonly why: string } | null;
   /** Times a worker started the run: attempts, and wake-ups from a snooze. */
   readonly starts: number;
   /** Attempts used, including the active one; a snooze uses none. */
@@ -98,6 +103,8 @@ export interface RunRecord extends RunOrder {
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
   /** Ms spent in each stage over all attempts, without snoozes. Stages not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
+  /** Epoch ms of the last end of each stage. Absent in older records. */
+  readonly stageEnds?: Readonly<Partial<Record<Stage, number>>>;
   /** Ms in which the run waited for tokens of its API key, snoozes included. */
   readonly tokenWaitMs: number;
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];

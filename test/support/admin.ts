@@ -9,6 +9,7 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import type { AuditLog } from '../../src/services/audit-log.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
+import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { aDoor } from './page-auth.ts';
@@ -17,6 +18,7 @@ import { aDoor } from './page-auth.ts';
 export const NO_PACKS: RunFileReader = {
   files: async () => undefined,
   file: async () => undefined,
+  outputs: async () => undefined,
   preview: async () => undefined,
 };
 
@@ -38,6 +40,9 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   deploymentProblems: async () => [],
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
+  runHistory: async () => NO_HISTORY,
+  earlierDelivery: async () => undefined,
+  countWorkers: async () => 1,
   audit: NO_AUDIT,
   live: { get: async () => undefined },
   findSlots: reportSlotFinder(),

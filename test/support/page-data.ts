@@ -7,6 +7,9 @@ import type { RunRecord, RunState } from '../../src/run/run-record.ts';
 import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
+import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
+import { buildTimeline } from '../../src/services/runs/run-timeline.ts';
+import { waitReason } from '../../src/services/runs/wait-reason.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');
@@ -241,6 +244,14 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     if (found === undefined) throw new Error(`no run ${id}`);
     return found;
   };
+  const deliveriesOf: Access['deliveries'] =
+    change.deliveries ??
+    (async ({ state, run }) => ({
+      deliveries: deliveries.filter(
+        (row) => (state === undefined || row.state === state) && (run === undefined || row.run === run),
+      ),
+      next: null,
+    }));
   const none = async () => {
     throw new Error('nothing is done here');
   };
@@ -283,12 +294,20 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     },
     decide: none,
     file: none,
-    deliveries: async ({ state, run }) => ({
-      deliveries: deliveries.filter(
-        (row) => (state === undefined || row.state === state) && (run === undefined || row.run === run),
-      ),
-      next: null,
-    }),
+    deliveries: deliveriesOf,
+    timeline: async (id) => {
+      const record = await (change.run ?? (async () => find(id)))(id);
+      const { deliveries: rows } = await deliveriesOf({ run: record.id, limit: 1 });
+      const { live: now } = newsOf(record);
+      const waits = waitReason({ record, live: now, pause: undefined, workers: 1 });
+      return {
+        entries: buildTimeline({ record, live: now, rows, history: NO_HISTORY, waits }),
+        waits,
+        earlier: null,
+      };
+    },
+    filesZip: none,
+    resolveMany: none,
     files: async () => files,
     preview: none,
     heldRun: async (id) => (find(id).state === 'held' ? heldPack : null),

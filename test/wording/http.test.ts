@@ -69,6 +69,7 @@ test('problem documents of the HTTP API', async () => {
     archivedFiles: {
       files: () => Promise.reject(new DocketError('archive.unreachable', 'The archive did not answer within 10 s.')),
       file: async () => undefined,
+      outputs: async () => undefined,
       preview: async () => undefined,
     },
   };

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { DocketError, type ErrorJson } from '../../base/error.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Period } from '../../definitions/periods/period.ts';
@@ -13,8 +14,11 @@ import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
+import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
+import type { TimelineEntry } from '../../services/runs/run-timeline.ts';
+import type { WaitReason } from '../../services/runs/wait-reason.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 
 /**
@@ -59,6 +63,8 @@ export interface Access {
   files(id: string): Promise<readonly FileEntry[]>;
   /** A file by name; its hash is verified. */
   file(id: string, name: string): Promise<RunFile>;
+  /** The files as one zip. Its first chunk is read, so that an archive which cannot be read is an error at once. */
+  filesZip(id: string): Promise<FilesZip>;
   /**
    * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
    * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
@@ -68,10 +74,23 @@ export interface Access {
   /** The preview of a release; null for a run that is not held. */
   heldRun(id: string): Promise<HeldRun | null>;
 
+  /** The steps of a run, what it waits for, and what was delivered before for its period. */
+  timeline(id: string): Promise<RunTimeline>;
+
   deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
   delivery(id: string): Promise<DeliveryRow>;
   /** Throws `delivery.conflict`. */
   resolve(id: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow>;
+  /**
+   * Several deliveries of a run, all or none: these, or `all` whose result is unknown. Returns them as they are now. Throws
+   * `delivery.conflict`.
+   */
+  resolveMany(
+    run: string,
+    deliveries: readonly string[] | 'all',
+    as: 'sent' | 'resend',
+    reason: string,
+  ): Promise<readonly DeliveryRow[]>;
 
   pauses(): Promise<readonly Pause[]>;
   /** @param report null: all reports of the organization */
@@ -200,6 +219,25 @@ export interface RunsFilter {
 export interface HeldRun extends ReleasePreview {
   /** Why the archive could not be read. */
   readonly error: ErrorJson | null;
+}
+
+export interface FilesZip {
+  /** E.g. `weekly-kpi 2026-W46.zip`. */
+  readonly name: string;
+  /** The caller closes it. Fails with `archive.corrupt`, `archive.unreachable` before it is complete. */
+  readonly stream: Readable;
+}
+
+export interface RunTimeline {
+  /** Oldest first. */
+  readonly entries: readonly TimelineEntry[];
+  /** Null while the run works, and after its end. */
+  readonly waits: WaitReason | null;
+  /**
+   * The newest other run on record that has delivered the report for the period, or may have. Null where there is none, and
+   * for a run that needs no decision.
+   */
+  readonly earlier: EarlierDelivery | null;
 }
 
 export interface DeliveriesFilter {

@@ -12,6 +12,7 @@ import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
+import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
 /** All ports behind `Access`. */
 export type AccessPorts = ReportsPorts &
@@ -26,6 +27,7 @@ export type AccessPorts = ReportsPorts &
   BudgetsPorts &
   DeploymentPorts &
   DefinitionsPorts &
+  TimelinePorts &
   WatchPorts;
 
 /** Creates the access of a principal. Calls no port yet. */
@@ -35,6 +37,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
   ...heldRunAccess(ports, principal),
+  ...timelineAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...readingsAccess(ports, principal),

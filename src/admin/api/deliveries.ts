@@ -18,7 +18,7 @@ import {
   reportSchema,
   security,
 } from './openapi-helpers.ts';
-import { deliverySchema, deliveryView, idOrPrefixSchema } from './schemas.ts';
+import { deliverySchema, deliveryView, idOrPrefixSchema, idSchema, runSchema, runView } from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -71,6 +71,39 @@ const resolveRoute = createRoute({
   responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
+const resolveManyRoute = createRoute({
+  method: 'post',
+  path: '/api/runs/{id}/deliveries/resolve',
+  tags: ['Deliveries'],
+  summary: 'Decide about several deliveries of a run at once',
+  description:
+    '`all`: those whose result is unknown; notices to the owner need no decision. Or these, by their full ids: sent for unknown ones, resend for unknown and refused ones. Changes all of them or none: 409 where the decision does not fit one. The run is reopened once.',
+  security,
+  request: {
+    params: idParams,
+    body: jsonRequestBody(
+      z
+        .strictObject({
+          as: z.enum(['sent', 'resend']),
+          deliveries: z.union([z.literal('all'), z.array(idSchema).min(1).max(10_000).readonly()]),
+          reason: reasonSchema,
+        })
+        .meta({ id: 'Resolutions' }),
+    ),
+  },
+  responses: {
+    200: jsonResponse(
+      z.object({
+        run: runSchema.describe('As it is now.'),
+        deliveries: z.array(deliverySchema).readonly().describe('Those that were decided, as they are now.'),
+      }),
+      'Decided.',
+    ),
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
 /** Deliveries: the listing, one of them, and what may be decided of it. */
 export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
@@ -87,5 +120,13 @@ export function addDeliveryRoutes(app: AdminApp): void {
     const { id } = context.req.valid('param');
     const { as, reason } = context.req.valid('json');
     return context.json(deliveryView(await context.get('access').resolve(id, as, reason)), 200);
+  });
+
+  app.openapi(resolveManyRoute, async (context) => {
+    const access = context.get('access');
+    const { as, deliveries, reason } = context.req.valid('json');
+    const { id } = await access.run(context.req.valid('param').id);
+    const rows = await access.resolveMany(id, deliveries, as, reason);
+    return context.json({ run: runView(await access.run(id)), deliveries: rows.map(deliveryView) }, 200);
   });
 }

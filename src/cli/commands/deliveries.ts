@@ -1,7 +1,7 @@
 import { deliveryView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
 import { withDecisions } from '../../compose/decisions.ts';
-import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
+import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
 import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
@@ -21,6 +21,7 @@ interface ListFlags {
 }
 
 interface ResolveFlags extends ActorFlags {
+  readonly run?: string;
   readonly sent?: boolean;
   readonly resend?: boolean;
   readonly json?: boolean;
@@ -65,7 +66,7 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   );
 }
 
-export async function resolve(text: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
+export async function resolve(text: string | undefined, flags: ResolveFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   if (Boolean(flags.sent) === Boolean(flags.resend)) {
     throw new DocketError('usage.invalid', 'Give exactly one of --sent and --resend.', {
@@ -74,6 +75,14 @@ export async function resolve(text: string, flags: ResolveFlags, io: CommandIo):
       next: 'See `docket deliveries resolve --help`.',
     });
   }
+  if ((text === undefined) === (flags.run === undefined)) {
+    throw new DocketError('usage.invalid', 'Give either a delivery or --run.', {
+      expected: 'the id of one delivery, or --run for all uncertain ones of a run',
+      got: text === undefined ? 'neither' : 'both',
+      next: 'See `docket deliveries resolve --help`.',
+    });
+  }
+  if (text === undefined) return resolveRun(flags.run ?? '', flags, io);
   const actor = readActor(flags);
   const context = createContext(io);
   await withDecisions(
@@ -95,6 +104,29 @@ export async function resolve(text: string, flags: ResolveFlags, io: CommandIo):
         row.state === 'sent'
           ? `${subject} is recorded as sent; nothing is sent.`
           : `${subject} is queued to be sent again by the next free worker. \`docket deliveries --run ${run}\` shows the result.`,
+      );
+    },
+    { decides: true },
+  );
+}
+
+/** All deliveries of a run whose result is unknown. */
+async function resolveRun(run: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const actor = readActor(flags);
+  const context = createContext(io);
+  await withDecisions(
+    context,
+    async ({ decisions, runs, redis }) => {
+      const id = await requireRunId(run, runs);
+      const audit = openAuditLog(redis, context);
+      const rows = await resolveDeliveries(id, 'all', flags.sent ? 'sent' : 'resend', actor, { decisions, audit });
+      if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
+      const subject = rows.length === 1 ? '1 delivery is' : `${rows.length} deliveries are`;
+      print.printLine(
+        flags.sent
+          ? `${subject} recorded as sent; nothing is sent.`
+          : `${subject} queued to be sent again by the next free worker. \`docket deliveries --run ${id.slice(0, 8)}\` shows the result.`,
       );
     },
     { decides: true },

@@ -130,7 +130,8 @@ Examples:
   deliveries
     .command('resolve')
     .description('Resolve a delivery that may have arrived, or was refused')
-    .argument('<id>', 'id of the delivery (see `docket deliveries`), or its first digits')
+    .argument('[id]', 'id of the delivery (see `docket deliveries`), or its first digits')
+    .option('--run <id>', 'all deliveries of this run that may have arrived, instead of one')
     .option('--sent', 'it has arrived: mark it as sent')
     .option('--resend', 'send it again, with the same Message-ID; nothing else of its run is sent')
     .option('--json', 'one JSON document on stdout')
@@ -142,7 +143,8 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
-  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`)
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"
+  docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"`)
     .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
 
   program

@@ -93,8 +93,9 @@ function showStaleness() {
 function replaceParts(copy) {
   for (const part of document.querySelectorAll('[data-live]')) {
     const other = copy.getElementById(part.id);
-    // Parts in use stay: those with the focus or an open form.
-    if (other === null || part.contains(document.activeElement) || part.querySelector('details[open]')) continue;
+    // Parts in use stay: those with the focus, an open form or a form that was filled in.
+    const isUsed = part.contains(document.activeElement) || part.querySelector('details[open], form[data-touched]');
+    if (other === null || isUsed) continue;
     if (part.innerHTML !== other.innerHTML) part.replaceChildren(...other.childNodes);
     for (const { name, value } of other.attributes)
       if (part.getAttribute(name) !== value) part.setAttribute(name, value);
@@ -231,6 +232,10 @@ if (intervalS > 0) {
 }
 setInterval(updateRelativeTimes, 15_000);
 followRun();
+
+addEventListener('input', ({ target }) => {
+  if (target instanceof Element) target.closest('form')?.setAttribute('data-touched', '');
+});
 
 // A second click during the request would only wait for the same response.
 addEventListener('submit', ({ target }) => {

@@ -120,7 +120,7 @@ export const RunTable = ({
     {runs.map((run) => (
       <tr>
         <td class="col-state">
-          <RunBadge state={run.state} />
+          <RunBadge {...run} />
         </td>
         {report ? (
           <td class="col-report">

@@ -1,5 +1,6 @@
-import type { RunState, Status, StatusCounts } from '../../../run/run-record.ts';
+import type { RunRecord, Status, StatusCounts } from '../../../run/run-record.ts';
 import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
+import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 
 type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
 
@@ -9,7 +10,7 @@ interface StateLabel {
   readonly description: string;
 }
 
-export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
+export const RUN_STATE_LABELS: Readonly<Record<RunStatus, StateLabel>> = {
   queued: { label: 'Queued', tone: 'idle', description: 'Queued for a worker.' },
   running: { label: 'Running', tone: 'busy', description: 'Running on a worker.' },
   waiting: { label: 'Waiting', tone: 'idle', description: 'Waiting to continue automatically.' },
@@ -19,6 +20,12 @@ export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
   cancelled: { label: 'Cancelled', tone: 'idle', description: 'Cancelled by a user.' },
   failed: { label: 'Failed', tone: 'bad', description: 'Ended without creating or delivering its files.' },
   skipped: { label: 'Skipped', tone: 'idle', description: 'The slot was not opened.' },
+  cancelling: { label: 'Cancelling', tone: 'busy', description: 'Stops before its next step.' },
+  delivery_unknown: {
+    label: 'Delivery unknown',
+    tone: 'warn',
+    description: 'It is unknown whether any recipient has received it.',
+  },
 };
 
 export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> = {
@@ -35,7 +42,17 @@ const Badge = ({ label, tone, description }: StateLabel) => (
   </span>
 );
 
-export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...RUN_STATE_LABELS[state]} />;
+export const StatusBadge = ({ status }: { readonly status: RunStatus }) => <Badge {...RUN_STATE_LABELS[status]} />;
+
+/** The status of a run by its record. */
+export const RunBadge = ({
+  state,
+  cancel = null,
+  deliveries = [],
+}: Pick<RunRecord, 'state'> & Partial<Pick<RunRecord, 'cancel' | 'deliveries'>>) => (
+  <StatusBadge status={runStatus({ state, cancel, deliveries })} />
+);
+
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
   <Badge {...DELIVERY_STATE_LABELS[state]} />
 );

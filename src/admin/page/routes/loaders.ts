@@ -119,13 +119,14 @@ async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> 
 
 export async function loadRun(access: Access, id: string) {
   const record = await access.run(id);
-  const [snapshot, { deliveries }, files, held] = await Promise.all([
+  const [snapshot, { deliveries }, files, held, timeline] = await Promise.all([
     loadSnapshot(access, record),
     access.deliveries({ run: record.id, limit: MAX_RECENT_RUNS }),
     loadFiles(access, record),
     record.state === 'held' ? access.heldRun(record.id) : null,
+    access.timeline(record.id),
   ]);
-  return { snapshot, deliveries, files, held };
+  return { snapshot, deliveries, files, held, timeline };
 }
 
 /** Runs whose deliveries are shown. */

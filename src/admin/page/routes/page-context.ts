@@ -15,11 +15,19 @@ export interface PageContext {
 /** The HTML of a document. @param element of hono/jsx */
 export const renderDocument = async (element: unknown): Promise<string> => `<!DOCTYPE html>${String(await element)}`;
 
-/** The text fields of a form; files are ignored. */
+/** The fields of a form that may have several values, e.g. checkboxes. */
+const LIST_FIELDS: ReadonlySet<string> = new Set(['delivery']);
+
+/** The text fields of a form; files are ignored. Several values of a list are separated by commas. */
 export async function readFormFields(context: Context<Env>): Promise<Readonly<Record<string, string>>> {
-  const body = await context.req.parseBody();
+  const body = await context.req.parseBody({ all: true });
   return Object.fromEntries(
-    Object.entries(body).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.slice(0, 2_000)]] : [])),
+    Object.entries(body).flatMap(([name, value]) => {
+      const texts = [value].flat().filter((each) => typeof each === 'string');
+      const last = texts.at(-1);
+      if (last === undefined) return [];
+      return [[name, LIST_FIELDS.has(name) ? texts.join(',') : last.slice(0, 2_000)]];
+    }),
   );
 }
 

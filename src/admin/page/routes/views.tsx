@@ -19,7 +19,7 @@ import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
 import { Slots } from '../views/slots.tsx';
 import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loaders.ts';
-import { actionNotice, deliveryNotice } from './notices.ts';
+import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
 const PAGE_SIZE = 50;
@@ -145,7 +145,8 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
   const layout = await page.layout(context, access);
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Run layout={layout} data={data} notice={noticeOf(context)} />, options);
+  const notice = runNotice(context.req.query('did'), loaded.snapshot.record);
+  return respond(context, <Run layout={layout} data={data} notice={notice} />, options);
 };
 
 export const showDeliveries: ShowView = async (page, context, options = {}) => {

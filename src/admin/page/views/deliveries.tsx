@@ -1,6 +1,6 @@
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { DeliveryTable } from '../components/delivery-table.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
-import { canAct, EmptyState, PageLayout, Section, Table, type ViewProps } from '../components/layout.tsx';
+import { canAct, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { DeliveryBadge } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
@@ -62,43 +62,3 @@ export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loa
     </PageLayout>
   );
 };
-
-interface TableProps {
-  readonly rows: readonly DeliveryRow[];
-  /** The time zone of an organization. */
-  readonly zone: (org: string) => string;
-  /** Whether each row names its run. */
-  readonly showRun: boolean;
-}
-
-export const DeliveryTable = ({ rows, zone, showRun }: TableProps) => (
-  <Table
-    caption="Deliveries"
-    columns={['State', 'Recipient', ...(showRun ? ['Report and run'] : []), 'Changed', 'Reply']}
-  >
-    {rows.map((row) => (
-      <tr>
-        <td>
-          <DeliveryBadge state={row.state} />
-        </td>
-        <td data-name="Recipient">
-          <a class="wrap" href={`/deliveries/${row.id}`}>
-            {row.recipient}
-          </a>{' '}
-          <span class="muted target">{row.target}</span>
-        </td>
-        {showRun ? (
-          <td data-name="Run">
-            <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
-          </td>
-        ) : null}
-        <td data-name="Changed">
-          <Timestamp at={row.at} zone={zone(row.org)} />
-        </td>
-        <td data-name="Reply" class="muted wrap">
-          {row.detail ?? '–'}
-        </td>
-      </tr>
-    ))}
-  </Table>
-);

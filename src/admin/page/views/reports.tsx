@@ -75,8 +75,8 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
               <span class="muted">none yet</span>
             ) : (
               <>
-                <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
-                <RunLink run={last} /> <StatusCountBadges statuses={last.statuses} />
+                <RunBadge {...last} /> <Timestamp at={last.createdAt} zone={runZone(last)} /> <RunLink run={last} />{' '}
+                <StatusCountBadges statuses={last.statuses} />
               </>
             )}
           </td>
