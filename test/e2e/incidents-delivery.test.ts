@@ -91,7 +91,7 @@ incident(
       await operator.clicks('radio', /^It arrived/);
       await operator.fills(/^How do you know/, 'she has it');
       await operator.clicks('button', /^Decide/);
-      await operator.reads('Nothing to decide');
+      await operator.reads(/^Done$/);
     },
     terminal: async (operator) => {
       const list = await operator.types('docket deliveries --unknown');
@@ -159,6 +159,33 @@ incident(
       await operator.types('docket run {report} --period {period} --queue', { report: 't-typo/weekly', period }, 'y');
       const run = await deployment.runIn('t-typo', 'done');
       (await operator.types('docket runs show {run}', { run: run.id.slice(0, 8) })).reads(/\bdone\b/);
+    },
+  },
+  { concurrent: true },
+);
+
+incident(
+  'Unknown deliveries of 40 recipients',
+  () => deployment,
+  {
+    orgs: { page: 'p-forty', terminal: 't-forty' },
+    raise: () => Promise.all(['p-forty', 't-forty'].map(raiseSilence)),
+    page: async (operator) => {
+      await operator.opens();
+      await operator.clicks('link', /^Decide/);
+      await operator.reads('reader-0@p-forty.example');
+      await operator.clicks('radio', /^It arrived/);
+      await operator.fills(/^How do you know/, 'the log of the server has it');
+      await operator.clicks('button', /^Decide about all 40/);
+      await operator.reads(/^Done$/);
+    },
+    terminal: async (operator) => {
+      const list = await operator.types('docket deliveries --unknown');
+      list.reads(/reader-0/);
+      const run = list.reads(/docket deliveries resolve --run ([0-9a-f]{8,32})/);
+      await operator.types('docket deliveries resolve --run {run} --sent --reason {why}', { run, why: 'log' });
+      expect((await operator.types('docket deliveries --unknown')).text).not.toContain('t-forty');
+      await deployment.runIn('t-forty', 'done');
     },
   },
   { concurrent: true },

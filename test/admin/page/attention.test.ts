@@ -1,9 +1,11 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import type { Access } from '../../../src/admin/access/access.ts';
+import type { RunRecord } from '../../../src/run/run-record.ts';
+import type { DeliveryRow } from '../../../src/services/deliveries/decisions.ts';
 import { createToken } from '../../support/authenticated-app.ts';
 import { openPage } from '../../support/open-page.ts';
-import { type failed, runOf } from '../../support/page-data.ts';
+import { failed, held, runOf, unknown } from '../../support/page-data.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 /** The overview's list of what needs attention, over these data. */
@@ -55,4 +57,33 @@ test('names runs that wait for their next attempt once for each error, and not t
   const links = (shown.match(/href="\/runs\/[0-9a-f]{32}"/g) ?? []).map((link) => link.slice(12, -1));
   expect(links).toEqual([0, 1, 2, 4].map((index) => runs[index]?.id));
   expect(shown).toContain('/runs?state=waiting');
+});
+
+test('leads to the form of the run where all deliveries to decide are of one', async () => {
+  const link = async (deliveries: readonly DeliveryRow[]) =>
+    /href="([^"]*)">Decide</.exec(await attention({ deliveries: async () => ({ deliveries, next: null }) }))?.[1];
+  const other = { ...unknown, id: 'f'.repeat(32) };
+  expect(await link([unknown, other])).toBe(`/runs/${unknown.run}#decide`);
+  expect(await link([unknown, { ...other, run: held.id }])).toBe('/deliveries');
+});
+
+test('leaves out a failed run whose period a later run has delivered', async () => {
+  const again = runOf('again', 'done', { report: failed.report, createdAt: failed.createdAt + 1 });
+  const shown = (...more: readonly RunRecord[]) =>
+    attention({
+      runs: async ({ states }) => {
+        const all = [failed, ...more];
+        return { runs: all.filter(({ state }) => states?.includes(state) ?? true), next: null };
+      },
+    });
+  expect(await shown(again)).toContain('class="all-clear"');
+  for (const change of [
+    { createdAt: failed.createdAt - 1 },
+    { state: 'failed' as const },
+    { deliver: false },
+    { report: 'another' },
+    { period: { ...failed.period, to: '2026-11-14' } },
+  ]) {
+    expect(await shown({ ...again, ...change })).toContain(failed.id);
+  }
 });

@@ -50,7 +50,7 @@ export const AttentionList = ({
       {undecided.length === 0 ? null : (
         <p>
           <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
-          is sent again until you decide. <a href="/deliveries">Decide</a>
+          is sent again until you decide. <a href={decidePath(undecided)}>Decide</a>
         </p>
       )}
       {held.runs.length === 0 ? null : (
@@ -82,6 +82,12 @@ export const AttentionList = ({
     </div>
   );
 };
+
+/** The form for all of a run, or the list of all runs. */
+function decidePath(undecided: readonly DeliveryRow[]): string {
+  const [run, ...others] = new Set(undecided.map((row) => row.run));
+  return run === undefined || others.length > 0 ? '/deliveries' : `/runs/${run}#decide`;
+}
 
 /** E.g. `1 run`, `20+ runs`. */
 const countPhrase = (length: number, more: boolean, one: string, several: string): string =>

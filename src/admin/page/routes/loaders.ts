@@ -44,13 +44,26 @@ export async function loadOverview(access: Access, now: number) {
     recent: recent.runs,
     held,
     waiting,
-    failed,
+    failed: { ...failed, runs: failed.runs.filter((run) => !isMadeGood(run, recent.runs)) },
     undecided,
     pauses,
     readings,
     budgets,
   };
 }
+
+/** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */
+const isMadeGood = ({ org, report, period, createdAt }: RunRecord, recent: readonly RunRecord[]): boolean =>
+  recent.some(
+    (other) =>
+      other.state === 'done' &&
+      other.deliver &&
+      other.createdAt > createdAt &&
+      other.org === org &&
+      other.report === report &&
+      other.period.from === period.from &&
+      other.period.to === period.to,
+  );
 
 /** The data that a loader returns, with the form whose action was rejected. */
 export type Loaded<Load extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<Load>> & {
