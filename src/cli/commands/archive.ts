@@ -45,7 +45,7 @@ async function verifyAll(
   const report = (location: string, findings: readonly ArchiveFinding[]): void => {
     if (flags.json) return;
     for (const { code, text, note } of findings)
-      print.printLine(`${location}: ${note ? 'note: ' : ''}${text} [${code}]`);
+      print.printText(`${location}: ${note ? 'note: ' : ''}${text} [${code}]`);
   };
   for await (const verified of verifyArchive(storage, input)) {
     const errors = verified.findings.filter(({ note }) => note === undefined);
@@ -78,12 +78,12 @@ async function verifyAll(
   }
   io.exitCode = faults === 0 ? 0 : 1;
   if (flags.json) return print.printJson({ archive, runs, signed, faulty, archive_findings: archiveFindings, notes });
-  print.printLine(
+  print.printText(
     faults === 0
       ? `${runs} runs in ${archive}, all unchanged.`
       : `${faults} ${faults === 1 ? 'error' : 'errors'} in ${faultyRuns} of ${runs} runs in ${archive}.`,
   );
-  if (signed > 0) print.printLine(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
+  if (signed > 0) print.printText(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
 }
 
 export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {

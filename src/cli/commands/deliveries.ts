@@ -9,7 +9,10 @@ import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
 import { assertOrgWithReport, parseNumber } from '../options/option-parsers.ts';
 import { requireRunId } from '../options/run-id.ts';
-import { type Column, createPrinter, formatInstant } from '../terminal/print.ts';
+import { timesFor } from '../terminal/local-times.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
+import { idCells, instantCell, stateCell } from '../terminal/table/cell.ts';
+import { deliveryCommands } from './delivery-commands.ts';
 
 interface ListFlags {
   readonly org?: string;
@@ -17,6 +20,7 @@ interface ListFlags {
   readonly run?: string;
   readonly unknown?: boolean;
   readonly limit: string;
+  readonly wide?: boolean;
   readonly json?: boolean;
 }
 
@@ -27,21 +31,23 @@ interface ResolveFlags extends ActorFlags {
   readonly json?: boolean;
 }
 
-const COLUMNS: readonly Column[] = [
+/** @param single whether all are of one report */
+const columnsOf = (single: boolean): readonly Column[] => [
   { name: 'CHANGED', whenNarrow: 'keep' },
-  { name: 'STATE' },
-  { name: 'REPORT' },
-  { name: 'TARGET', whenNarrow: 'drop' },
-  { name: 'RECIPIENT' },
+  { name: 'STATE', whenNarrow: 'keep' },
+  { name: 'REPORT', cut: 'report', ...(single ? { whenNarrow: 'drop' } : {}) },
+  { name: 'TARGET', whenNarrow: 'drop', rank: 2 },
+  { name: 'RECIPIENT', cut: 'middle' },
   { name: 'DELIVERY', whenNarrow: 'keep' },
-  { name: 'DETAIL', whenNarrow: 'drop' },
+  { name: 'DETAIL', whenNarrow: 'drop', rank: 1 },
 ];
 
 export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const limit = parseNumber('--limit', flags.limit, { min: 1, max: 1000 });
   assertOrgWithReport(flags);
-  const rows = await withDecisions(createContext(io), async ({ decisions, runs }) =>
+  const context = createContext(io);
+  const rows = await withDecisions(context, async ({ decisions, runs }) =>
     decisions.list({
       orgs: flags.org === undefined ? '*' : [flags.org],
       ...(flags.report === undefined ? {} : { report: flags.report }),
@@ -52,18 +58,23 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   );
   if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
   if (rows.length === 0) return print.printLine(flags.unknown ? 'No delivery needs a decision.' : 'No deliveries.');
+  const { wide } = flags;
+  const times = timesFor(io, context.clock.now(), { wide });
+  const idCell = idCells(rows.map(({ id }) => id));
   print.printTable(
-    COLUMNS,
+    columnsOf(new Set(rows.map(({ org, report }) => `${org}/${report}`)).size === 1),
     rows.map(({ at, state, org, report, target, recipient, id, detail }) => [
-      formatInstant(at),
-      state,
+      instantCell(at, times),
+      stateCell(state),
       `${org}/${report}`,
       target,
       recipient,
-      id,
+      idCell(id),
       detail ?? '',
     ]),
+    { wide },
   );
+  print.printNext(deliveryCommands(rows, (id) => idCell(id).brief));
 }
 
 export async function resolve(text: string | undefined, flags: ResolveFlags, io: CommandIo): Promise<void> {
@@ -100,7 +111,7 @@ export async function resolve(text: string | undefined, flags: ResolveFlags, io:
       const { run, org, report } = row;
       if (flags.json) return print.printJson(deliveryView(row));
       const subject = `The delivery to ${row.recipient} (${org}/${report})`;
-      print.printLine(
+      print.printText(
         row.state === 'sent'
           ? `${subject} is recorded as sent; nothing is sent.`
           : `${subject} is queued to be sent again by the next free worker. \`docket deliveries --run ${run}\` shows the result.`,

@@ -113,6 +113,7 @@ Examples:
     .description('List the next slots of the scheduled reports, in UTC and in their own time zone')
     .argument('[report]', '<org>/<report>; default: all of DOCKET_JOBS')
     .option('--count <n>', 'slots per report', '5')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 With REDIS_URL set, also lists the pauses of these reports and organizations.

@@ -18,6 +18,7 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .option('--until <instant>', 'only runs created before this instant')
     .option('--after <cursor>', 'the next page: "next" of the previous page')
     .option('--limit <n>', 'maximum number of runs', '20')
+    .wide()
     .option('--json', 'one JSON document on stdout: runs, and next for --after')
     .details(`
 Environment: REDIS_URL, LOG_LEVEL
@@ -29,8 +30,11 @@ Examples:
 
   runs
     .command('show')
-    .description('Show a run: its record, its files, and each delivery')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .description('Show a run: what happened, why, and what to do; its files, and each delivery')
+    .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
+    .option('--org <org>', 'with last: the newest run of this organization')
+    .option('--report <report>', 'with last: of this report, with --org')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Reads the record and the ledger from Redis, and the manifest from the archive; either alone is enough.
@@ -44,7 +48,7 @@ Example:
   runs
     .command('watch')
     .description('Watch a queued run until it ends')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--timeout <time>', 'stop watching after this time, e.g. 90s, 15m, 2h; the run continues')
     .option('--json', 'one JSON document on stdout: the record, when the run has ended')
     .details(`
@@ -64,7 +68,7 @@ Examples:
   runs
     .command('get')
     .description('Copy everything that a run created and sent from the archive: files, e-mail, messages, receipts')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--out <dir>', 'a new or empty folder; default: the id of the run')
     .option('--json', 'one JSON document on stdout')
     .details(`
@@ -119,6 +123,7 @@ Example:
     .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--unknown', 'only those that may or may not have arrived, of all runs')
     .option('--limit <n>', 'number of runs, newest first; with --unknown, number of deliveries', '20')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Environment: REDIS_URL, LOG_LEVEL
@@ -154,6 +159,7 @@ Examples:
     .option('--from <date>', 'first day, YYYY-MM-DD; default: the first reading, at most 31 days ago')
     .option('--to <date>', 'last day, YYYY-MM-DD; default: today')
     .option('--require-complete', 'exit with 1 if a reading was missed')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Reads the archive only. A missed reading stays a gap: the service has no history of current counts. With --from, days before

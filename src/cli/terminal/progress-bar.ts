@@ -1,6 +1,8 @@
 import progress from 'cli-progress';
 import type { CommandIo } from '../io.ts';
-import { isTerminal, truncateToWidth } from './style.ts';
+import { isTerminal, terminalWidth } from './style.ts';
+import { cutEnd } from './table/cell-width.ts';
+import { wrapText } from './wrap.ts';
 
 export interface ProgressBar {
   /**
@@ -56,6 +58,7 @@ export function openProgressBars({
     forceRedraw: true,
   });
   let open = true;
+  const wrapped = (line: string) => wrapText(line, terminalWidth(stream, env));
   const close = () => {
     open = false;
     removeListener();
@@ -79,8 +82,8 @@ export function openProgressBars({
     },
     printLine: (line) => {
       // The library clears one line before it writes; the rest of another bar may be on it.
-      if (bars.isActive) bars.log(`${line}${CLEAR_RIGHT}\n`);
-      else printLine(line);
+      if (bars.isActive) bars.log(`${wrapped(line).replaceAll('\n', `${CLEAR_RIGHT}\n`)}${CLEAR_RIGHT}\n`);
+      else printLine(wrapped(line));
     },
     close,
   };
@@ -90,8 +93,5 @@ export function openProgressBars({
 const formatBar = (ratio: number, width: number, { name, label }: BarPayload): string => {
   const filled = Math.round(ratio * BAR_WIDTH);
   const text = typeof label === 'string' ? label : label();
-  return truncateToWidth(
-    `${name}  ${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}  ${text}`,
-    width - 1,
-  );
+  return cutEnd(`${name}  ${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}  ${text}`, width - 1);
 };

@@ -1,15 +1,26 @@
 import { deliveryView } from '../../../admin/api/schemas.ts';
-import type { ErrorJson } from '../../../base/error.ts';
+import { DocketError, type ErrorJson } from '../../../base/error.ts';
 import type { Manifest } from '../../../deliver/archive/archive.ts';
 import { type RunRecord, STAGES } from '../../../run/run-record.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
+import { assertOrgWithReport } from '../../options/option-parsers.ts';
+import { findLastRunId, LAST_RUN } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { type ArchivedRunDetails, type LoadedRun, loadRunWithArchive } from './load-run.ts';
 
-export async function show(text: string, flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+interface ShowFlags {
+  readonly org?: string;
+  readonly report?: string;
+  readonly wide?: boolean;
+  readonly json?: boolean;
+}
+
+export async function show(text: string, flags: ShowFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const run = await loadRunWithArchive(createContext(io), text, io);
+  assertFiltersOfLast(text, flags);
+  const context = createContext(io);
+  const run = await loadRunWithArchive(context, text === LAST_RUN ? await findLastRunId(context, flags) : text, io);
   if (flags.json) {
     const { id, record, rows, held, archived } = run;
     return print.printJson({
@@ -24,7 +35,17 @@ export async function show(text: string, flags: { readonly json?: boolean }, io:
       held: held ?? null,
     });
   }
-  print.printLine(formatRun(run).join('\n'));
+  print.printText(formatRun(run).join('\n'));
+}
+
+function assertFiltersOfLast(text: string, flags: ShowFlags): void {
+  assertOrgWithReport(flags);
+  if (text === LAST_RUN || flags.org === undefined) return;
+  throw new DocketError('usage.invalid', 'The option requires the run `last`.', {
+    where: '--org',
+    expected: 'docket runs show last --org <org>',
+    next: 'Leave --org and --report out: an id names one run.',
+  });
 }
 
 const formatInstantOrPending = (at: number | null): string => (at === null ? 'not yet' : new Date(at).toISOString());
