@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type IncidentDeployment, incidentDeployment, type MailServer } from '../support/incidents/deployment.ts';
+import {
+  type IncidentDeployment,
+  incidentDeployment,
+  type MailScript,
+  type MailServer,
+} from '../support/incidents/deployment.ts';
 import { incident } from '../support/incidents/incident.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const REFUSES = { RCPT: { say: '554 5.7.1 Relaying is denied' } };
 const SILENT = { dot: 'hang' } as const;
-const FORTY = Array.from({ length: 40 }, (_, n) => `reader-${n}`);
+const EIGHTY = Array.from({ length: 80 }, (_, n) => `reader-${n}`);
+/** Two losses in a row would have Docket wait for the server. */
+const LOSES_EVERY_SECOND: MailScript = (message) => (message % 2 === 0 ? { dot: 'RST' } : {});
 const [RIGHT, WRONG] = ['lead', 'laed'];
 const WHY = 'repaired';
 
@@ -16,8 +23,6 @@ const serverOf = (org: string): MailServer => {
   if (server === undefined) throw new Error(`no mail server of ${org}`);
   return server;
 };
-const together = (org: string) =>
-  `email: { to: [${FORTY.map((name) => `${name}@${org}.example`).join(', ')}], together: true, attach: [csv] }`;
 const each = (org: string, ...names: string[]) =>
   `email: { to: [${names.map((name) => `${name}@${org}.example`).join(', ')}], attach: [csv] }`;
 
@@ -28,7 +33,7 @@ beforeAll(async () => {
       void mail.set(org, await deployment.addOrg(org, options));
     await add(`${by}-deny`, { mail: REFUSES });
     await add(`${by}-mute`, { mail: SILENT });
-    await add(`${by}-forty`, { mail: SILENT, deliveries: [together(`${by}-forty`)] });
+    await add(`${by}-forty`, { mail: LOSES_EVERY_SECOND, deliveries: [each(`${by}-forty`, ...EIGHTY)] });
     await add(`${by}-typo`, {
       mail: { RCPT: { say: '550 5.1.1 No such mailbox', only: new RegExp(WRONG) } },
       deliveries: [each(`${by}-typo`, 'board', WRONG)],
@@ -115,7 +120,6 @@ incident(
       await operator.clicks('link', /^Run [0-9a-f]{8}$/);
       await operator.reads(/Missing figures/);
       await operator.reads('lead@p-held.example');
-      await operator.opensForm('Release');
       await operator.fills(/^Why/, 'the board knows');
       await operator.clicks('button', /^Release/);
       await operator.reads(/^Done$/);
@@ -169,11 +173,11 @@ incident(
   () => deployment,
   {
     orgs: { page: 'p-forty', terminal: 't-forty' },
-    raise: () => Promise.all(['p-forty', 't-forty'].map(raiseSilence)),
+    raise: () => Promise.all(['p-forty', 't-forty'].map((org) => deployment.runIn(org, 'partly_delivered'))),
     page: async (operator) => {
       await operator.opens();
       await operator.clicks('link', /^Decide/);
-      await operator.reads('reader-0@p-forty.example');
+      await operator.reads(/^reader-\d+@p-forty\.example/);
       await operator.clicks('radio', /^It arrived/);
       await operator.fills(/^How do you know/, 'the log of the server has it');
       await operator.clicks('button', /^Decide about all 40/);
@@ -181,7 +185,7 @@ incident(
     },
     terminal: async (operator) => {
       const list = await operator.types('docket deliveries --unknown');
-      list.reads(/reader-0/);
+      list.reads(/reader-\d/);
       const run = list.reads(/docket deliveries resolve --run ([0-9a-f]{8,32})/);
       await operator.types('docket deliveries resolve --run {run} --sent --reason {why}', { run, why: 'log' });
       expect((await operator.types('docket deliveries --unknown')).text).not.toContain('t-forty');

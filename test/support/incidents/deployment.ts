@@ -25,9 +25,12 @@ import { type TerminalOperator, terminalOperator } from './terminal-operator.ts'
 
 type Env = Readonly<Record<string, string>>;
 
+/** What a mail server does: always, or with its nth message from 0. */
+export type MailScript = SmtpScript | ((message: number) => SmtpScript);
+
 /** A mail server whose behaviour is changed while it runs. */
 export interface MailServer extends ScriptedSmtp {
-  script: SmtpScript;
+  script: MailScript;
 }
 
 /** Everything of a deployment that incidents happen to: Docket, Redis, the service and a mail server for each organization. */
@@ -62,7 +65,7 @@ export interface IncidentDeployment {
 export interface OrgOptions extends NonNullable<Parameters<typeof reportYaml>[1]> {
   /** More lines of `org.yaml`. */
   readonly org?: string;
-  readonly mail?: SmtpScript;
+  readonly mail?: MailScript;
   /** Label of its key in the sandbox. */
   readonly key?: string;
 }
@@ -140,7 +143,9 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
     },
     addOrg: async (id, { org, mail = {}, key = 'acme', ...report } = {}) => {
       const state = { script: mail };
-      const server = await scriptedSmtp(() => state.script);
+      const server = await scriptedSmtp((_, message) =>
+        typeof state.script === 'function' ? state.script(message) : state.script,
+      );
       servers.push(server);
       await setKey(id, key);
       tokens.set(id, await createToken(`night-${id}`, '--org', id));

@@ -84,6 +84,8 @@ export function terminalOperator(options: {
       if (answered) log.add('field', answer ?? '');
       const text = stripVTControlCharacters(screen).replaceAll('\r', '');
       seen += `${text}\n`;
+      // What `docket doctor` finds is no failure of its own.
+      if (code !== 0 && args[0] !== 'doctor') throw new Error(`\`${command}\` ended with ${code}:\n${text}`);
       return {
         text,
         code,
