@@ -16,6 +16,7 @@ import { addRunEventRoutes } from './api/run-events.ts';
 import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
+import { addSearchRoute } from './api/search.ts';
 import type { StreamLimiter } from './api/stream-limiter.ts';
 import { type PageAuth, requireToken } from './auth/authenticate.ts';
 import { limitFormSize, resolveClient } from './auth/client.ts';
@@ -57,6 +58,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addTimelineRoute(app);
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
+      addSearchRoute(app);
       addPauseRoutes(app);
       addScheduleRoutes(app);
       addDefinitionRoutes(app);

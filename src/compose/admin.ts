@@ -7,12 +7,12 @@ import { createAdminApp, createProbeApp } from '../admin/app.ts';
 import type { Auth } from '../admin/auth/authenticate.ts';
 import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
-import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
 import type { AdminApp } from '../admin/hono-env.ts';
 import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
+import { oidcSettings } from '../base/config/oidc-variables.ts';
 import type { AppContext } from '../base/context.ts';
 import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
@@ -40,6 +40,7 @@ import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
 import { loadRunHistory } from '../services/runs/run-history.ts';
+import { composeSessions } from './account-sign-in.ts';
 import { openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
@@ -77,10 +78,10 @@ export async function composeAdmin(
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
     const streams = createStreamLimiter();
-    const { tokens, loginThrottle } = auth;
+    const sessions = await composeSessions(context, store, auth, audit);
     const app = createAdminApp({
       ...probes,
-      auth: { ...auth, sessions: redisSessions({ redis, prefix, tokens, loginThrottle, audit, clock }) },
+      auth: { ...auth, ...sessions },
       access: (principal) => createAccess(ports, principal),
       streams,
       board,
@@ -100,12 +101,14 @@ export async function composeAdmin(
 async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
+  // The provider sends browsers back to this name.
+  const callback = oidcSettings(config)?.redirectUrl;
   return {
     tokens: file === undefined ? noTokens(log) : await watchTokenFile(file, { clock, log }),
     loginThrottle: createLoginThrottle({ clock, log }),
     limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
-    names: [host.toLowerCase(), ...names],
+    names: [host.toLowerCase(), ...names, ...(callback === undefined ? [] : [new URL(callback).hostname])],
   };
 }
 
@@ -118,7 +121,7 @@ function openAccessPorts(
   scope: Scope,
 ): AccessPorts {
   const { clock, log } = context;
-  const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
+  const { redis, prefix, trigger, runs, queue, pauses, definitions, searchIndex } = store;
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const { archive, storage, signing } = openArchive(context, scope, identity);
@@ -139,6 +142,9 @@ function openAccessPorts(
     },
     trigger,
     runs,
+    ledger,
+    definitions,
+    searchIndex,
     decisions: composeDecisionService({
       runs,
       queue,

@@ -6,6 +6,7 @@ import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
 import { runQueue } from '../queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import type { RedisRunStore } from '../queue/runs/run-store.ts';
+import type { SearchIndex } from '../queue/runs/search-index.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
@@ -29,6 +30,7 @@ export interface DecisionContext {
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
   readonly ledger: Ledger;
+  readonly searchIndex: SearchIndex;
   readonly archive: Archive;
   readonly redis: RedisClient;
 }
@@ -48,12 +50,12 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const { config, clock, log } = context;
   const prefix = DEFAULT_KEY_PREFIX;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log);
   const queue = scope.add(runQueue(redis, { prefix }));
   const identity = openIdentity(context, { redis, prefix, runs, writes: true }, scope);
   if (decides) await identity.id();
   const { archive, storage } = openArchive(context, scope, identity);
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
-  return { decisions: composeDecisionService(ports), runs, definitions, ledger, archive, redis };
+  return { decisions: composeDecisionService(ports), runs, definitions, ledger, searchIndex, archive, redis };
 }

@@ -152,10 +152,24 @@ export interface RunCursor {
   readonly id: string;
 }
 
+/** Civil days, YYYY-MM-DD, both included. */
+export interface DayRange {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface RunFilter {
   /** Only of this organization; of all when absent. */
   readonly org?: string | undefined;
   readonly report?: string | undefined;
+  /** Only of these reports, `org/report`. */
+  readonly reports?: readonly string[] | undefined;
+  /** Only with a delivery to one of these recipients: `org/recipient` as the index of recipients has them. */
+  readonly recipients?: readonly string[] | undefined;
+  /** Only with an error whose code contains this text. */
+  readonly error?: string | undefined;
+  /** Only with a period that begins on one of these days. */
+  readonly begins?: DayRange | undefined;
   /** Only in one of these states. */
   readonly states?: readonly RunState[] | undefined;
   /** Created at this instant (epoch ms) or later. */

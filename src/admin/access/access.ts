@@ -12,6 +12,7 @@ import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
@@ -19,6 +20,8 @@ import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
 import type { TimelineEntry } from '../../services/runs/run-timeline.ts';
 import type { WaitReason } from '../../services/runs/wait-reason.ts';
+import type { ReceivedPage } from '../../services/search/received.ts';
+import type { SearchResult } from '../../services/search/search.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 
 /**
@@ -37,6 +40,8 @@ export interface Access {
   /** The current reports by organization and id, including those with invalid files. */
   reports(filter: ReportsFilter): Promise<ReportPage>;
   report(org: string, report: string): Promise<ReportDetail>;
+  /** The title of a report; undefined where this process has loaded no valid version of it. Reads nothing. */
+  titleOf(org: string, report: string): string | undefined;
   /** Resolves period specifications for the report; none while no version of it is active. @param specs undefined: the definition's own */
   periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
   /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
@@ -78,6 +83,8 @@ export interface Access {
   timeline(id: string): Promise<RunTimeline>;
 
   deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
+  /** Who got what: the deliveries to matching recipients, by run, newest first. */
+  received(filter: ReceivedFilter): Promise<ReceivedPage>;
   delivery(id: string): Promise<DeliveryRow>;
   /** Throws `delivery.conflict`. */
   resolve(id: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow>;
@@ -99,6 +106,9 @@ export interface Access {
 
   /** Organizations with readings of current counts, and what was missed lately. */
   readings(): Promise<readonly ReadingSummary[]>;
+
+  /** Searches reports, runs and recipients. @param text what somebody typed, at most 200 characters */
+  search(text: string): Promise<SearchResult>;
 
   /** Entries of the audit log, newest first. */
   audit(filter: {
@@ -141,8 +151,10 @@ export interface ReportEntry {
   readonly org: string;
   readonly report: string;
   readonly title: string;
-  /** One line each (`scheduleText`); empty: on demand only. */
+  /** One line each (`formatSchedule`); empty: on demand only. */
   readonly schedules: readonly string[];
+  /** The same in words: `at 08:00, only on Monday`. */
+  readonly scheduleWords: readonly string[];
   /** The report's own pause or its organization's. */
   readonly pause: Pause | null;
   /** Diagnostics of its file. The report uses its last good version, if there is one. */
@@ -163,6 +175,8 @@ export interface ReportDetail extends ReportEntry {
   readonly digest: string | null;
   /** The next slots, at most five. */
   readonly slots: readonly SlotView[];
+  /** Who gets what, when and in which form, for people who do not read YAML. */
+  readonly outline: ReportOutline | null;
 }
 
 export interface SlotFilter {
@@ -206,6 +220,14 @@ export interface RunRequest {
 export interface RunsFilter {
   readonly org?: string | undefined;
   readonly report?: string | undefined;
+  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  readonly match?: string | undefined;
+  /** An address in any case, or a part of one. */
+  readonly to?: string | undefined;
+  /** A part of the code of the run's error. */
+  readonly error?: string | undefined;
+  /** A period as `parseDays` reads it: runs whose period begins in it. Throws `usage.invalid`. */
+  readonly period?: string | undefined;
   readonly states?: readonly RunState[] | undefined;
   /** Epoch ms. */
   readonly since?: number | undefined;
@@ -248,6 +270,20 @@ export interface DeliveriesFilter {
   /** `next` of the page before. */
   readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
+  readonly limit: number;
+}
+
+export interface ReceivedFilter {
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  /** As in `RunsFilter`. */
+  readonly match?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  /** Maximum number of runs to read, newest first. */
   readonly limit: number;
 }
 

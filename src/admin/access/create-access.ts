@@ -11,6 +11,7 @@ import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
+import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
 import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
@@ -26,6 +27,7 @@ export type AccessPorts = ReportsPorts &
   SlotsPorts &
   BudgetsPorts &
   DeploymentPorts &
+  SearchAccessPorts &
   DefinitionsPorts &
   TimelinePorts &
   WatchPorts;
@@ -47,6 +49,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...definitionsAccess(ports, principal),
   ...watchAccess(ports, principal),
   ...auditAccess(ports, principal),
+  ...searchAccess(ports, principal),
 });
 
 export interface AuditPorts {

@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { DocketError } from '../../base/error.ts';
 import { DELIVERY_STATES } from '../../services/deliveries/decisions.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
@@ -14,11 +15,21 @@ import {
   orgSchema,
   PROBLEM_RESPONSES,
   pageResponse,
+  partFilters,
   reasonSchema,
   reportSchema,
   security,
 } from './openapi-helpers.ts';
-import { deliverySchema, deliveryView, idOrPrefixSchema, idSchema, runSchema, runView } from './schemas.ts';
+import {
+  deliverySchema,
+  deliveryView,
+  idOrPrefixSchema,
+  idSchema,
+  receivedSchema,
+  receivedView,
+  runSchema,
+  runView,
+} from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -26,20 +37,21 @@ const listRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Deliveries, of the newest runs first',
   description:
-    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run.',
+    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run. With `to`, `match` or `period` it tells who got what: each delivery has the period and the title of its report, and what it brings. `run` is not allowed beside these.',
   security,
   request: {
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
       run: idOrPrefixSchema.optional(),
+      ...partFilters,
       state: z.enum(DELIVERY_STATES).optional(),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
     }),
   },
   responses: {
-    200: pageResponse({ deliveries: z.array(deliverySchema).readonly() }),
+    200: pageResponse({ deliveries: z.array(receivedSchema).readonly() }),
     ...lookupProblems,
   },
 });
@@ -107,7 +119,16 @@ const resolveManyRoute = createRoute({
 /** Deliveries: the listing, one of them, and what may be decided of it. */
 export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { deliveries, next } = await context.get('access').deliveries(context.req.valid('query'));
+    const access = context.get('access');
+    const { to, match, period, ...filter } = context.req.valid('query');
+    if (to !== undefined || match !== undefined || period !== undefined) {
+      const { run, ...runs } = filter;
+      if (run !== undefined) throw runWithPartsError();
+      const page = await access.received({ ...runs, to, match, period });
+      const received = { deliveries: page.deliveries.map(receivedView), next: page.next };
+      return context.json(received, 200, nextLink(context.req.url, page.next));
+    }
+    const { deliveries, next } = await access.deliveries(filter);
     return context.json({ deliveries: deliveries.map(deliveryView), next }, 200, nextLink(context.req.url, next));
   });
 
@@ -130,3 +151,9 @@ export function addDeliveryRoutes(app: AdminApp): void {
     return context.json({ run: runView(await access.run(id)), deliveries: rows.map(deliveryView) }, 200);
   });
 }
+
+const runWithPartsError = (): DocketError =>
+  new DocketError('usage.invalid', '`run` cannot be combined with `to`, `match` or `period`.', {
+    expected: '`run` alone, or the others',
+    next: 'Leave out `run`: all deliveries of one run are in one answer.',
+  });

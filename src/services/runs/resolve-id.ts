@@ -64,7 +64,7 @@ export async function resolveDeliveryId(
 }
 
 /** Runs of these organizations with the prefix. */
-async function* runsWithPrefix(
+export async function* runsWithPrefix(
   prefix: string,
   runs: RunIdLookup,
   orgs: readonly string[] | '*',

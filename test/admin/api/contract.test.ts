@@ -13,6 +13,7 @@ import type { RunRecord } from '../../../src/run/run-record.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
+import { outline } from '../../support/page-data.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
 const { token, sha256 } = newToken();
@@ -58,6 +59,7 @@ const report = {
   report: 'weekly',
   title: 'Weekly',
   schedules: ['0 8 * * MON'],
+  scheduleWords: ['at 08:00, only on Monday'],
   pause,
   faults: ['jobs/acme/weekly.yaml:1:1: expected a title, got nothing; do: write one'],
   last: record,
@@ -76,6 +78,7 @@ const FULL: Partial<Access> = {
     text: 'version: 1',
     digest: HASH,
     slots: [{ ...slot, schedule: '0 8 * * MON' }],
+    outline,
   }),
   trigger: async () => ({ opened: true, record }),
   runs: async () => ({ runs: [record], next: `1-${ID}` }),

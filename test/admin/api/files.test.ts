@@ -53,6 +53,7 @@ describe('the files of runs on the admin route', () => {
           get: async (id) => records.find((one) => one.id === id),
           list: async () => [],
           findIdsByPrefix: async () => [],
+          count: async () => 0,
         },
         archivedFiles: createRunFileReader(storage),
       },

@@ -1,11 +1,13 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
 import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
 import { formatInteger } from './format-numbers.ts';
-import { ReportLink, RunLink } from './run-table.tsx';
+import { ReportLink } from './run-table.tsx';
+import { usePageSettings } from './settings.tsx';
 
 export interface AttentionData {
   readonly problems: readonly DeploymentProblem[];
@@ -93,12 +95,21 @@ function decidePath(undecided: readonly DeliveryRow[]): string {
 const countPhrase = (length: number, more: boolean, one: string, several: string): string =>
   `${formatInteger(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
 
+/** `Weekly compliance KPIs, 2026-W46`, with the beginning of the id. */
+const RunName = ({ run: { id, org, report, period } }: { readonly run: RunRecord }) => (
+  <>
+    {usePageSettings()?.titleOf(org, report) ?? `${org}/${report}`}, {period.label} <small>{id.slice(0, 8)}</small>
+  </>
+);
+
 const NamedRuns = ({ page: { runs, next } }: { readonly page: RunPage }) => (
   <>
     {runs.slice(0, MAX_NAMED_RUNS).map((run, index) => (
       <>
-        {index === 0 ? '' : ', '}
-        <ReportLink {...run} /> <RunLink run={run} />
+        {index === 0 ? '' : '; '}
+        <a href={`/runs/${run.id}`}>
+          <RunName run={run} />
+        </a>
       </>
     ))}
     {runs.length > MAX_NAMED_RUNS || next !== null ? ', …' : '.'}

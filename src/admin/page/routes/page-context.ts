@@ -2,12 +2,16 @@ import type { Context } from 'hono';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
 import type { LayoutData } from '../components/layout.tsx';
+import type { ZoneSubject } from '../components/zone-choice.tsx';
 
 /** What the handlers of the page share. */
 export interface PageContext {
   readonly access: (context: Context<Env>) => Access;
-  /** @param access that of the same request */
-  readonly layout: (context: Context<Env>, access: Access) => Promise<LayoutData>;
+  /**
+   * @param access that of the same request
+   * @param subject what the page is about: its zone is the page's
+   */
+  readonly layout: (context: Context<Env>, access: Access, subject?: ZoneSubject) => Promise<LayoutData>;
   /** Epoch ms. */
   readonly now: () => number;
 }
@@ -38,4 +42,15 @@ export function safeRedirectPath(target: string | undefined): string {
   const { origin, pathname, search } = new URL(target, base);
   // A path such as `/.//elsewhere` is normalized to one that a browser reads as another host.
   return origin === base && !pathname.startsWith('//') && !pathname.startsWith('/sign-') ? pathname + search : '/';
+}
+
+/** The address of the page that a request shows: after a rejected form that of the form's page, which GET accepts. */
+export function selfPath({ req }: Context<Env>): string {
+  const { pathname, searchParams } = new URL(req.url);
+  if (req.method !== 'GET')
+    return pathname.startsWith('/organizations/') ? '/pauses' : pathname.replace(/\/[^/]*$/, '');
+  // They say what the last action has done.
+  searchParams.delete('did');
+  searchParams.delete('delivery');
+  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
 }

@@ -6,7 +6,9 @@ import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
 import type { LayoutData } from '../components/layout.tsx';
+import { runZone } from '../components/run-table.tsx';
 import { zonesOf } from '../components/time.tsx';
+import type { ZoneSubject } from '../components/zone-choice.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
 import { Deliveries } from '../views/deliveries.tsx';
@@ -53,10 +55,15 @@ export interface ViewOptions {
 /** Adds the pages that can be viewed. */
 export function addViews(app: Hono<Env>, page: PageContext): void {
   const { now } = page;
-  const show = async (context: Context<Env>, view: (access: Access, layout: LayoutData) => Promise<unknown>) => {
+  const show = async (
+    context: Context<Env>,
+    view: (access: Access, layout: LayoutData) => Promise<unknown>,
+    subject?: ZoneSubject,
+  ) => {
     const access = page.access(context);
-    return context.html(await renderDocument(await view(access, await page.layout(context, access))));
+    return context.html(await renderDocument(await view(access, await page.layout(context, access, subject))));
   };
+  const filteredOrg = (context: Context<Env>): ZoneSubject => ({ org: textParameter.parse(context.req.query('org')) });
 
   app.get('/', (context) =>
     show(context, async (access, layout) => (
@@ -76,37 +83,45 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   app.get('/runs', async (context) => {
     const run = textParameter.parse(context.req.query('run'));
     if (run !== undefined) return context.redirect(`/runs/${encodeURIComponent(run.toLowerCase())}`);
-    return show(context, async (access, layout) => {
-      const query = runsQuerySchema.parse(context.req.query());
-      const { org, report, state, since, until, after } = query;
-      const [organizations, found] = await Promise.all([
-        access.organizations(),
-        access.runs({
-          org,
-          report,
-          states: state === undefined ? undefined : [state],
-          since: since === undefined ? undefined : Date.parse(since),
-          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
-          after,
-          limit: PAGE_SIZE,
-        }),
-      ]);
-      return <Runs layout={layout} data={{ organizations, query, ...found }} />;
-    });
+    return show(
+      context,
+      async (access, layout) => {
+        const query = runsQuerySchema.parse(context.req.query());
+        const { org, report, state, since, until, after } = query;
+        const [organizations, found] = await Promise.all([
+          access.organizations(),
+          access.runs({
+            org,
+            report,
+            states: state === undefined ? undefined : [state],
+            since: since === undefined ? undefined : Date.parse(since),
+            until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
+            after,
+            limit: PAGE_SIZE,
+          }),
+        ]);
+        return <Runs layout={layout} data={{ organizations, query, ...found }} />;
+      },
+      filteredOrg(context),
+    );
   });
   app.get('/runs/:id', (context) => showRun(page, context));
   app.get('/deliveries', (context) => showDeliveries(page, context));
   app.get('/deliveries/:id', (context) => showDelivery(page, context));
   app.get('/slots', (context) =>
-    show(context, async (access, layout) => {
-      const { org, days } = slotsQuerySchema.parse(context.req.query());
-      const from = now();
-      const [organizations, slots] = await Promise.all([
-        access.organizations(),
-        access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
-      ]);
-      return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
-    }),
+    show(
+      context,
+      async (access, layout) => {
+        const { org, days } = slotsQuerySchema.parse(context.req.query());
+        const from = now();
+        const [organizations, slots] = await Promise.all([
+          access.organizations(),
+          access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
+        ]);
+        return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
+      },
+      filteredOrg(context),
+    ),
   );
   app.get('/pauses', (context) => showPauses(page, context));
   app.get('/audit', (context) =>
@@ -133,7 +148,8 @@ const noticeOf = (context: Context<Env>, row?: DeliveryRow) => actionNotice(cont
 export const showReport: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const { org = '', report = '' } = context.req.param() as Record<string, string>;
-  const [layout, loaded] = await Promise.all([page.layout(context, access), loadReport(access, org, report)]);
+  const loaded = await loadReport(access, org, report);
+  const layout = await page.layout(context, access, { org, zone: loaded.report.timezone });
   const data = { ...loaded, refused: options.refused };
   return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
 };
@@ -143,7 +159,7 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   const loaded = await loadRun(access, context.req.param('id') ?? '');
   const { id } = loaded.snapshot.record;
   if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
-  const layout = await page.layout(context, access);
+  const layout = await page.layout(context, access, { zone: runZone(loaded.snapshot.record) });
   const data = { ...loaded, refused: options.refused };
   const notice = runNotice(context.req.query('did'), loaded.snapshot.record);
   return respond(context, <Run layout={layout} data={data} notice={notice} />, options);
@@ -161,7 +177,10 @@ export const showDelivery: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const row = await access.delivery(context.req.param('id') ?? '');
   if (isShortId(context, row.id)) return context.redirect(`/deliveries/${row.id}${new URL(context.req.url).search}`);
-  const [layout, organizations] = await Promise.all([page.layout(context, access), access.organizations()]);
+  const [layout, organizations] = await Promise.all([
+    page.layout(context, access, { org: row.org }),
+    access.organizations(),
+  ]);
   const data = { row, zone: zonesOf(organizations).of(row.org), refused: options.refused };
   return respond(context, <Delivery layout={layout} data={data} notice={noticeOf(context, row)} />, options);
 };

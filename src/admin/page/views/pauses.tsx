@@ -1,7 +1,7 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import { canAct, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
-import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
+import { When, zonesOf } from '../components/time.tsx';
 import { ReasonForm } from '../forms/reason-form.tsx';
 import type { Loaded, loadPauses } from '../routes/loaders.ts';
 
@@ -19,8 +19,7 @@ export const PauseLine = ({
       <strong>
         {pause.report === null ? `All of ${pause.org}` : <ReportLink org={pause.org} report={pause.report} />}
       </strong>{' '}
-      since <Timestamp at={pause.since} zone={zone} />{' '}
-      <span class="muted">({<RelativeTime at={pause.since} now={now} />})</span> by {pause.who}
+      since <When at={pause.since} zone={zone} now={now} /> by {pause.who}
       {pause.key === null ? null : (
         <>
           , because the API key <code>{pause.key}</code> was refused
@@ -72,7 +71,7 @@ export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPau
             {free.map(({ org, name, reports }) => (
               <li>
                 <p>
-                  <strong>{org}</strong> <span class="muted">{name}</span> ·{' '}
+                  <strong>{name}</strong> {name === org ? null : <small>{org}</small>} ·{' '}
                   {reports === 1 ? '1 report' : `${reports} reports`}
                 </p>
                 <ReasonForm

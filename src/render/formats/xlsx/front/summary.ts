@@ -112,7 +112,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     tab: COLOURS.ink,
     sharedStrings: true,
   });
-  if (logo !== undefined) sheet.addDrawings([logoDrawing(logo, dataset.organization, words)]);
+  if (logo.image !== undefined) sheet.addDrawings([logoDrawing(logo.image, dataset.organization, words)]);
   await writeHead(sheet, head, width);
   await writeLines(sheet, [complete], width);
   if (news.length > 0) {
