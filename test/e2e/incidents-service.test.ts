@@ -71,11 +71,6 @@ describe('API keys', () => {
         await operator.repairs('put the new key where org.yaml points to', /Replace the key/, () =>
           deployment.setKey('p-expired', 'acme'),
         );
-        await operator.clicks('link', 'resume it');
-        await operator.opensForm('Resume');
-        await operator.fills(/^Why/, WHY);
-        await operator.clicks('button', /^Resume/);
-        await operator.opens();
         await operator.clicks('link', /^Run [0-9a-f]{8}$/);
         await operator.opensForm('Retry the run');
         await operator.fills(/^Why/, WHY);

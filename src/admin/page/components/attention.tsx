@@ -69,10 +69,16 @@ export const AttentionList = ({
           <a href="/runs?state=partly_delivered">partly delivered</a>
         </p>
       )}
-      {refused.map(({ org, report, key }) => (
+      {refused.map(({ org, report, key, run }) => (
         <p>
           <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> is paused
-          because the API key <code>{key}</code> was refused. Replace the key, then <a href="/pauses">resume it</a>.
+          because the API key <code>{key}</code> was refused. Replace the key, then{' '}
+          {run === null ? null : (
+            <>
+              retry the run that failed, <RunLink run={{ id: run }} />, or{' '}
+            </>
+          )}
+          <a href="/pauses">resume it</a>. A retry that succeeds ends the pause.
         </p>
       ))}
       {missed.map(({ org, missed: gaps }) => (
