@@ -1,5 +1,6 @@
 import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
 import type { Diagnostic, DiagnosticText } from '../diagnostics/diagnostic.ts';
+import { MISSING_SPACE } from './repair/mistakes.ts';
 import { type ParseError, type RepairedText, repairText } from './repair/repair-text.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
 import {
@@ -88,14 +89,20 @@ function parseErrors(text: string): readonly ParseError[] | undefined {
     offset: error.pos[0],
     text: syntaxText(error),
   }));
-  return errors.length > 0 ? errors : unlikelyAliases(document.contents);
+  return [...errors, ...unlikelyTexts(document.contents, text)];
 }
 
-/** Texts that begin with "*", such as an address pattern, and no names of anchors. */
-const unlikelyAliases = (root: unknown): ParseError[] =>
-  [...walkNodes(root)].flatMap(({ node }) =>
-    isAlias(node) && !/^[\w-]+$/.test(node.source) ? { offset: node.range?.[0] ?? 0, text: ALIAS_OF_NOTHING } : [],
-  );
+/** What is YAML, but surely not meant: texts that begin with "*" and are no anchors, and entries without a space after "-". */
+const unlikelyTexts = (root: unknown, text: string): ParseError[] =>
+  [...walkNodes(root)].flatMap(({ node }): ParseError[] => {
+    if (!isNode(node)) return [];
+    const [start = 0, end = start] = node.range ?? [];
+    if (isAlias(node)) return /^[\w-]+$/.test(node.source) ? [] : [{ offset: start, text: ALIAS_OF_NOTHING }];
+    if (!isScalar(node) || node.type !== 'PLAIN') return [];
+    const lineStart = text.lastIndexOf('\n', start - 1) + 1;
+    const entry = /^[ ]*-(?=[A-Za-z])/m.exec(text.slice(lineStart, end));
+    return entry === null ? [] : [{ offset: lineStart + entry.index + entry[0].length - 1, text: MISSING_SPACE('-') }];
+  });
 
 /** The text with usual mistakes repaired, and a diagnostic for each. */
 export function repairSyntax({ source }: ParsedYaml): RepairedText & { readonly diagnostics: readonly Diagnostic[] } {
@@ -119,8 +126,8 @@ export function syntaxDiagnostics(yaml: ParsedYaml): readonly Diagnostic[] {
   return hasSyntaxErrors(yaml) ? repairSyntax(yaml).diagnostics : [];
 }
 
-export const hasSyntaxErrors = ({ document }: ParsedYaml): boolean =>
-  document.errors.length + document.warnings.length > 0 || unlikelyAliases(document.contents).length > 0;
+export const hasSyntaxErrors = ({ source, document }: ParsedYaml): boolean =>
+  document.errors.length + document.warnings.length > 0 || unlikelyTexts(document.contents, source.text).length > 0;
 
 /** Errors of the document's structure, and the paths of literal secrets. */
 export interface StructureCheck {

@@ -20,6 +20,10 @@ export const planDiagnostic =
 /** Fields of a report that decide what its sections ask for. */
 const TIME_FIELDS: readonly unknown[] = ['period', 'compare', 'to_date', 'timezone'];
 
+/** Whether the days that a section asks for decide. Of an entry of these lists, the catalog alone does. */
+const dependsOnTime = ([list, , field, entry]: ValuePath): boolean =>
+  list === 'sections' && !(entry !== undefined && (field === 'dimensions' || field === 'filters'));
+
 /**
  * What the catalog does not allow in a report. Where a part of the report could not be read, only names that the catalog does
  * not have: the rest may follow from what is missing.
@@ -36,7 +40,7 @@ export function catalogDiagnostics(
     lost.some(
       ([field, index]) =>
         field === undefined ||
-        TIME_FIELDS.includes(field) ||
+        (TIME_FIELDS.includes(field) && dependsOnTime(path)) ||
         (field === path[0] && (index === undefined || path[1] === undefined || index === path[1])),
     );
   return [
