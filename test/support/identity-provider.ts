@@ -93,7 +93,9 @@ export async function startIdentityProvider({ redirectUrls, signOutUrls = [], ac
       issueRefreshToken: async () => true,
       rotateRefreshToken: true,
       loadExistingGrant: async ({ oidc }) => {
-        const grant = new oidc.provider.Grant({ clientId: CLIENT_ID, accountId: oidc.session?.accountId ?? '' });
+        const accountId = oidc.session?.accountId;
+        if (accountId === undefined) return undefined;
+        const grant = new oidc.provider.Grant({ clientId: CLIENT_ID, accountId });
         grant.addOIDCScope('openid email profile offline_access');
         await grant.save();
         return grant;
