@@ -148,11 +148,12 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
   const failed = { outcome: 'failed' } as const;
   const continues = reopened.some(({ what }) => what !== 'cancel');
   const tries = record.attempts > 1 ? `, ${count(record.attempts, 'attempt')}` : '';
+  const crashes = record.losses.all > 0 ? `, ${count(record.losses.all, 'worker crash', 'worker crashes')}` : '';
   const starter = isInlineRun(record) ? 'the command' : 'a worker';
   const started =
     startedAt === null
       ? []
-      : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}`, { at: startedAt })];
+      : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}${crashes}`, { at: startedAt })];
   // A stage without a time belongs to the first start, whose time is not kept.
   const entries: TimelineEntry[] = continues ? [] : started;
   if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: endOf('plan'), ...failed }));
