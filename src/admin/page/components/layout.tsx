@@ -132,7 +132,7 @@ export const PageLayout = ({
         </button>
       </form>
     </header>
-    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew}>
+    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew} data-now={layout.now}>
       <div id="stale" class="stale" role="status" aria-live="polite" data-zone={layout.zone.name}></div>
       {notice === undefined ? null : (
         <p class="notice" role="status">
