@@ -40,6 +40,7 @@ const AUTHENTICATED_PATHS = [
   '/pauses',
   '/organizations/*',
   '/audit',
+  '/search',
   '/zone',
   '/pulse',
 ] as const;

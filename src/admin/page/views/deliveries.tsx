@@ -1,9 +1,14 @@
+import { DELIVERY_STATES } from '../../../services/deliveries/decisions.ts';
+import type { OrganizationEntry } from '../../access/access.ts';
 import { DeliveryTable } from '../components/delivery-table.tsx';
+import { filteredPath, isFiltered, PartFilters, RejectedFilter } from '../components/filter-fields.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
+import { EmptyState, OrganizationSelect, PageLayout, Pager, Section, type ViewProps } from '../components/layout.tsx';
+import { ReceivedTable } from '../components/received-table.tsx';
+import { DELIVERY_STATE_LABELS } from '../components/status-badge.tsx';
 import { zonesOf } from '../components/time.tsx';
 import { UndecidedList } from '../forms/undecided-list.tsx';
-import type { Loaded, loadDeliveries } from '../routes/loaders.ts';
+import type { DeliveriesQuery, Loaded, loadDeliveries, loadReceived } from '../routes/loaders.ts';
 
 /** Deliveries of recent runs on the page: each run may have hundreds. */
 const MAX_ROWS = 50;
@@ -15,6 +20,7 @@ export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loa
   return (
     <PageLayout layout={layout} title="Deliveries" current="/deliveries" notice={notice}>
       <h1>Deliveries</h1>
+      <DeliveriesFilter organizations={data.organizations} query={data.query} />
       <Section
         id="open"
         heading={
@@ -37,6 +43,61 @@ export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loa
           </>
         )}
       </Section>
+    </PageLayout>
+  );
+};
+
+interface FilterProps {
+  readonly organizations: readonly OrganizationEntry[];
+  readonly query: DeliveriesQuery;
+}
+
+const DeliveriesFilter = ({ organizations, query }: FilterProps) => (
+  <form class="filter" method="get" action="/deliveries">
+    <OrganizationSelect organizations={organizations} selected={query.org} />
+    <PartFilters query={query} />
+    <label>
+      State
+      <select name="state">
+        <option value="">any</option>
+        {DELIVERY_STATES.map((state) => (
+          <option value={state} selected={state === query.state}>
+            {DELIVERY_STATE_LABELS[state].label}
+          </option>
+        ))}
+      </select>
+    </label>
+    <button type="submit">Show</button>
+    {isFiltered(query) ? <a href="/deliveries">Show all</a> : null}
+  </form>
+);
+
+/** Who got what: the deliveries that match the filters. */
+export const ReceivedDeliveries = ({ layout, data }: ViewProps<Awaited<ReturnType<typeof loadReceived>>>) => {
+  const { organizations, query, deliveries, next, rejected } = data;
+  return (
+    <PageLayout layout={layout} title="Deliveries" current="/deliveries">
+      <h1>Deliveries</h1>
+      <DeliveriesFilter organizations={organizations} query={query} />
+      {rejected === null ? null : <RejectedFilter error={rejected} />}
+      {deliveries.length > 0 ? (
+        <ReceivedTable
+          deliveries={deliveries}
+          caption="Matching deliveries, newest run first"
+          now={layout.now}
+          showRecipient
+        />
+      ) : rejected === null ? (
+        <EmptyState>
+          {next === null ? 'No deliveries match these filters. ' : 'None of these runs has a matching delivery. '}
+          <a href="/deliveries">Show all</a>
+        </EmptyState>
+      ) : null}
+      <Pager
+        newest={query.after === undefined ? undefined : filteredPath('/deliveries', { ...query, after: undefined })}
+        older={next === null ? undefined : filteredPath('/deliveries', { ...query, after: next })}
+        label="Older deliveries"
+      />
     </PageLayout>
   );
 };
