@@ -4,8 +4,8 @@ import type { RunPage } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { formatInteger } from './format-numbers.ts';
+import { usePageSettings } from './header/settings.tsx';
 import { ReportLink } from './run-table.tsx';
-import { usePageSettings } from './settings.tsx';
 
 export interface AttentionData {
   /** Deliveries in state `unknown`. */

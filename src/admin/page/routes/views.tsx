@@ -7,10 +7,10 @@ import { DELIVERY_STATES, type DeliveryRow } from '../../../services/deliveries/
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
 import { isFiltered } from '../components/filter-fields.tsx';
+import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
 import { runZone } from '../components/run-table.tsx';
 import { zonesOf } from '../components/time.tsx';
-import type { ZoneSubject } from '../components/zone-choice.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
 import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
