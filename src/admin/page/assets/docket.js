@@ -34,7 +34,7 @@ let updateAgain = false;
 /** Whether somebody is signed in on this page. Others have nothing that could become stale. */
 const isLive = () => document.getElementById('stale') !== null;
 
-/** Updates the page, one request at a time. A call during an update causes another one after it. */
+/** Updates the page, one request at a time. A call during another request causes an update after it. */
 async function update() {
   if (updating) {
     updateAgain = true;
@@ -48,16 +48,12 @@ async function update() {
     renewedAt = Date.now();
     followRun();
   });
-  if (updateAgain) {
-    updateAgain = false;
-    await update();
-  }
 }
 
 /** Asks whether Docket and Redis answer and the session goes on, without data. */
 const checkPulse = () => ask(async () => void (await request('/pulse')));
 
-/** @param {() => Promise<void>} question */
+/** One question at a time. @param {() => Promise<void>} question */
 async function ask(question) {
   updating = true;
   askedAt = Date.now();
@@ -66,6 +62,10 @@ async function ask(question) {
   } finally {
     updating = false;
     showStaleness();
+  }
+  if (updateAgain) {
+    updateAgain = false;
+    await update();
   }
 }
 
