@@ -457,8 +457,8 @@ describe('the page', () => {
       {
         org: 'acme',
         states: ['failed'],
-        since: Date.parse('2026-11-01T00:00:00Z'),
-        until: Date.parse('2026-11-03T00:00:00Z'),
+        since: Date.parse('2026-10-31T23:00:00Z'),
+        until: Date.parse('2026-11-02T23:00:00Z'),
         after: '5-x',
         limit: 50,
       },

@@ -4,7 +4,7 @@ import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 import type { WaitReason } from '../../../services/runs/wait-reason.ts';
-import { DeliveryTable } from '../components/delivery-table.tsx';
+import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatElapsed, formatInteger } from '../components/format-numbers.ts';
