@@ -2,6 +2,7 @@ import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
 import { runQueue } from '../queue/jobs/run-queue.ts';
@@ -36,6 +37,7 @@ export interface DecisionContext {
   readonly ledger: Ledger;
   readonly searchIndex: SearchIndex;
   readonly archive: Archive;
+  readonly storage: ArchiveStorage;
   readonly redis: RedisClient;
 }
 
@@ -62,5 +64,6 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const { archive, storage } = openArchive(context, scope, identity);
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
-  return { decisions: composeDecisionService(ports), runs, definitions, ledger, searchIndex, archive, redis };
+  const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
+  return { decisions: composeDecisionService(ports), ...stores };
 }

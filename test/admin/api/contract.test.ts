@@ -94,7 +94,26 @@ const FULL: Partial<Access> = {
   decide: async () => record,
   files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
   file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
+  filesZip: async () => ({ name: 'weekly.zip', stream: Readable.from([Buffer.from('PK')], { objectMode: false }) }),
   preview: async () => '<p>Hello</p>',
+  timeline: async () => ({
+    entries: [
+      {
+        kind: 'delivery',
+        at: 1,
+        outcome: 'uncertain',
+        text: 'Result unknown',
+        detail: 'no answer',
+        by: null,
+        ms: null,
+        until: null,
+        delivery: ID,
+        recipient: 'a@acme.example',
+      },
+    ],
+    waits: { for: 'retry', text: 'Waiting to try again', detail: 'The service answered 503.', until: 3 },
+    earlier: { run: ID, period: record.period, at: 1, sent: { email: 2 }, uncertain: 1 },
+  }),
   deliveries: async () => ({ deliveries: [delivery], next: null }),
   delivery: async () => delivery,
   received: async () => ({ deliveries: [received], next: null }),
@@ -106,6 +125,7 @@ const FULL: Partial<Access> = {
     recipients: group({ org: 'acme', recipient: 'board@acme.example', ...group(received) }),
   }),
   resolve: async () => delivery,
+  resolveMany: async () => [delivery],
   pauses: async () => [pause],
   pause: async () => pause,
   resume: async () => [pause],
@@ -164,7 +184,7 @@ function asked({ method, path }: DeclaredOperation): {
   const type = isText ? 'application/yaml' : 'application/json';
   const headers = { authorization, ...(method === 'POST' ? { 'content-type': type } : {}) };
   const body = path.endsWith('/resolve')
-    ? { as: 'sent', reason: 'she has it' }
+    ? { as: 'sent', reason: 'she has it', ...(path.endsWith('/deliveries/resolve') ? { deliveries: [ID] } : {}) }
     : path.endsWith('/runs')
       ? { period: '2026-10', deliver: false, priority: 'backfill' }
       : { reason: 'because' };

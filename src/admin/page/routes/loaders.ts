@@ -20,32 +20,50 @@ const MAX_ATTENTION_RUNS = 20;
 export const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
-  const [organizations, slots, active, recent, held, failed, undecided, pauses, readings, budgets] = await Promise.all([
-    access.organizations(),
-    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
-    access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
-    access.runs({ limit: MAX_RECENT_RUNS }),
-    access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
-    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
-    loadUndecided(access),
-    access.pauses(),
-    access.readings(),
-    access.budgets(),
-  ]);
+  const [problems, organizations, slots, active, recent, held, waiting, failed, undecided, pauses, readings, budgets] =
+    await Promise.all([
+      access.deploymentProblems(),
+      access.organizations(),
+      access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
+      access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
+      access.runs({ limit: MAX_RECENT_RUNS }),
+      access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
+      access.runs({ states: ['waiting'], limit: MAX_ATTENTION_RUNS }),
+      access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
+      loadUndecided(access),
+      access.pauses(),
+      access.readings(),
+      access.budgets(),
+    ]);
   return {
+    problems,
     organizations,
     slots,
     active: await Promise.all(active.runs.map((record) => loadSnapshot(access, record))),
     more: active.next !== null,
     recent: recent.runs,
     held,
-    failed,
+    waiting,
+    failed: { ...failed, runs: failed.runs.filter((run) => !isMadeGood(run, recent.runs)) },
     undecided,
     pauses,
     readings,
     budgets,
   };
 }
+
+/** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */
+const isMadeGood = ({ org, report, period, createdAt }: RunRecord, recent: readonly RunRecord[]): boolean =>
+  recent.some(
+    (other) =>
+      other.state === 'done' &&
+      other.deliver &&
+      other.createdAt > createdAt &&
+      other.org === org &&
+      other.report === report &&
+      other.period.from === period.from &&
+      other.period.to === period.to,
+  );
 
 /** The data that a loader returns, with the form whose action was rejected. */
 export type Loaded<Load extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<Load>> & {

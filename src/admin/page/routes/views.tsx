@@ -21,7 +21,7 @@ import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
 import { Search } from '../views/search.tsx';
-import { Slots } from '../views/slots.tsx';
+import { MAX_SLOTS, Slots } from '../views/slots.tsx';
 import {
   loadDeliveries,
   loadOverview,
@@ -36,7 +36,6 @@ import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
 const PAGE_SIZE = 50;
-const MAX_SLOTS = 200;
 
 const dayParameter = z.iso.date().optional().catch(undefined);
 const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);

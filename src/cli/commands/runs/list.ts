@@ -1,6 +1,7 @@
 import { withDecisions } from '../../../compose/decisions.ts';
 import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { runStatus } from '../../../services/runs/run-status.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
@@ -54,7 +55,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'CREATED', whenNarrow: 'keep' },
   { name: 'STATE', whenNarrow: 'keep' },
   { name: 'REPORT', cut: 'report' },
-  { name: 'PERIOD', whenNarrow: 'drop-last' },
+  { name: 'PERIOD', whenNarrow: 'drop-last', cut: 'middle' },
   { name: 'TRIGGER', whenNarrow: 'drop', rank: 3 },
   { name: 'CALLS', whenNarrow: 'drop', rank: 4 },
   { name: 'TOOK', whenNarrow: 'drop', rank: 2 },
@@ -66,7 +67,7 @@ const rowsIn =
   (times: LocalTimes, idCell: (id: string) => Cell) =>
   (run: RunRecord): (string | Cell)[] => [
     instantCell(run.createdAt, times),
-    stateCell(run.state),
+    { exact: run.state, brief: stateCell(runStatus(run)).brief },
     `${run.org}/${run.report}`,
     run.period.label,
     run.trigger,
@@ -99,7 +100,7 @@ function nextCommands(runs: readonly RunRecord[], idCell: (id: string) => Cell):
         ...newest,
         {
           command: `docket runs --state ${NEEDY_STATES.join(' ')}`,
-          why: `all of them; ${needing.length} are listed above`,
+          why: 'all runs in these states',
         },
       ];
 }
