@@ -391,6 +391,10 @@ describe('the page in a browser', () => {
         '/slots',
         '/pauses',
         '/audit',
+        '/search',
+        '/search?q=acme',
+        '/deliveries?to=acme',
+        '/runs?period=nonsense&error=smtp',
         '/runs/none',
       ];
       const look = async (view: string) => {

@@ -36,6 +36,10 @@ const PAGES = [
   '/slots',
   '/pauses',
   '/audit',
+  '/search',
+  '/search?q=board%40+october',
+  '/deliveries?to=board%40&period=october',
+  '/runs?to=board%40&error=smtp',
 ];
 const audited: StoredAuditEntry = {
   id: '1-0',
