@@ -35,6 +35,7 @@ import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
+import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
@@ -73,7 +74,7 @@ export async function composeAdmin(
   try {
     const { redis, prefix } = store;
     const audit = redisAuditLog(redis, { prefix, clock, log });
-    const ports = openAccessPorts(context, jobs, { store, identity }, audit, scope);
+    const ports = openAccessPorts(context, jobs, { store, identity, health }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
     const streams = createStreamLimiter();
@@ -115,7 +116,7 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
 function openAccessPorts(
   context: AppContext,
   jobs: DefinitionSource,
-  { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
+  { store, identity, health }: Pick<RunningDocket, 'store' | 'identity' | 'health'>,
   audit: AuditLog,
   scope: Scope,
 ): AccessPorts {
@@ -157,6 +158,7 @@ function openAccessPorts(
     }),
     pauses,
     readings: redisReadingIndex(redis, { prefix }),
+    deploymentProblems: () => findDeploymentProblems({ redis, prefix, clock, health }),
     archivedFiles: createRunFileReader(storage, signing),
     heldRun: (run) =>
       loadReleasePreview(run, {

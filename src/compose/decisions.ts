@@ -1,5 +1,6 @@
 import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
+import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
@@ -24,6 +25,9 @@ import { openRunStores } from './store.ts';
 export const composeDecisionService = (
   ports: Omit<DecisionServicePorts, 'archive'> & DecisionArchivePorts,
 ): DecisionService => createDecisionService({ ...ports, archive: createDecisionArchive(ports) });
+
+/** A command waits longer for missing search indexes than a page does. */
+const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
 
 /** What a command needs to inspect deliveries and to decide about them. */
 export interface DecisionContext {
@@ -52,7 +56,8 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const { config, clock, log } = context;
   const prefix = DEFAULT_KEY_PREFIX;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log);
+  const search = { clock, maxWaitMs: MAX_INDEX_WAIT_MS };
+  const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log, search);
   const queue = scope.add(runQueue(redis, { prefix }));
   const identity = openIdentity(context, { redis, prefix, runs, writes: true }, scope);
   if (decides) await identity.id();

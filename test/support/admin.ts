@@ -49,6 +49,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
   readings: { list: async () => [] },
+  deploymentProblems: async () => [],
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
   runHistory: async () => NO_HISTORY,

@@ -400,6 +400,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     resolve: none,
     pauses: async () => [pause],
     readings: async () => [],
+    deploymentProblems: async () => [],
     pause: none,
     resume: none,
     budgets: async () => ({

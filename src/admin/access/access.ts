@@ -14,6 +14,7 @@ import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
@@ -117,6 +118,9 @@ export interface Access {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<AuditPage>;
+
+  /** Why reports of every organization do not go out, or soon will not: no worker, no scheduler, a full Redis, wrong clocks. */
+  deploymentProblems(): Promise<readonly DeploymentProblem[]>;
 
   /** The budgets of the API keys of the visible organizations. */
   budgets(): Promise<BudgetOverview>;

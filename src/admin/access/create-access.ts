@@ -5,6 +5,7 @@ import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible } from './access.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
+import { type DeploymentPorts, deploymentAccess } from './deployment.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReadingsPorts, readingsAccess } from './readings.ts';
@@ -25,6 +26,7 @@ export type AccessPorts = ReportsPorts &
   AuditPorts &
   SlotsPorts &
   BudgetsPorts &
+  DeploymentPorts &
   SearchAccessPorts &
   DefinitionsPorts &
   TimelinePorts &
@@ -43,6 +45,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...readingsAccess(ports, principal),
   ...slotsAccess(ports, principal),
   ...budgetsAccess(ports, principal),
+  ...deploymentAccess(ports),
   ...definitionsAccess(ports, principal),
   ...watchAccess(ports, principal),
   ...auditAccess(ports, principal),

@@ -160,6 +160,14 @@ export async function resume(
   for (const { org, report, who, why } of others) {
     print.printText(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
   }
+  // The run whose key was refused has failed: resuming does not repeat it.
+  print.printNext(
+    ended.flatMap(({ run }) =>
+      run === null
+        ? []
+        : [{ command: `docket runs retry ${run.slice(0, 8)} --reason "…"`, why: 'repeats the run that failed' }],
+    ),
+  );
 }
 
 /** `<org>` or `<org>/<report>`. */

@@ -5,12 +5,13 @@ import { runStatus } from '../../../services/runs/run-status.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
+import { type RunPartsFlags, readRunParts } from '../../options/run-parts.ts';
 import { type LocalTimes, timesFor } from '../../terminal/local-times.ts';
 import type { NextCommand } from '../../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../../terminal/print.ts';
 import { type Cell, idCells, instantCell, stateCell } from '../../terminal/table/cell.ts';
 
-interface RunsFlags {
+interface RunsFlags extends RunPartsFlags {
   readonly org?: string;
   readonly report?: string;
   readonly state?: readonly string[];
@@ -36,7 +37,10 @@ export async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
     limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
   const context = createContext(io);
-  const page = await withDecisions(context, ({ runs }) => listRunPage(runs, filter));
+  const page = await withDecisions(context, async (opened) => {
+    const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened, context);
+    return listRunPage(opened.runs, { ...filter, ...parts });
+  });
   if (flags.json) return print.printJson(page);
   if (page.runs.length === 0) return print.printLine('No runs.');
   const { wide } = flags;
