@@ -36,6 +36,8 @@ export function redisKeys(prefix: string) {
     beginsOn: (day: string, org = '') => `${prefix}:begins:${org}:${day}`,
     /** Sorted set: recipients (`org/recipient`, lower case), by the time of their latest delivery. */
     recipients: `${prefix}:recipients`,
+    /** Lock of the process that builds the search indexes. */
+    indexing: `${prefix}:indexing`,
     /** Sorted set by creation time: runs with a delivery to this recipient, `org/recipient`. */
     deliveredTo: (recipient: string) => `${prefix}:to:${recipient}`,
     /** Set: runs whose cancellation was requested and that have not ended. */

@@ -43,6 +43,8 @@ export interface ProviderFaults {
   downAt?: RegExp | undefined;
   /** Requests get no answer. */
   hangs?: boolean;
+  /** What the token endpoint answers with. */
+  refuses?: { readonly status: number; readonly error: string } | undefined;
   /** Changes what the token endpoint answers with. */
   tokens?: ((json: Record<string, unknown>, key: SigningKey) => Record<string, unknown>) | undefined;
 }
@@ -91,7 +93,9 @@ export async function startIdentityProvider({ redirectUrls, signOutUrls = [], ac
       issueRefreshToken: async () => true,
       rotateRefreshToken: true,
       loadExistingGrant: async ({ oidc }) => {
-        const grant = new oidc.provider.Grant({ clientId: CLIENT_ID, accountId: oidc.session?.accountId ?? '' });
+        const accountId = oidc.session?.accountId;
+        if (accountId === undefined) return undefined;
+        const grant = new oidc.provider.Grant({ clientId: CLIENT_ID, accountId });
         grant.addOIDCScope('openid email profile offline_access');
         await grant.save();
         return grant;
@@ -107,6 +111,10 @@ export async function startIdentityProvider({ redirectUrls, signOutUrls = [], ac
     requests.push(`${req.method} ${path}`);
     if (faults.down === true || faults.downAt?.test(path)) return void req.socket.destroy();
     if (faults.hangs === true) return undefined;
+    if (path === '/token' && faults.refuses !== undefined) {
+      const { status, error } = faults.refuses;
+      return void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+    }
     if (path === '/token') changeBody(res, (json) => faults.tokens?.(json, key) ?? json);
     return handle(req, res);
   });

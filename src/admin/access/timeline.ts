@@ -23,28 +23,33 @@ export interface TimelinePorts {
   readonly countWorkers: () => Promise<number>;
 }
 
-/** The steps of runs. */
+/** The steps of a run, and what it waits for. */
+export async function loadTimeline(
+  ports: Omit<TimelinePorts, 'runs'>,
+  record: RunRecord,
+): Promise<Awaited<ReturnType<Access['timeline']>>> {
+  const isOpen = !TERMINAL_STATES.has(record.state);
+  const [{ deliveries: rows }, snapshot, pauses, workers] = await Promise.all([
+    ports.decisions.page({ orgs: [record.org], run: record.id, limit: 1 }),
+    record.state === 'running' ? ports.live.get(record.id) : undefined,
+    isOpen ? ports.pauses.list() : [],
+    isOpen ? ports.countWorkers() : null,
+  ]);
+  const needsDecision = record.state === 'held' || rows.some(({ state }) => state === 'unknown');
+  const [history, earlier] = await Promise.all([
+    ports.runHistory(record, rows),
+    needsDecision ? ports.earlierDelivery(record) : undefined,
+  ]);
+  const live = snapshot?.live ?? null;
+  const waits = waitReason({ record, live, pause: pauseOfRun(pauses, record), workers });
+  return {
+    entries: buildTimeline({ record, live, rows, history, waits }),
+    waits,
+    earlier: earlier ?? null,
+  };
+}
+
+/** The steps of the runs that the principal sees. */
 export const timelineAccess = (ports: TimelinePorts, principal: Principal): Pick<Access, 'timeline'> => ({
-  timeline: async (id) => {
-    const record = await getVisibleRun(ports, principal, id);
-    const isOpen = !TERMINAL_STATES.has(record.state);
-    const [{ deliveries: rows }, snapshot, pauses, workers] = await Promise.all([
-      ports.decisions.page({ orgs: [record.org], run: record.id, limit: 1 }),
-      record.state === 'running' ? ports.live.get(record.id) : undefined,
-      isOpen ? ports.pauses.list() : [],
-      isOpen ? ports.countWorkers() : null,
-    ]);
-    const needsDecision = record.state === 'held' || rows.some(({ state }) => state === 'unknown');
-    const [history, earlier] = await Promise.all([
-      ports.runHistory(record, rows),
-      needsDecision ? ports.earlierDelivery(record) : undefined,
-    ]);
-    const live = snapshot?.live ?? null;
-    const waits = waitReason({ record, live, pause: pauseOfRun(pauses, record), workers });
-    return {
-      entries: buildTimeline({ record, live, rows, history, waits }),
-      waits,
-      earlier: earlier ?? null,
-    };
-  },
+  timeline: async (id) => loadTimeline(ports, await getVisibleRun(ports, principal, id)),
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
@@ -14,8 +14,11 @@ export interface SessionStore {
   /** Replaces one of both, and keeps both for `ttlMs`. Not of a session that was deleted meanwhile. */
   replace(id: string, text: { readonly session: string } | { readonly account: string }, ttlMs: number): Promise<void>;
   delete(id: string): Promise<void>;
-  /** Whether this process may refresh the account now: one process at a time, and again after `ttlMs`. */
-  claimRefresh(id: string, ttlMs: number): Promise<boolean>;
+  /**
+   * The right to refresh the account: one process at a time, for `ttlMs` at most. Undefined while another has it.
+   * @returns how to give it back
+   */
+  claimRefresh(id: string, ttlMs: number): Promise<(() => Promise<void>) | undefined>;
 }
 
 export interface StoredTexts {
@@ -59,7 +62,13 @@ export function redisSessionStore(redis: RedisClient, prefix: string): SessionSt
     },
     claimRefresh: async (id, ttlMs) => {
       const { refresh } = keysOf(id);
-      return (await withRedisErrors(redis, () => redis.set(refresh, '1', 'PX', ttlMs, 'NX'))) === 'OK';
+      const own = randomUUID();
+      const claimed = await withRedisErrors(redis, () => redis.set(refresh, own, 'PX', ttlMs, 'NX'));
+      if (claimed !== 'OK') return undefined;
+      return () =>
+        withRedisErrors(redis, async () => {
+          if ((await redis.get(refresh)) === own) await redis.del(refresh);
+        });
     },
   };
 }

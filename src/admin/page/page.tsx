@@ -40,6 +40,7 @@ const AUTHENTICATED_PATHS = [
   '/pauses',
   '/organizations/*',
   '/audit',
+  '/search',
   '/zone',
   '/pulse',
 ] as const;
@@ -100,14 +101,17 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
 
 /** Serves the page's assets, which need no session. They are immutable, because their names contain a hash. */
 function addAssets(app: Hono<Env>, { files }: PageAssets): void {
-  for (const [path, { type, body }] of files) {
-    app.get(path, (context) =>
-      context.body(body, 200, {
+  for (const [path, { type, body, gzipped }] of files) {
+    app.get(path, (context) => {
+      const zip = /\bgzip\b(?!\s*;\s*q=0(\.0+)?\b)/i.test(context.req.header('accept-encoding') ?? '');
+      return context.body(zip ? gzipped : body, 200, {
         'Content-Type': type,
         'Cache-Control': 'public, max-age=31536000, immutable',
         'X-Content-Type-Options': 'nosniff',
-      }),
-    );
+        Vary: 'Accept-Encoding',
+        ...(zip ? { 'Content-Encoding': 'gzip' } : {}),
+      });
+    });
   }
 }
 

@@ -15,6 +15,9 @@ import type { Completion, WantedIds } from './completion.ts';
 /** Ms: a shell waits for the answer, between two keys. */
 const DEADLINE_MS = 600;
 const MAX_CANDIDATES = 30;
+const MAX_SCANNED_DELIVERIES = 500;
+/** Fewer typed digits fit too many of all runs. */
+const MIN_SEARCHED_DIGITS = 3;
 
 /**
  * The newest runs, or the deliveries that wait for a decision, with the first digits of their ids. Empty where Redis does not
@@ -56,25 +59,40 @@ async function read(
   prefix: string,
   env: Environment,
 ): Promise<readonly Completion[]> {
-  const found = wanted.of === 'runs' ? await findRuns(redis, wanted.states, env) : await findDeliveries(redis, env);
+  const found =
+    wanted.of === 'runs' ? await findRuns(redis, wanted.states, prefix, env) : await findDeliveries(redis, env);
   const cellOf = idCells(found.map(({ id }) => id));
   return found
     .filter(({ id }) => id.startsWith(prefix))
+    .slice(0, MAX_CANDIDATES)
     .map(({ id, text }) => {
       const { brief } = cellOf(id);
       return { value: brief.length >= prefix.length ? brief : id, description: text };
     });
 }
 
+/** The newest ones; with some digits also older ones. */
 async function findRuns(
   redis: RedisClient,
   states: readonly RunState[] | undefined,
+  prefix: string,
   env: Environment,
 ): Promise<readonly Described[]> {
   const store = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS, log: silentLog });
   const times = localTimes(systemClock.now(), env);
-  const runs = await store.list({ ...(states === undefined ? {} : { states }), limit: MAX_CANDIDATES });
-  return runs.map(({ id, org, report, period, state, createdAt }) => ({
+  const newest = await store.list({ ...(states === undefined ? {} : { states }), limit: MAX_CANDIDATES });
+  const others = prefix.length < MIN_SEARCHED_DIGITS ? [] : await store.findIdsByPrefix(prefix);
+  const known = new Set(newest.map(({ id }) => id));
+  const older = await Promise.all(
+    others
+      .filter((id) => !known.has(id))
+      .slice(0, MAX_CANDIDATES)
+      .map((id) => store.get(id)),
+  );
+  const wanted = older.flatMap((run) =>
+    run === undefined || (states !== undefined && !states.includes(run.state)) ? [] : run,
+  );
+  return [...newest, ...wanted].map(({ id, org, report, period, state, createdAt }) => ({
     id,
     text: `${state.replaceAll('_', ' ')}: ${org}/${report} ${period.label}, ${times.relative(createdAt)}`,
   }));
@@ -83,7 +101,7 @@ async function findRuns(
 async function findDeliveries(redis: RedisClient, env: Environment): Promise<readonly Described[]> {
   const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
   const times = localTimes(systemClock.now(), env);
-  const rows = await ledger.listUnknown(MAX_CANDIDATES);
+  const rows = await ledger.listUnknown(MAX_SCANNED_DELIVERIES);
   return rows.map(({ id, org, report, recipient, state, at }) => ({
     id,
     text: `${state}: ${org}/${report} to ${recipient}, ${times.relative(at)}`,

@@ -19,6 +19,7 @@ import { checkReportScope } from './reports/report-scope.ts';
 import { checkSchedules } from './reports/schedules.ts';
 import { checkTargets } from './reports/targets.ts';
 import { checkRuntime } from './runtime.ts';
+import { checkSignIn } from './sign-in.ts';
 
 export async function doctor(
   flags: { readonly catalog?: boolean; readonly json?: boolean },
@@ -89,6 +90,7 @@ export async function diagnose(
           : [identity, ...(await checkArchive(context)), ...(await checkReadings(jobs, context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
+      () => checkSignIn(context),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),
     ];
     for (const check of rest) {

@@ -50,18 +50,28 @@ export async function expandRunId(context: AppContext, text: string): Promise<st
 
 /**
  * The same for commands that show archived runs: searches the archive for runs that Redis does not have, and while Redis
- * cannot be reached. Undefined if there is none. A full id is not looked up.
+ * cannot be reached. Undefined if there is none; throws `redis.unreachable` where only Redis may have it. A full id is not
+ * looked up.
  */
 export async function findRunId(context: AppContext, text: string): Promise<string | undefined> {
   if (text === LAST_RUN) return findLastRunId(context);
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
-  return (await findRecordedRunId(context, text)) ?? (await findArchivedRunId(context, text));
+  const recorded = await findRecordedRunId(context, text);
+  if (typeof recorded === 'string') return recorded;
+  const archived = await findArchivedRunId(context, text);
+  // Nobody knows whether there is a record.
+  if (archived === undefined && recorded !== undefined) throw recorded.outage;
+  return archived;
 }
 
-/** Undefined also while Redis cannot be reached. */
-const findRecordedRunId = (context: AppContext, text: string): Promise<string | undefined> =>
+/** The error instead of an id while Redis cannot be reached. */
+const findRecordedRunId = (
+  context: AppContext,
+  text: string,
+): Promise<string | { readonly outage: DocketError } | undefined> =>
   withDecisions(context, ({ runs }) => resolveRunId(text, runs, '*')).catch((thrown: unknown) => {
-    if (isRedisOutage(toDocketError(thrown))) return undefined;
+    const outage = toDocketError(thrown);
+    if (isRedisOutage(outage)) return { outage };
     throw thrown;
   });
 

@@ -10,6 +10,10 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .description('List the recorded runs, newest first')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
+    .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
+    .option('--to <address>', 'only with deliveries to this address, or to those that contain the text; in any case')
+    .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
+    .option('--error <text>', 'only with an error whose code has this part, e.g. smtp')
     .option(
       '--state <state...>',
       'only in these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
@@ -21,10 +25,14 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .wide()
     .option('--json', 'one JSON document on stdout: runs, and next for --after')
     .details(`
-Environment: REDIS_URL, LOG_LEVEL
+Titles are searched where this machine has the definitions (DOCKET_JOBS), ids everywhere.
+
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
 Examples:
   docket runs --org acme --report weekly-kpi
+  docket runs --match "board pack" --period 2026-10
+  docket runs --error smtp
   docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`)
     .action(async (flags) => (await import('../commands/runs/list.ts')).list(flags, io));
 
@@ -120,15 +128,23 @@ Example:
     .description('List the deliveries of recent runs, of one run, or all that need a decision')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
+    .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
+    .option('--to <address>', 'only with deliveries to this address, or to those that contain the text; in any case')
+    .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
     .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--unknown', 'only those that may or may not have arrived, of all runs')
+    .option('--after <cursor>', 'with --to, --match or --period, the next page: "next" of the previous page')
     .option('--limit <n>', 'number of runs, newest first; with --unknown, number of deliveries', '20')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-Environment: REDIS_URL, LOG_LEVEL
+With --to, --match or --period it answers who got what: deliveries in all states, with the period of the report, what they
+contain, when, and the answer of the server. A complete address means that one alone.
+
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
 Examples:
+  docket deliveries --to board@acme.example --period 2026-10
   docket deliveries --unknown
   docket deliveries --org acme --report weekly-kpi`)
     .action(async (flags) => (await import('../commands/deliveries.ts')).list(flags, io));
@@ -179,6 +195,7 @@ Examples:
     .command('verify')
     .description('Recompute every hash of every archived run, and report each difference')
     .option('--org <org>', 'only of this organization')
+    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY')
     .option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain')
     .option('--json', 'one JSON document on stdout')
@@ -193,6 +210,7 @@ Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or confi
 
 Examples:
   docket archive verify --org acme
+  docket archive verify --run 2f6c0e4d
   docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`)
     .action(async (flags) => (await import('../commands/archive.ts')).verify(flags, io));
   archive

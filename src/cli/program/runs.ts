@@ -72,8 +72,8 @@ Stop the other processes first; the log and the audit log record what was joined
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
 DOCKET_ARCHIVE_DAYS, DOCKET_SIGNING_KEY, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE,
-DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; and the variables of the organizations'
-secrets
+DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, DOCKET_OIDC_…, LOG_LEVEL; and the variables of the
+organizations' secrets
 
 Exit codes: 0 it was stopped; 1 Redis or another part failed; 2 usage, configuration, or a conflict of deployments
 

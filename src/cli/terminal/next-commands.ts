@@ -13,11 +13,15 @@ export const quoteWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 const HEADING = 'Next:';
-const MARK = '  # ';
+const INDENT = '  ';
+const MARK = `${INDENT}# `;
+
+/** Cells; a comment behind a longer command would start too far to the right. */
+const MAX_COMMENTED = 48;
 
 /**
- * `docket init` prints the same form: the commands below each other, each with a comment behind it, or above it where the
- * line has no room. A command is never wrapped: it is to be copied.
+ * The form of `docket init`: the commands below each other, each with a comment behind it, or above it where the line has no
+ * room. A command is never wrapped: it is to be copied.
  *
  * @param dim the style of a comment
  */
@@ -26,19 +30,15 @@ export function formatNextCommands(
   width: number,
   dim: (text: string) => string,
 ): string {
-  const column = Math.max(...commands.map(({ command }) => cellWidth(command))) + 2;
-  const fits = commands.every(({ why }) => column + cellWidth(why) + 4 <= width);
-  return [
-    HEADING,
-    ...commands.flatMap(({ command, why }) =>
-      fits
-        ? [`  ${command}${' '.repeat(column - cellWidth(command))}${dim(`# ${why}`)}`]
-        : [
-            ...wrapText(why, width - MARK.length)
-              .split('\n')
-              .map((line) => dim(MARK + line)),
-            `  ${command}`,
-          ],
-    ),
-  ].join('\n');
+  const widths = commands.map(({ command }) => cellWidth(command));
+  const column = Math.max(0, ...widths.filter((each) => each <= MAX_COMMENTED)) + 2;
+  const lineOf = ({ command, why }: NextCommand, index: number): readonly string[] => {
+    const gap = column - (widths[index] ?? 0);
+    if (gap >= 2 && INDENT.length + column + cellWidth(`# ${why}`) <= width) {
+      return [`${INDENT}${command}${' '.repeat(gap)}${dim(`# ${why}`)}`];
+    }
+    const comment = wrapText(why, width - MARK.length).split('\n');
+    return [...comment.map((line) => dim(MARK + line.trim())), `${INDENT}${command}`];
+  };
+  return [HEADING, ...commands.flatMap(lineOf)].join('\n');
 }

@@ -26,8 +26,11 @@ export interface Printer {
   ): void;
   /** A remark on stderr; wrapped as text. */
   printStatus(line: string): void;
-  /** What to type next; on a terminal alone, where a person reads it. Nothing for an empty list. */
-  printNext(commands: readonly NextCommand[]): void;
+  /**
+   * What to type next. Behind a listing on a terminal alone, where a person reads it; `always` where it is part of the
+   * result. Nothing for an empty list.
+   */
+  printNext(commands: readonly NextCommand[], options?: { readonly always?: boolean }): void;
 }
 
 export function createPrinter({ stdout, stderr, env }: Pick<CommandIo, 'stdout' | 'stderr' | 'env'>): Printer {
@@ -39,11 +42,12 @@ export function createPrinter({ stdout, stderr, env }: Pick<CommandIo, 'stdout' 
     printTable: (columns, rows, { wide = false } = {}) =>
       printLine(formatColumns(columns, rows, stdout, env, { wide })),
     printStatus: (line) => void stderr.write(`${wrapText(line, terminalWidth(stderr, env))}\n`),
-    printNext: (commands) => {
+    printNext: (commands, { always = false } = {}) => {
       const width = terminalWidth(stdout, env);
-      if (width === undefined || commands.length === 0) return;
-      const dim = (text: string) => applyStyle('dim', text, stderr, env);
-      stderr.write(`\n${formatNextCommands(commands, width, dim)}\n`);
+      if (commands.length === 0 || (width === undefined && !always)) return;
+      const stream = always ? stdout : stderr;
+      const dim = (text: string) => applyStyle('dim', text, stream, env);
+      stream.write(`\n${formatNextCommands(commands, width ?? Number.POSITIVE_INFINITY, dim)}\n`);
     },
   };
 }

@@ -1,7 +1,7 @@
 import progress from 'cli-progress';
 import type { CommandIo } from '../io.ts';
 import { isTerminal, terminalWidth } from './style.ts';
-import { cutEnd } from './table/cell-width.ts';
+import { cutEnd, cutReport } from './table/cell-width.ts';
 import { wrapText } from './wrap.ts';
 
 export interface ProgressBar {
@@ -24,6 +24,8 @@ export interface ProgressBars {
 }
 
 const BAR_WIDTH = 24;
+/** Cells; a third of the line if that is more. */
+const MIN_NAME_WIDTH = 16;
 const FILLED_CELL = '█';
 const EMPTY_CELL = '░';
 const CLEAR_RIGHT = '\u001B[K';
@@ -93,5 +95,7 @@ export function openProgressBars({
 const formatBar = (ratio: number, width: number, { name, label }: BarPayload): string => {
   const filled = Math.round(ratio * BAR_WIDTH);
   const text = typeof label === 'string' ? label : label();
-  return cutEnd(`${name}  ${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}  ${text}`, width - 1);
+  const shortName = cutReport(name, Math.max(MIN_NAME_WIDTH, Math.floor(width / 3)));
+  const bar = `${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}`;
+  return cutEnd(`${shortName}  ${bar}  ${text}`, width - 1);
 };

@@ -5,7 +5,8 @@
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
   ARGV[1]  id   ARGV[2]  the constant fields as JSON   ARGV[3]  at, epoch ms   ARGV[4]  days to keep the rows
   ARGV[5]  state   ARGV[6]  epoch   ARGV[7]  detail in the archive; `pending`, 0 and empty without an archived state
-  KEYS[3]  the run's record   ARGV[8]  prefix of the keys   ARGV[9]  `org/recipient`   ARGV[10]  the run
+  KEYS[3]  the run's record   ARGV[8]  prefix of the keys   ARGV[9]  organization
+  ARGV[10]  recipient   ARGV[11]  the run
 
   Enters the run into the index of recipients in the same step. `indexed` beside `count` is the number of rows that were
   entered: versions before the index count rows alone, and the repair of the index finds the difference.
@@ -48,7 +49,7 @@ if now[1] == 'unknown' then
 else
   redis.call('ZREM', KEYS[2], id)
 end
-enterRecipient(ARGV[8], string.lower(ARGV[9]), ARGV[10], createdAtOf(redis.call('HGET', KEYS[3], 'order'), ARGV[3]),
-  ARGV[3], ARGV[4] * 86400000)
+local createdAt, ttl = createdAtOf(redis.call('HGET', KEYS[3], 'order'), ARGV[3]), ARGV[4] * 86400000
+trimRecipients(ARGV[8], enterRecipient(ARGV[8], ARGV[9], ARGV[10], ARGV[11], createdAt, ARGV[3], ttl), ttl)
 return redis.call('HMGET', rows, id .. ':row', id .. ':state', id .. ':epoch', id .. ':detail', id .. ':at',
   id .. ':decisions')

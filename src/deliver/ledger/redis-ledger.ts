@@ -120,7 +120,7 @@ export function redisLedger(
     open: async ({ id, run, org, report, target, recipient }, at, archived) => {
       const constant = JSON.stringify({ id, run, org, report, target, recipient });
       const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
-      const args = [id, constant, at, ttlDays, state, epoch, detail ?? '', prefix, `${org}/${recipient}`, run];
+      const args = [id, constant, at, ttlDays, state, epoch, detail ?? '', prefix, org, recipient, run];
       const keys = [...keysFor(id), `${prefix}record:${run}`];
       return parseRowReply(await withContext('open', () => runLuaScript(redis, scripts.open, keys, args)));
     },

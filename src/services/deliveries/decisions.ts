@@ -235,8 +235,17 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
 
   /** Lets a run send the rows that are `pending`: reopened, or at its next attempt if it has not ended. */
   async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {
-    if (REOPENABLE_STATES.includes(record.state)) await reopen(record, REOPENABLE_STATES, 'resend', author);
+    if (REOPENABLE_STATES.includes(record.state)) await reopenOnce(record, REOPENABLE_STATES, 'resend', author);
     else if (record.starts === 0) await ports.queue.requeue(record);
+  }
+
+  /** As `reopen`; nothing where another decision has just reopened it. */
+  async function reopenOnce(...of: Parameters<typeof reopen>): Promise<void> {
+    await reopen(...of).catch(async (thrown: unknown) => {
+      const state = (await runs.get(of[0].id))?.state;
+      if (toDocketError(thrown).code !== 'run.conflict' || state === undefined || TERMINAL_STATES.has(state))
+        throw thrown;
+    });
   }
 
   /** Restores rows that the ledger has lost. */
@@ -291,6 +300,6 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     if (rows.length > 0) await runs.update(id, { deliveries });
     if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
     if (await archive.isPublished(record).catch(() => false))
-      await reopen(record, ['partly_delivered'], 'settle', author);
+      await reopenOnce(record, ['partly_delivered'], 'settle', author);
   }
 }

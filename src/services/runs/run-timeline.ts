@@ -71,14 +71,13 @@ export interface TimelineInput {
 export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
   const { record, rows, history } = input;
   const entries = [
-    triggered(record),
     ...(record.state === 'skipped' ? [] : stageEntries(input)),
     ...record.reopened.map(decided),
     ...rows.flatMap((row) => deliveryEntries(row, history.events)),
     ...ended(input),
   ];
-  // Notices and decisions may follow the end.
-  return [...inOrder(entries), ...current(input)];
+  // First, also where the clock of the worker is behind. Notices and decisions may follow the end.
+  return [triggered(record), ...inOrder(entries), ...current(input)];
 }
 
 const step = (

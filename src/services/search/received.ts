@@ -2,6 +2,7 @@ import { DocketError, toDocketError } from '../../base/error.ts';
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
@@ -98,8 +99,7 @@ export function exactOr(text: string, found: readonly IndexedRecipient[]): reado
   return exact.length > 0 ? exact : found;
 }
 
-const nameOf = ({ org, recipient }: DeliveryRow): string =>
-  `${org}/${recipient}`.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
 
 /** The matching deliveries of runs, in the order of the runs. */
 export async function deliveriesOf(

@@ -1,4 +1,4 @@
-import { toDocketError } from '../../base/error.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
 import { parsePeriod, resolvePeriod } from '../../definitions/periods/period.ts';
 import type { DayRange } from '../../run/run-record.ts';
 
@@ -48,11 +48,16 @@ export function parseSearch(text: string, now: number): SearchQuery {
   return { words: allWords, allWords, period: null, idPrefix };
 }
 
-/** A period as `--period` takes it, or the name of a month. Throws `usage.invalid`. */
+/** A period as `--period` takes it, or a month, week or quarter such as `october`, `w46`. Throws `usage.invalid`. */
 export function parseDays(text: string, now: number): DayRange & { readonly label: string } {
   const { words, period } = parseSearch(text, now);
-  // Throws for what is no period.
-  return period !== null && words.length === 0 ? period : resolveDays(text, now);
+  if (period !== null && words.length === 0) return period;
+  throw new DocketError('usage.invalid', 'Invalid period.', {
+    where: 'period',
+    expected: 'a period such as 2026-10, october, 2026-W46, 2026-Q3, 2026-11-01..2026-11-15, previous_month',
+    got: JSON.stringify(text.slice(0, 80)),
+    next: 'Write the period in one of these forms.',
+  });
 }
 
 function periodOfWord(word: string, year: string | undefined, now: number): SearchQuery['period'] | undefined {

@@ -1,4 +1,5 @@
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
 import type { RunFilter, RunRecord } from '../../run/run-record.ts';
@@ -24,6 +25,8 @@ export interface FoundRecipient extends SearchGroup<ReceivedDelivery> {
 
 export interface SearchResult {
   readonly period: SearchQuery['period'];
+  /** Lower case, without the period. */
+  readonly words: readonly string[];
   readonly reports: SearchGroup<FoundReport>;
   /** By the start of their id, or by their period and report. */
   readonly runs: SearchGroup<RunRecord>;
@@ -56,7 +59,7 @@ const none = { matches: [], total: 0, isMinimum: false } as const;
  */
 export async function search(text: string, orgs: readonly string[] | '*', ports: SearchPorts): Promise<SearchResult> {
   const query = parseSearch(text, ports.now());
-  if (query.allWords.length === 0) return { period: null, reports: none, runs: none, recipients: none };
+  if (query.allWords.length === 0) return { period: null, words: [], reports: none, runs: none, recipients: none };
   await ports.searchIndex.refresh();
   const visible = ({ org }: { readonly org: string }): boolean => orgs === '*' || orgs.includes(org);
   const recorded = await ports.searchIndex.reports();
@@ -69,7 +72,8 @@ export async function search(text: string, orgs: readonly string[] | '*', ports:
     searchRuns(query, ofWords, orgs, ports),
     searchRecipients(query, orgs, ports),
   ]);
-  return { period: query.period, reports: groupOf(reports, MAX_REPORTS), runs, recipients };
+  const { period, words } = query;
+  return { period, words, reports: groupOf(reports, MAX_REPORTS), runs, recipients };
 }
 
 const groupOf = <Match>(all: readonly Match[], max: number): SearchGroup<Match> => ({
@@ -149,6 +153,6 @@ async function receivedBy(
 ): Promise<FoundRecipient> {
   const filter = { recipients: [name], ...(period === null ? {} : { begins: period }) };
   const { matches: runs, total, isMinimum } = await runsOf(filter, MAX_RUNS_OF_RECIPIENT, [org], ports);
-  const matches = await deliveriesOf(runs, ports, (row) => row.recipient.toLowerCase() === recipient.toLowerCase());
+  const matches = await deliveriesOf(runs, ports, (row) => recipientTerm(row.recipient) === recipient);
   return { org, recipient, matches, total, isMinimum };
 }

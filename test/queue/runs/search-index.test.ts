@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
 import { deliveryId, type NewDelivery } from '../../../src/deliver/ledger/ledger.ts';
+import { recipientTerm } from '../../../src/deliver/ledger/recipient-term.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import { redisSearchIndex } from '../../../src/queue/runs/search-index.ts';
 import { redisKeys } from '../../../src/redis/keys.ts';
@@ -41,7 +42,7 @@ const rowOf = ({ id: run, org, report }: RunOrder, recipient: string, target = '
   recipient,
 });
 
-const RECIPIENTS = ['board@acme.example', 'Board@Acme.example', 'keyboard@acme.example', 's3://reports/[2026]*/W46/'];
+const RECIPIENTS = ['board@acme.example', 'Board@Acme.example', 'keyboard@acme.example', 's3://rep*rts/acme/2026-W46/'];
 const DAYS = ['2026-09-28', '2026-10-01', '2026-10-26', '2026-11-02'];
 
 /** A step of a random history. */
@@ -120,13 +121,13 @@ describe('the indexes for searches', () => {
           for (const [text, orgs] of [
             ['BOARD@', '*'],
             ['board@', ['acme']],
-            ['[2026]*/w', '*'],
+            ['S3://rep*rts', '*'],
             ['example', ['acme-eu', 'acme']],
           ] as const) {
             const inLedger = rows.filter(
               ({ org, recipient }) =>
                 (orgs === '*' || orgs.some((each) => each === org)) &&
-                recipient.toLowerCase().includes(text.toLowerCase()),
+                recipientTerm(recipient).includes(text.toLowerCase()),
             );
             expect(await own.received(text, orgs), text).toEqual(inLedger.map(({ id }) => id).sort());
           }
@@ -195,6 +196,47 @@ describe('the indexes for searches', () => {
     expect(await own.index().repair()).toBe(1);
     expect(await own.index().repair()).toBe(0);
     expect(await own.received('late@')).toEqual([row.id]);
+    await own.close();
+  });
+
+  test('a search does not wait for long while the indexes are built, and finds all afterwards', async () => {
+    const own = await deployment();
+    const order = anOrder();
+    await openRunAsBefore(own.redis, own.prefix, order, KEEP_DAYS * DAY_MS);
+    const row = rowOf(order, 'board@acme.example');
+    await openRowAsBefore(own.redis, own.prefix, row, Date.now());
+    // Another process builds them.
+    await own.redis.set(own.keys.indexing, 'another', 'PX', 60_000);
+    const hasty = redisSearchIndex(own.redis, {
+      prefix: own.prefix,
+      keepDays: KEEP_DAYS,
+      log: silentLog,
+      maxWaitMs: 1,
+    });
+    await expect(hasty.refresh()).rejects.toMatchObject({ code: 'search.not_ready', retryable: true });
+    await own.redis.del(own.keys.indexing);
+    expect(await own.received('board@')).toEqual([row.id]);
+    await own.close();
+  });
+
+  test('the script and the code agree on what a recipient is', async () => {
+    const own = await deployment();
+    const order = anOrder();
+    const part = fc.oneof(
+      fc.constantFrom('s3://', '/', '//', '2026-W46', 'É', 'acme', '.', '@', ':', '%'),
+      fc.string(),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 6 }), async (parts) => {
+        const recipient = parts.join('');
+        await own.redis.del(own.keys.recipients);
+        await own.ledger.open(rowOf(order, recipient), Date.now());
+        expect(await own.redis.zrange(own.keys.recipients, 0, '-1')).toEqual([`acme/${recipientTerm(recipient)}`]);
+      }),
+      cases(300),
+    );
+    expect(recipientTerm('S3://Reports/acme/2026-W46/')).toBe('s3://reports/acme');
+    expect(recipientTerm('sftp://host2:2222/in/')).toBe('sftp://host2:2222/in');
     await own.close();
   });
 

@@ -69,7 +69,8 @@ const timelineRoute = createRoute({
   },
 });
 
-const timelineView = ({ entries, waits, earlier }: RunTimeline) => ({
+/** As the API and `docket runs show --json` give it. */
+export const timelineView = ({ entries, waits, earlier }: RunTimeline) => ({
   timeline: entries.map((entry) => ({ ...entry, at: instantOrNull(entry.at), until: instantOrNull(entry.until) })),
   waits: waits === null ? null : { ...waits, until: instantOrNull(waits.until) },
   earlier:

@@ -18,8 +18,10 @@ const REFRESH_AFTER_MS = 10 * MINUTE_MS;
 const MAX_AGE_MS = 15 * MINUTE_MS;
 /** Nor while it does not answer: the grace of another 15 minutes is over. */
 const MAX_UNCONFIRMED_AGE_MS = 30 * MINUTE_MS;
-/** Between two attempts to refresh one account. Longer than an attempt takes. */
+/** Between two attempts to refresh one account, after the provider did not answer. */
 const RETRY_INTERVAL_MS = 20 * SECOND_MS;
+/** Longer than an attempt takes: four requests of at most five seconds. */
+const CLAIM_TTL_MS = 30 * SECOND_MS;
 /** How long a request waits for the refresh of another process, and how often it looks. */
 const WAIT_MS = 10 * SECOND_MS;
 const POLL_INTERVAL_MS = 100;
@@ -149,13 +151,32 @@ async function refreshState(
   before: State,
   ttlMs: number,
 ): Promise<State | undefined> {
+  const { store, clock } = ports;
+  // A refresh token may be good for one use: two processes must not use the same one.
+  const release = await store.claimRefresh(id, CLAIM_TTL_MS);
+  if (release === undefined) return ageOf(before, clock.now()) < MAX_AGE_MS ? before : waitForOther(ports, id, before);
+  try {
+    // Another process may have refreshed it since this one has read it.
+    const { account } = await store.get(id);
+    const current = account === undefined ? undefined : openState(ports, id, account);
+    return current !== undefined && isDue(current, clock.now())
+      ? await askProvider(ports, id, current, ttlMs)
+      : current;
+  } finally {
+    await release();
+  }
+}
+
+/** The state after one refresh, stored; undefined: the provider refuses the account. */
+async function askProvider(
+  ports: AccountSessionPorts,
+  id: string,
+  before: State,
+  ttlMs: number,
+): Promise<State | undefined> {
   const { provider, store, clock, log } = ports;
   const { refreshToken } = before;
   if (refreshToken === undefined) return before;
-  // A refresh token may be good for one use: two processes must not use the same one.
-  if (!(await store.claimRefresh(id, RETRY_INTERVAL_MS))) {
-    return ageOf(before, clock.now()) < MAX_AGE_MS ? before : waitForOther(ports, id, before);
-  }
   const keep = async (state: State): Promise<State> => {
     await store.replace(id, { account: sealOf(ports, id).seal(JSON.stringify(state)) }, ttlMs);
     return state;

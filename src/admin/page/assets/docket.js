@@ -347,3 +347,15 @@ for (const button of document.querySelectorAll('button[data-viewer-zone]')) {
   const name = button.querySelector('span');
   if (name !== null) name.textContent = timeZone;
 }
+
+// `/` goes to the search, unless somebody is typing.
+addEventListener('keydown', (event) => {
+  const { key, ctrlKey, metaKey, altKey, target } = event;
+  if (key !== '/' || ctrlKey || metaKey || altKey || event.isComposing) return;
+  if (target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))) return;
+  const box = document.getElementById('search');
+  if (!(box instanceof HTMLInputElement)) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
+});

@@ -64,7 +64,6 @@ export const DayTimeline = ({ runs, slots, now, zone: ofOrganizations }: DayTime
           {`now ${DateTime.fromMillis(now, { zone }).toFormat('HH:mm')}`}
         </text>
       </svg>
-      <figcaption>Hours in {zone}</figcaption>
     </figure>
   );
 };

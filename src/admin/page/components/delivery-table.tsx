@@ -2,7 +2,7 @@ import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { Table } from './layout.tsx';
 import { ReportLink, RunLink } from './run-table.tsx';
 import { DeliveryBadge } from './status-badge.tsx';
-import { Timestamp } from './time.tsx';
+import { When } from './time.tsx';
 
 interface TableProps {
   readonly rows: readonly DeliveryRow[];
@@ -16,6 +16,7 @@ interface TableProps {
 export const DeliveryTable = ({ rows, zone, showRun }: TableProps) => (
   <Table
     caption="Deliveries"
+    live="delivery-rows"
     columns={['State', 'Recipient', ...(showRun ? ['Report and run'] : []), 'Changed', 'Reply']}
   >
     {rows.map((row) => (
@@ -35,7 +36,7 @@ export const DeliveryTable = ({ rows, zone, showRun }: TableProps) => (
           </td>
         ) : null}
         <td data-name="Changed">
-          <Timestamp at={row.at} zone={zone(row.org)} />
+          <When at={row.at} zone={zone(row.org)} />
         </td>
         <td data-name="Reply" class="muted wrap">
           {row.detail ?? '–'}

@@ -3,6 +3,7 @@ import type { OrganizationEntry } from '../../access/access.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
+import { SearchBox } from './search-box.tsx';
 import { SettingsProvider } from './settings.tsx';
 import { Timestamp } from './time.tsx';
 import { type PageZone, ZoneSelect } from './zone-choice.tsx';
@@ -47,7 +48,7 @@ const NAVIGATION = [
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
 ] as const;
-export type NavigationPath = (typeof NAVIGATION)[number][0];
+export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search';
 
 interface DocumentProps {
   readonly title: string;
@@ -119,6 +120,7 @@ export const PageLayout = ({
         ))}
         {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
+      <SearchBox self={layout.self} />
       <ZoneSelect zone={layout.zone} now={layout.now} self={layout.self}>
         <Csrf layout={layout} />
       </ZoneSelect>

@@ -36,21 +36,28 @@ export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> 
   unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
 };
 
-const Badge = ({ label, tone, description }: StateLabel) => (
-  <span class={`state ${tone}`} title={description}>
-    {label}
-  </span>
-);
+interface BadgeProps extends Pick<StateLabel, 'label' | 'tone'> {
+  /** Makes the badge a link. */
+  readonly href?: string | undefined;
+}
+
+// Without the description, which the pages of a run and of a delivery show as text: lists have a hundred of these.
+const Badge = ({ label, tone, href }: BadgeProps) =>
+  href === undefined ? (
+    <span class={`state ${tone}`}>{label}</span>
+  ) : (
+    <a class={`state ${tone}`} href={href}>
+      {label}
+    </a>
+  );
 
 export const StatusBadge = ({ status }: { readonly status: RunStatus }) => <Badge {...RUN_STATE_LABELS[status]} />;
 
-/** The status of a run by its record. */
-export const RunBadge = ({
-  state,
-  cancel = null,
-  deliveries = [],
-}: Pick<RunRecord, 'state'> & Partial<Pick<RunRecord, 'cancel' | 'deliveries'>>) => (
-  <StatusBadge status={runStatus({ state, cancel, deliveries })} />
+type BadgeRun = Pick<RunRecord, 'state'> & Partial<Pick<RunRecord, 'cancel' | 'deliveries'>>;
+
+/** The status of a run by its record. @property href makes it a link */
+export const RunBadge = ({ state, cancel = null, deliveries = [], href }: BadgeRun & Pick<BadgeProps, 'href'>) => (
+  <Badge {...RUN_STATE_LABELS[runStatus({ state, cancel, deliveries })]} href={href} />
 );
 
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
@@ -58,11 +65,11 @@ export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
 );
 
 /** The style sheet draws a shape for each tone: no status is told by its colour alone. */
-const FIGURE_STATUS_LABELS: Readonly<Record<Status, StateLabel>> = {
-  on_target: { label: 'on target', tone: 'good', description: 'Figures that meet their target.' },
-  watch: { label: 'watch', tone: 'warn', description: 'Figures between their target and its limit.' },
-  breached: { label: 'breached', tone: 'bad', description: 'Figures beyond the limit of their target.' },
-  undefined: { label: 'undefined', tone: 'idle', description: 'Figures that have a target, but no value.' },
+const FIGURE_STATUS_LABELS: Readonly<Record<Status, Pick<StateLabel, 'label' | 'tone'>>> = {
+  on_target: { label: 'on target', tone: 'good' },
+  watch: { label: 'watch', tone: 'warn' },
+  breached: { label: 'breached', tone: 'bad' },
+  undefined: { label: 'undefined', tone: 'idle' },
 };
 
 const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_target'];
@@ -73,8 +80,8 @@ export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCount
     <span class="statuses">
       {WORST_FIRST.flatMap((status) => {
         const count = statuses[status] ?? 0;
-        const { label, ...rest } = FIGURE_STATUS_LABELS[status];
-        return count === 0 ? [] : [<Badge {...rest} label={`${label} ${count}`} />, ' '];
+        const { label, tone } = FIGURE_STATUS_LABELS[status];
+        return count === 0 ? [] : [<Badge tone={tone} label={`${label} ${count}`} />, ' '];
       })}
     </span>
   );

@@ -46,12 +46,23 @@ export function Timestamp({ at, zone, short = false, seconds = false, weekday = 
   );
 }
 
+interface WhenProps {
+  /** Epoch ms. */
+  readonly at: number;
+  /** IANA. A page shows all of its times in its own zone instead. */
+  readonly zone: string;
+  /** Epoch ms; that of the page when absent. Without either, the time alone is shown. */
+  readonly now?: number;
+}
+
 /**
  * How long ago an instant was or how far ahead it is, and the exact time as text beside it: `3 h ago 11:12`. The script
  * updates the first part.
  */
-export function When({ at, zone, now }: { readonly at: number; readonly zone: string; readonly now: number }) {
+export function When({ at, zone, now: given }: WhenProps) {
   const page = usePageSettings();
+  const now = given ?? page?.now;
+  if (now === undefined) return <Timestamp at={at} zone={zone} />;
   const time = DateTime.fromMillis(at, { zone: page?.zone ?? zone, locale: 'en-GB' });
   const today = DateTime.fromMillis(now, { zone: time.zone });
   const day = time.hasSame(today, 'day') ? '' : time.hasSame(today, 'year') ? 'd LLL, ' : 'd LLL yyyy, ';

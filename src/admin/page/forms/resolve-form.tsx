@@ -27,8 +27,11 @@ const CHOICE_TEXTS = {
   },
 } as const;
 
+/** Where the decision about a delivery is posted to. */
+export const resolvePath = ({ id }: Pick<DeliveryRow, 'id'>): string => `/deliveries/${id}/resolve`;
+
 export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
-  const action = `/deliveries/${row.id}/resolve`;
+  const action = resolvePath(row);
   const rejected = refused?.action === action ? refused : undefined;
   const id = `resolve-${row.id}`;
   const choices = OPEN_CHOICES[row.state] ?? [];

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { toDocketError } from '../../../base/error.ts';
+import { type ErrorJson, toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
@@ -145,13 +145,48 @@ export async function loadRun(access: Access, id: string) {
 /** Runs whose deliveries are shown. */
 const MAX_DELIVERY_ROWS = 30;
 
-export async function loadDeliveries(access: Access) {
+export async function loadDeliveries(access: Access, query: DeliveriesQuery = {}) {
   const [organizations, undecided, recent] = await Promise.all([
     access.organizations(),
     loadUndecided(access),
     access.deliveries({ limit: MAX_DELIVERY_ROWS }),
   ]);
-  return { organizations, undecided, recent: recent.deliveries };
+  return { organizations, undecided, recent: recent.deliveries, query };
+}
+
+/** The filters of the list of deliveries. */
+export interface DeliveriesQuery {
+  readonly org?: string | undefined;
+  readonly match?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  readonly after?: string | undefined;
+}
+
+/** Runs per page of filtered deliveries. */
+const RECEIVED_PAGE_SIZE = 50;
+
+export async function loadReceived(access: Access, query: DeliveriesQuery) {
+  const [organizations, page] = await Promise.all([
+    access.organizations(),
+    rejectedFilter(access.received({ ...query, limit: RECEIVED_PAGE_SIZE }), { deliveries: [], next: null }),
+  ]);
+  return { organizations, query, ...page };
+}
+
+/** What a filter finds; where it cannot be read, nothing and the reason. */
+export async function rejectedFilter<Found extends object>(
+  found: Promise<Found>,
+  nothing: Found,
+): Promise<Found & { readonly rejected: ErrorJson | null }> {
+  try {
+    return { ...(await found), rejected: null };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (error.code !== 'usage.invalid') throw thrown;
+    return { ...nothing, rejected: error.toJSON() };
+  }
 }
 
 export async function loadPauses(access: Access) {

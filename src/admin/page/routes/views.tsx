@@ -2,16 +2,17 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { DAY_MS } from '../../../base/time.ts';
 import { RUN_STATES } from '../../../run/run-record.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { DELIVERY_STATES, type DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
+import { isFiltered } from '../components/filter-fields.tsx';
 import type { LayoutData } from '../components/layout.tsx';
 import { runZone } from '../components/run-table.tsx';
 import { zonesOf } from '../components/time.tsx';
 import type { ZoneSubject } from '../components/zone-choice.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
-import { Deliveries } from '../views/deliveries.tsx';
+import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
 import { Overview } from '../views/overview.tsx';
 import { Pauses } from '../views/pauses.tsx';
@@ -19,13 +20,22 @@ import { Report } from '../views/report.tsx';
 import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
-import { Slots } from '../views/slots.tsx';
-import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loaders.ts';
+import { Search } from '../views/search.tsx';
+import { MAX_SLOTS, Slots } from '../views/slots.tsx';
+import {
+  loadDeliveries,
+  loadOverview,
+  loadPauses,
+  loadReceived,
+  loadReport,
+  loadReports,
+  loadRun,
+  rejectedFilter,
+} from './loaders.ts';
 import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
 const PAGE_SIZE = 50;
-const MAX_SLOTS = 200;
 
 const dayParameter = z.iso.date().optional().catch(undefined);
 const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);
@@ -33,9 +43,21 @@ const textParameter = z.string().trim().min(1).max(200).optional().catch(undefin
 const runsQuerySchema = z.object({
   org: textParameter,
   report: textParameter,
+  match: textParameter,
+  to: textParameter,
+  period: textParameter,
+  error: textParameter,
   state: z.enum(RUN_STATES).optional().catch(undefined),
   since: dayParameter,
   until: dayParameter,
+  after: textParameter,
+});
+const deliveriesQuerySchema = z.object({
+  org: textParameter,
+  match: textParameter,
+  to: textParameter,
+  period: textParameter,
+  state: z.enum(DELIVERY_STATES).optional().catch(undefined),
   after: textParameter,
 });
 const slotsQuerySchema = z.object({
@@ -87,18 +109,17 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       context,
       async (access, layout) => {
         const query = runsQuerySchema.parse(context.req.query());
-        const { org, report, state, since, until, after } = query;
+        const { state, since, until, ...filter } = query;
+        const runs = access.runs({
+          ...filter,
+          states: state === undefined ? undefined : [state],
+          since: since === undefined ? undefined : Date.parse(since),
+          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
+          limit: PAGE_SIZE,
+        });
         const [organizations, found] = await Promise.all([
           access.organizations(),
-          access.runs({
-            org,
-            report,
-            states: state === undefined ? undefined : [state],
-            since: since === undefined ? undefined : Date.parse(since),
-            until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
-            after,
-            limit: PAGE_SIZE,
-          }),
+          rejectedFilter(runs, { runs: [], next: null }),
         ]);
         return <Runs layout={layout} data={{ organizations, query, ...found }} />;
       },
@@ -106,6 +127,12 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
     );
   });
   app.get('/runs/:id', (context) => showRun(page, context));
+  app.get('/search', (context) =>
+    show(context, async (access, layout) => {
+      const text = textParameter.parse(context.req.query('q')) ?? '';
+      return <Search layout={layout} data={{ text, result: await access.search(text) }} />;
+    }),
+  );
   app.get('/deliveries', (context) => showDeliveries(page, context));
   app.get('/deliveries/:id', (context) => showDelivery(page, context));
   app.get('/slots', (context) =>
@@ -167,6 +194,14 @@ export const showRun: ShowView = async (page, context, options = {}) => {
 
 export const showDeliveries: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
+  const query = deliveriesQuerySchema.parse(context.req.query());
+  if (isFiltered(query)) {
+    const [layout, data] = await Promise.all([
+      page.layout(context, access, { org: query.org }),
+      loadReceived(access, query),
+    ]);
+    return respond(context, <ReceivedDeliveries layout={layout} data={data} />, options);
+  }
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadDeliveries(access)]);
   const notice = await deliveryNotice(access, context.req.query('did'), context.req.query('delivery'));
   const data = { ...loaded, refused: options.refused };

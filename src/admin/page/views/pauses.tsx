@@ -34,8 +34,13 @@ export const PauseLine = ({
 export const pausePath = (org: string, report: string | null): string =>
   report === null ? `/organizations/${encodeURIComponent(org)}` : reportPath(org, report);
 
+/** Further pauses of reports are resumed on the pages of these. */
+const MAX_FORMS = 20;
+
 export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPauses>>) => {
   const zones = zonesOf(data.organizations);
+  // Those of organizations first: they have no page of their own to resume them on.
+  const pauses = [...data.pauses].sort((a, b) => Number(a.report !== null) - Number(b.report !== null));
   const free = data.organizations.filter(({ pause }) => pause === null);
   return (
     <PageLayout layout={layout} title="Pauses" current="/pauses" notice={notice}>
@@ -48,10 +53,10 @@ export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPau
         <EmptyState>Nothing is paused: all schedules are active.</EmptyState>
       ) : (
         <ul class="entries">
-          {data.pauses.map((pause) => (
+          {pauses.map((pause, index) => (
             <li>
               <PauseLine pause={pause} zone={zones.of(pause.org)} now={layout.now} />
-              {canAct(layout) ? (
+              {canAct(layout) && (index < MAX_FORMS || pause.report === null) ? (
                 <ReasonForm
                   layout={layout}
                   action={`${pausePath(pause.org, pause.report)}/resume`}

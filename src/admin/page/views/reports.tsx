@@ -1,7 +1,7 @@
 import type { ReportEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
-import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
+import { reportPath, runZone } from '../components/run-table.tsx';
 import { RunBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { When } from '../components/time.tsx';
 import type { Loaded, loadReports } from '../routes/loaders.ts';
@@ -62,20 +62,16 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
       class="reports"
       live={`reports-of-${ofTable}`}
     >
-      {reports.map(({ org, report, title, schedules, scheduleWords, pause, faults, last }) => (
+      {reports.map(({ org, report, title, scheduleWords, pause, faults, last }) => (
         <tr>
           <td>
             <a href={reportPath(org, report)}>{title}</a> <small>{report}</small>
           </td>
           <td data-name="Schedule">
-            {schedules.length === 0 ? (
+            {scheduleWords.length === 0 ? (
               <span class="muted">on demand</span>
             ) : (
-              scheduleWords.map((words, index) => (
-                <span class="line" title={schedules[index]}>
-                  {words}
-                </span>
-              ))
+              scheduleWords.map((words) => <span class="line">{words}</span>)
             )}
           </td>
           <td data-name="Last run">
@@ -83,15 +79,16 @@ const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
               <span class="muted">none yet</span>
             ) : (
               <>
-                <RunBadge {...last} /> <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
-                <RunLink run={last} /> <StatusCountBadges statuses={last.statuses} />
+                <RunBadge {...last} href={`/runs/${last.id}`} />{' '}
+                <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
+                <StatusCountBadges statuses={last.statuses} />
               </>
             )}
           </td>
           <td data-name="State">
             {pause === null ? null : <span class="state warn">Paused</span>}{' '}
             {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'error')}</span>}
-            {pause === null && faults.length === 0 ? <span class="muted">active</span> : null}
+            {pause === null && faults.length === 0 ? 'active' : null}
           </td>
         </tr>
       ))}

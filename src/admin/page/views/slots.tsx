@@ -54,6 +54,9 @@ function byDay(
   return [...days];
 }
 
+/** On the page. */
+export const MAX_SLOTS = 100;
+
 export interface SlotsData {
   readonly organizations: readonly OrganizationEntry[];
   readonly slots: readonly SlotEntry[];
@@ -81,6 +84,11 @@ export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
       <button type="submit">Show</button>
     </form>
     <SlotTable slots={data.slots} now={layout.now} />
+    {data.slots.length < MAX_SLOTS ? null : (
+      <p class="more muted">
+        These are the next {MAX_SLOTS}. Choose an organization or fewer days for those after them.
+      </p>
+    )}
   </PageLayout>
 );
 

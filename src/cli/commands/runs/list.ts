@@ -1,15 +1,17 @@
 import { withDecisions } from '../../../compose/decisions.ts';
 import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { runStatus } from '../../../services/runs/run-status.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
+import { type RunPartsFlags, readRunParts } from '../../options/run-parts.ts';
 import { type LocalTimes, timesFor } from '../../terminal/local-times.ts';
 import type { NextCommand } from '../../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../../terminal/print.ts';
 import { type Cell, idCells, instantCell, stateCell } from '../../terminal/table/cell.ts';
 
-interface RunsFlags {
+interface RunsFlags extends RunPartsFlags {
   readonly org?: string;
   readonly report?: string;
   readonly state?: readonly string[];
@@ -35,7 +37,10 @@ export async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
     limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
   const context = createContext(io);
-  const page = await withDecisions(context, ({ runs }) => listRunPage(runs, filter));
+  const page = await withDecisions(context, async (opened) => {
+    const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened, context);
+    return listRunPage(opened.runs, { ...filter, ...parts });
+  });
   if (flags.json) return print.printJson(page);
   if (page.runs.length === 0) return print.printLine('No runs.');
   const { wide } = flags;
@@ -50,7 +55,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'CREATED', whenNarrow: 'keep' },
   { name: 'STATE', whenNarrow: 'keep' },
   { name: 'REPORT', cut: 'report' },
-  { name: 'PERIOD', whenNarrow: 'drop-last' },
+  { name: 'PERIOD', whenNarrow: 'drop-last', cut: 'middle' },
   { name: 'TRIGGER', whenNarrow: 'drop', rank: 3 },
   { name: 'CALLS', whenNarrow: 'drop', rank: 4 },
   { name: 'TOOK', whenNarrow: 'drop', rank: 2 },
@@ -62,7 +67,7 @@ const rowsIn =
   (times: LocalTimes, idCell: (id: string) => Cell) =>
   (run: RunRecord): (string | Cell)[] => [
     instantCell(run.createdAt, times),
-    stateCell(run.state),
+    { exact: run.state, brief: stateCell(runStatus(run)).brief },
     `${run.org}/${run.report}`,
     run.period.label,
     run.trigger,
@@ -95,7 +100,7 @@ function nextCommands(runs: readonly RunRecord[], idCell: (id: string) => Cell):
         ...newest,
         {
           command: `docket runs --state ${NEEDY_STATES.join(' ')}`,
-          why: `all of them; ${needing.length} are listed above`,
+          why: 'all runs in these states',
         },
       ];
 }

@@ -9,7 +9,7 @@ export interface FittedColumn {
 }
 
 /** Cells; cut to less, a column says too little, and columns to drop are left out instead. */
-const READABLE_WIDTH = { end: 16, middle: 18, report: 20 } as const;
+const READABLE_WIDTH = { end: 16, middle: 16, report: 20 } as const;
 /** Cells; on a terminal on which nothing else helps. */
 const MIN_WIDTH = 6;
 /** What is cut first. A report's name is cut last. */

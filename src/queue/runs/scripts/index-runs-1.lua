@@ -29,7 +29,7 @@ local function enterDeliveries(rows, id, order)
       local row = decode(fields[index + 1])
       local changed = at[string.sub(fields[index], 1, -5)]
       if row and row.run == id and row.org and row.recipient and changed then
-        enterRecipient(prefix, string.lower(row.org .. '/' .. row.recipient), id, createdAtOf(order, changed), changed, ttl)
+        enterRecipient(prefix, row.org, row.recipient, id, createdAtOf(order, changed), changed, ttl)
       end
     end
   end
@@ -54,4 +54,5 @@ for i = 4, #ARGV do
   end
   if missesRun or missesRows then entered = entered + 1 end
 end
+if entered > 0 then redis.call('PEXPIRE', prefix .. 'recipients', string.format('%.0f', 2 * ttl)) end
 return entered

@@ -12,7 +12,7 @@ import type { SheetWriter } from './package/sheet-writer.ts';
 import { sheetNames } from './sheet-names.ts';
 import { type Page, pageOf } from './style/page-layout.ts';
 import { FONT, STYLES } from './style/styles.ts';
-import { type LineWidth, lineCount } from './style/text-size.ts';
+import { type LineWidth, measuredLineCount } from './style/text-size.ts';
 
 /** Data rows per sheet by default. Excel allows 48,576 rows more, for headers, totals and notes. */
 export const ROWS_PER_SHEET = 1_000_000;
@@ -153,7 +153,8 @@ const TITLE_LINE_POINTS = 20;
 
 /** The height of a title that wraps, in points. */
 export const titlePoints = (title: string, characters: number): number =>
-  TITLE_POINTS + (lineCount(title, (characters * FONT.size) / TITLE_SIZE) - 1) * TITLE_LINE_POINTS;
+  TITLE_POINTS +
+  (measuredLineCount(title, (characters * FONT.size) / TITLE_SIZE, { bold: true }) - 1) * TITLE_LINE_POINTS;
 
 /**
  * The first two rows of a sheet: the link back, which is not printed, and its title.
