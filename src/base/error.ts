@@ -39,6 +39,7 @@ export const ERRORS = {
   'redis.wrong_type': { exit: 1, retryable: false },
   'redis.script_failed': { exit: 1, retryable: false },
   'redis.unsuitable': { exit: 2, retryable: false },
+  'search.not_ready': { exit: 1, retryable: true },
   'run.incomplete': { exit: 1, retryable: false },
   'run.held': { exit: 3, retryable: false },
   'run.cancelled': { exit: 1, retryable: false },

@@ -93,11 +93,11 @@ export function buildNotice({ order, definition, error, receipts }: NoticeConten
       ]),
       ...deliveryGroup('Delivery uncertain:', ['unknown', 'sending'], receipts, (found) => [
         sentence(
-          'Docket does not send these again by itself, because they may have arrived. Ask the recipients, then confirm the delivery or send it again:',
+          'Docket does not send these again by itself, because they may have arrived. Ask the recipients. Confirm what arrived:',
         ),
-        ...found.map(({ delivery }) =>
-          command(`deliveries resolve ${delivery} --sent|--resend --reason "..."`, 'text'),
-        ),
+        ...found.map(({ delivery }) => command(`deliveries resolve ${delivery} --sent --reason "..."`, 'text')),
+        sentence('Send the others again:'),
+        ...found.map(({ delivery }) => command(`deliveries resolve ${delivery} --resend --reason "..."`, 'text')),
       ]),
       ...deliveryGroup('Delivered:', ['sent'], receipts),
       ...(receipts.length === 0 && error !== null ? [{ heading: 'Nothing was delivered.', lines: [] }] : []),

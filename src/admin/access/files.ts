@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import { toDocketError } from '../../base/error.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
+import { zipRunFiles } from '../../services/runs/run-files-zip.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { type Access, type HeldRun, notFoundError } from './access.ts';
 import { getVisibleRun } from './runs.ts';
@@ -12,7 +14,10 @@ export interface FilesPorts {
 }
 
 /** The archived files of runs. */
-export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Access, 'files' | 'file' | 'preview'> {
+export function filesAccess(
+  ports: FilesPorts,
+  principal: Principal,
+): Pick<Access, 'files' | 'file' | 'filesZip' | 'preview'> {
   const run = (id: string) => getVisibleRun(ports, principal, id);
   return {
     files: async (id) => (await ports.archivedFiles.files(await run(id))) ?? [],
@@ -23,12 +28,37 @@ export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Acces
       return file;
     },
 
+    filesZip: async (id) => {
+      const record = await run(id);
+      const files = (await ports.archivedFiles.outputs(record)) ?? [];
+      if (files.length === 0) throw notFoundError();
+      const chunks = zipRunFiles(files, record.createdAt);
+      const first = await chunks.next();
+      return {
+        name: `${record.report} ${record.period.label}.zip`,
+        stream: Readable.from(continued(first, chunks), { objectMode: false }),
+      };
+    },
+
     preview: async (id, body) => {
       const html = await ports.archivedFiles.preview(await run(id), body);
       if (html === undefined) throw notFoundError();
       return html;
     },
   };
+}
+
+/** The chunks again from the first one, which was read already. */
+async function* continued(
+  first: IteratorResult<Uint8Array, void>,
+  rest: AsyncGenerator<Uint8Array, void>,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    if (!first.done) yield first.value;
+    yield* rest;
+  } finally {
+    await rest.return();
+  }
 }
 
 export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {

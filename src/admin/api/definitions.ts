@@ -20,9 +20,11 @@ const validationSchema = z
           column: z.int(),
           text: z.string(),
           code: z
-            .literal('definition.over_limit')
+            .string()
             .optional()
-            .describe('Reading the text would take too long or too much memory; it was given up.'),
+            .describe(
+              'Stable code of the kind of fault, e.g. field.unknown. definition.over_limit: reading the text would take too long or too much memory; it was given up.',
+            ),
         }),
       )
       .readonly()

@@ -92,6 +92,7 @@ Examples:
     .option('--deliver', 'deliver the runs; default: only archive them')
     .option('--again', 'new runs even for periods that were backfilled or delivered before')
     .option('--by <name>', 'who requests it; default: the user of this shell')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Current counts that are not read every day have no history: they are undefined in these runs; the command lists their sections.
@@ -117,6 +118,7 @@ Examples:
     .option('--reason <text>', 'why; stored with the pause')
     .option('--by <name>', 'who pauses; default: the user of this shell')
     .option('--history', 'list the latest pauses and resumptions instead')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Scheduled runs wait, including those already queued; a running one continues, and runs on demand are not affected. A pause

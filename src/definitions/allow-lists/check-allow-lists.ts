@@ -60,7 +60,7 @@ export async function checkAllowLists(
     const source = jobs.sources.get(name);
     if (settings === undefined || source === undefined) continue;
     for (const { path, enforced, ...refusal } of await refusalsOf(definition, settings, policy, refusalOf, kinds)) {
-      (enforced ? errors : warnings).push(diagnosticAt(source, path, refusal));
+      (enforced ? errors : warnings).push(diagnosticAt(source, path, { code: 'scope.not_allowed', ...refusal }));
     }
   }
   return { errors: errors.sort(comparePositions), warnings: warnings.sort(comparePositions) };

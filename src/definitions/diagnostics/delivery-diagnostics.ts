@@ -56,7 +56,7 @@ export function deliveryDiagnostics(
   const located =
     (base: ValuePath) =>
     ({ path, ...text }: LocatedDiagnostic): Diagnostic =>
-      diagnosticAt(source, [...base, ...path], text);
+      diagnosticAt(source, [...base, ...path], { code: 'template.invalid', ...text });
   const section = longestSection(file);
   const names = file.outputs.flatMap(({ name }, index) =>
     templateDiagnostics(['name'], name, (template) =>

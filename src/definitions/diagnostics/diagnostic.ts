@@ -1,4 +1,39 @@
-/** An error in a file with its position: one line of `docket check`. */
+/** Stable codes of diagnostics, for programs. */
+export type DiagnosticCode =
+  /** A file or folder as a whole: its name, place, size or encoding. */
+  | 'file.invalid'
+  /** Reading the file exceeds a resource limit. */
+  | 'definition.over_limit'
+  | 'yaml.syntax'
+  | 'yaml.tab'
+  | 'yaml.indentation'
+  | 'yaml.unquoted_template'
+  | 'yaml.unquoted_colon'
+  | 'yaml.unquoted_text'
+  | 'yaml.missing_space'
+  | 'yaml.missing_colon'
+  | 'yaml.missing_comma'
+  | 'yaml.unclosed_quote'
+  | 'yaml.brackets'
+  | 'yaml.merge_conflict'
+  | 'yaml.duplicate_field'
+  | 'yaml.alias'
+  | 'secret.literal'
+  | 'field.unknown'
+  | 'field.missing'
+  | 'field.invalid'
+  | 'recipient.invalid'
+  | 'recipient.not_allowed'
+  | 'scope.not_allowed'
+  | 'template.invalid'
+  | 'report.invalid'
+  | 'budget.conflict'
+  /** The organization's catalog does not have it. */
+  | 'catalog.unknown'
+  /** The catalog has it, but does not allow it here. */
+  | 'catalog.not_allowed';
+
+/** An error in a file with its position. `docket check` shows it with its source line. */
 export interface Diagnostic {
   /** Path from the working directory: `jobs/acme/weekly.yaml`. */
   readonly file: string;
@@ -13,12 +48,15 @@ export interface Diagnostic {
   readonly got: string;
   /** What to do, as an imperative sentence without full stop. */
   readonly next: string;
-  /** Stable error code for programs: reading the file exceeds a resource limit. */
-  readonly code?: 'definition.over_limit';
+  readonly code?: DiagnosticCode;
+  /** Behind the last character, as `line` and `column`. Absent: not known. */
+  readonly end?: { readonly line: number; readonly column: number };
+  /** Keys and indexes from the root of the file to the value. Absent: no value, e.g. a syntax error. */
+  readonly path?: readonly (string | number)[];
 }
 
 /** A diagnostic without its position. */
-export type DiagnosticText = Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>;
+export type DiagnosticText = Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next' | 'code'>;
 
 /** A diagnostic of a whole file. */
 export const fileDiagnostic = (file: string, expected: string, got: string, next: string): Diagnostic => ({
@@ -28,6 +66,7 @@ export const fileDiagnostic = (file: string, expected: string, got: string, next
   expected,
   got,
   next,
+  code: 'file.invalid',
 });
 
 /** A definition that takes too much time or memory. */
@@ -41,10 +80,10 @@ export const overLimitDiagnostic = (file: string, limit: string): Diagnostic => 
   code: 'definition.over_limit',
 });
 
-/** `file:line:column: expected …, got …; do: …`, always one line; the code, where there is one, at its end. */
+/** `file:line:column: expected …, got …; do: …`, always one line; the code of an exceeded limit at its end. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const message = diagnostic.message === undefined ? '' : `${diagnostic.message}: `;
-  const code = diagnostic.code === undefined ? '' : ` [${diagnostic.code}]`;
+  const code = diagnostic.code === 'definition.over_limit' ? ` [${diagnostic.code}]` : '';
   const line = `${diagnostic.file}:${diagnostic.line}:${diagnostic.column}: ${message}expected ${diagnostic.expected}, got ${diagnostic.got}; do: ${diagnostic.next}${code}`;
   // File and field names may contain anything: line breaks must not forge lines, nor open bidi controls reorder text.
   return line.replace(

@@ -11,6 +11,7 @@ import {
 import { closestMatches } from '../diagnostics/suggest.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
+import type { PartialValue } from '../yaml/check-schema.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { listDirectory } from './files.ts';
 import {
@@ -42,6 +43,8 @@ export interface Definitions {
   readonly warnings: readonly Diagnostic[];
   /** Definitions with errors that use their last known good version: `org/report`, and `org` for an `org.yaml`. */
   readonly usingLastKnownGood: ReadonlySet<string>;
+  /** Of reports with faults, by `org/report`, what can still be compared with the catalog. They never run. */
+  readonly partialReports?: ReadonlyMap<string, PartialValue<Definition>>;
   /** For the next reload. */
   readonly lastKnownGood: LastKnownGood;
 }
@@ -83,6 +86,7 @@ export async function loadDefinitions(
     diagnostics: [],
     warnings: [],
     usingLastKnownGood: new Set(),
+    partialReports: new Map(),
   };
   for (const entry of await listDirectory(folder, root, state.diagnostics)) {
     if (entry.kind === 'folder') await loadOrganization(entry, state);
@@ -118,6 +122,7 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
     diagnostics: diagnostics.sort(comparePositions),
     warnings: warnings.sort(comparePositions),
     usingLastKnownGood: new Set([...state.usingLastKnownGood, ...kept.keys()]),
+    partialReports: state.partialReports,
     lastKnownGood: { orgs, reports: all },
   };
 }

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
+import type { Definition } from '../schema/report-definition.ts';
 import { ID_DESCRIPTION, ID_PATTERN } from '../schema/values/primitives.ts';
+import type { PartialValue } from '../yaml/check-schema.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type DirectoryEntry, listDirectory, readDefinitionFile } from './files.ts';
@@ -15,6 +17,7 @@ import {
   type DefinitionParser,
   deepFreeze,
   type LoadedOrg,
+  type ParsedReport,
 } from './parse-definitions.ts';
 
 export const YAML_FILE = /\.ya?ml$/i;
@@ -34,6 +37,7 @@ export interface LoadState {
   readonly diagnostics: Diagnostic[];
   readonly warnings: Diagnostic[];
   readonly usingLastKnownGood: Set<string>;
+  readonly partialReports: Map<string, PartialValue<Definition>>;
 }
 
 /** Uses an organization's last known good settings, if there are any. */
@@ -164,7 +168,7 @@ async function loadLogo(folder: DirectoryEntry, source: SourceFile, logo: string
   const file = join(dirname(source.file), logo);
   const read = await readLogo(file, await realpath(folder.file));
   if ('expected' in read)
-    return isAbsolute(logo) ? { ...read, next: 'write a path from the folder of org.yaml' } : read;
+    return { ...read, next: isAbsolute(logo) ? 'write a path from the folder of org.yaml' : `${read.next}: ${file}` };
   return { settings: { logo: file }, digest: createHash('sha256').update(read.bytes).digest('hex') };
 }
 
@@ -184,7 +188,7 @@ async function loadReport(
   const { text } = read;
   const last = state.previous.reports.get(name);
   const unchanged = last !== undefined && last.text === text && last.orgText === settings?.text;
-  const { source, definition, diagnostics } = unchanged
+  const { source, definition, partial, diagnostics }: ParsedReport = unchanged
     ? { ...last, diagnostics: [] }
     : applyAdmissionCheck(
         await state.parser.report(text, file.file, { org, report }, settings),
@@ -193,6 +197,7 @@ async function loadReport(
       );
   state.sources.set(name, source);
   state.diagnostics.push(...diagnostics);
+  if (partial !== undefined) state.partialReports.set(name, partial);
   if (definition === undefined || settings === undefined) return;
   state.reports.set(name, { text, orgText: settings.text, source, definition });
 }

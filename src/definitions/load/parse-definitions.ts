@@ -3,7 +3,7 @@ import type { DocketError } from '../../base/error.ts';
 import { addressKey, recipientRefusal } from '../allow-lists/recipients.ts';
 import { calendarDiagnostics } from '../diagnostics/calendar-diagnostics.ts';
 import { deliveryDiagnostics } from '../diagnostics/delivery-diagnostics.ts';
-import { type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
+import { comparePositions, type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import { displayDiagnostics } from '../diagnostics/display-diagnostics.ts';
 import {
   conditionDiagnostics,
@@ -15,8 +15,11 @@ import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
 import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
 import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
 import { type TargetsFile, targetsFileSchema } from '../schema/targets.ts';
+import { isPrefix, type PartialValue } from '../yaml/check-schema.ts';
 import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
-import type { SourceFile } from '../yaml/source-file.ts';
+import { isStandIn } from '../yaml/repair/edit-value.ts';
+import type { SourceFile, ValuePath } from '../yaml/source-file.ts';
+import { orgStandIns, reportStandIns, targetsStandIns } from './stand-ins.ts';
 
 /** An organization's settings, and the text of which they and the digests of its reports are made. */
 export interface LoadedOrg {
@@ -32,21 +35,27 @@ export interface ParsedReport {
   readonly source: SourceFile;
   /** Absent when the text has a fault, or its organization has. */
   readonly definition?: Definition;
+  /** Of a text with faults, what can still be compared with the catalog. It never runs. */
+  readonly partial?: PartialValue<Definition>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** What was read, if the definition may run here. */
 export function applyAdmissionCheck(
-  { source, definition, diagnostics }: ParsedReport,
+  { source, definition, partial, diagnostics }: ParsedReport,
   of: LoadedOrg | undefined,
   refuse?: AdmissionCheck,
 ): ParsedReport {
-  if (definition === undefined || of === undefined) return { source, diagnostics };
+  if (definition === undefined || of === undefined)
+    return { source, diagnostics, ...(partial === undefined ? {} : { partial }) };
   const refused = refuse?.(definition, of.settings);
   // Of another thread it comes as a copy, which is not frozen.
   if (refused === undefined) return { source, definition: deepFreeze(definition), diagnostics };
   const { message, expected = 'a report that can run here', got = 'one that cannot', next = 'correct it' } = refused;
-  return { source, diagnostics: [{ ...fileDiagnostic(source.file, expected, got, next), message }] };
+  return {
+    source,
+    diagnostics: [{ ...fileDiagnostic(source.file, expected, got, next), code: 'report.invalid', message }],
+  };
 }
 
 /** Recipients that the organization does not allow. Without its settings only the form of the address is checked. */
@@ -62,6 +71,7 @@ function recipientDiagnostics(
       const path = ['deliveries', index, kind, ...field];
       if (addressKey(address) === undefined) {
         return diagnosticAt(source, path, {
+          code: 'recipient.invalid',
           expected: 'a plain e-mail address (name@domain.example)',
           got: describeValue(address),
           next: 'write the address alone, without a display name',
@@ -69,6 +79,7 @@ function recipientDiagnostics(
       }
       if (settings === undefined || recipientRefusal(address, settings.recipients) === undefined) return [];
       return diagnosticAt(source, path, {
+        code: 'recipient.not_allowed',
         message: 'a recipient outside the allow-list',
         expected: "one of the organization's recipients",
         got: describeValue(address),
@@ -133,39 +144,64 @@ export function createDefinitionParser(
 ): SyncDefinitionParser {
   return {
     report: (text, file, name, org) => {
-      const { source, value, diagnostics } = parseYaml(file, text, reportSchema);
-      if (value === undefined) return { source, diagnostics };
-      const all = [
-        ...diagnostics,
-        ...recipientDiagnostics(source, value, org?.settings, kinds),
-        ...conditionDiagnostics(source, value, org?.settings),
-        ...headlineDiagnostics(source, value),
-        ...displayDiagnostics(source, value),
-        ...scheduleDiagnostics(source, value, org?.settings),
-        ...fiscalCalendarDiagnostics(source, value, org?.settings),
-        ...deliveryDiagnostics(source, name, value, org?.settings, kinds),
-      ];
-      if (org === undefined || all.length > 0) return { source, diagnostics: limitDiagnostics(source, all) };
+      const { source, value, partial, diagnostics } = parseYaml(file, text, reportSchema, reportStandIns);
+      const read = value === undefined ? partial : { value, source, lost: [] };
+      if (read === undefined) return { source, diagnostics };
+      const all = [...diagnostics, ...rulesOf(read, name, org?.settings, kinds)];
       // The name is part of the digest: two reports with the same text are stored under different digests.
       const digest = createHash('sha256')
-        .update(JSON.stringify([name.org, name.report, text, org.text]))
+        .update(JSON.stringify([name.org, name.report, text, org?.text]))
         .digest('hex');
-      return { source, definition: deepFreeze({ ...value, ...name, digest }), diagnostics: [] };
+      const definition: Definition = { ...read.value, ...name, digest };
+      if (org !== undefined && all.length === 0) return { source, definition: deepFreeze(definition), diagnostics: [] };
+      return {
+        source,
+        diagnostics: limitDiagnostics(source, all.sort(comparePositions)),
+        ...(org === undefined ? {} : { partial: { ...read, value: definition } }),
+      };
     },
     settings: parseSettings,
     targets: parseTargets,
   };
 }
 
+/** Faults of a report that its schema does not tell, but for those that follow from what could not be read. */
+function rulesOf(
+  { value, source, lost }: PartialValue<ReportFile>,
+  name: { readonly org: string; readonly report: string },
+  settings: OrgSettings | undefined,
+  kinds: DefinitionKinds,
+): Diagnostic[] {
+  // A headline or condition may name a metric of a section, or judge by a target, that could not be read.
+  const namesKnown = !lost.some(([field]) => field === undefined || field === 'sections' || field === 'targets');
+  const found = [
+    ...recipientDiagnostics(source, value, settings, kinds),
+    ...(namesKnown
+      ? [
+          ...conditionDiagnostics(source, value, settings),
+          ...headlineDiagnostics(source, value),
+          ...displayDiagnostics(source, value),
+        ]
+      : []),
+    // Of a schedule, each field depends on the others.
+    ...(lost.some(([field]) => field === 'schedule') ? [] : scheduleDiagnostics(source, value, settings)),
+    ...fiscalCalendarDiagnostics(source, value, settings),
+    ...deliveryDiagnostics(source, name, value, settings, kinds),
+  ];
+  const isLost = (path: ValuePath) => lost.some((each) => each.length > 0 && isPrefix(each, path));
+  return found.filter(({ path = [] }) => !isStandIn(source.tree, path) && !isLost(path));
+}
+
 export function parseTargets(text: string, file: string): ParsedTargets {
-  const parsed = parseYaml(file, text, targetsFileSchema);
+  const parsed = parseYaml(file, text, targetsFileSchema, targetsStandIns);
   return { ...parsed, isReport: parsed.source.tree?.fields?.has('sections') === true };
 }
 
 /** An `org.yaml` without its logo, which is a file of its own. */
 export function parseSettings(text: string, file: string): ParsedSettings {
-  const { source, value, diagnostics } = parseYaml(file, text, orgFileSchema);
-  return value === undefined
-    ? { source, diagnostics }
-    : { source, value, diagnostics: calendarDiagnostics(source, value) };
+  const { source, value, partial, diagnostics } = parseYaml(file, text, orgFileSchema, orgStandIns);
+  const read = value === undefined ? partial : { value, source };
+  const calendar = read === undefined ? [] : calendarDiagnostics(read.source, read.value);
+  const all = [...diagnostics, ...calendar].sort(comparePositions);
+  return { source, diagnostics: all, ...(value === undefined ? {} : { value }) };
 }

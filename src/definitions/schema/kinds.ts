@@ -9,7 +9,7 @@ export interface DeliverySpec {
   readonly [kind: string]: unknown;
 }
 
-export type DiagnosticText = Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next'>;
+export type DiagnosticText = Pick<Diagnostic, 'message' | 'expected' | 'got' | 'next' | 'code'>;
 
 /** @property path relative to the target's or output's own field */
 export type LocatedDiagnostic = DiagnosticText & { readonly path: ValuePath };

@@ -1,13 +1,15 @@
 import type { z } from 'zod';
 import { comparePositions, type Diagnostic, type DiagnosticText } from '../diagnostics/diagnostic.ts';
-import { issueDiagnostics, zodErrorMap } from './schema-diagnostics.ts';
-import { locate, parseYamlDocument, type SourceFile, type ValuePath } from './source-file.ts';
-import { checkStructure, syntaxDiagnostics } from './yaml-diagnostics.ts';
+import { checkSchema, type PartialValue, type StandIns } from './check-schema.ts';
+import { locate, type ParsedYaml, parseYamlDocument, type SourceFile, type ValuePath } from './source-file.ts';
+import { checkStructure, hasSyntaxErrors, repairSyntax, stopDiagnostic } from './yaml-diagnostics.ts';
 
 export interface ParsedSource<T> {
   readonly source: SourceFile;
   /** Absent if there is any diagnostic. */
   readonly value?: T;
+  /** With diagnostics: what could be read beside them, for further checks. Never used for anything else. */
+  readonly partial?: PartialValue<T>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -16,22 +18,55 @@ export function parseYaml<Schema extends z.ZodType>(
   file: string,
   text: string,
   schema: Schema,
+  standIns: StandIns = () => undefined,
 ): ParsedSource<z.output<Schema>> {
-  const yaml = parseYamlDocument(file, text);
+  const { yaml, diagnostics: syntax, lostLines, complete } = readYaml(file, text);
   const { source } = yaml;
-  const syntax = syntaxDiagnostics(yaml);
-  if (syntax.length > 0) return { source, diagnostics: syntax };
+  if (!complete) return { source, diagnostics: syntax };
   const structure = checkStructure(yaml);
-  if (!structure.aliasesResolve) return { source, diagnostics: limitDiagnostics(source, structure.diagnostics) };
+  const found = [...syntax, ...structure.diagnostics];
+  if (!structure.aliasesResolve)
+    return { source, diagnostics: limitDiagnostics(source, [...found].sort(comparePositions)) };
   // The expansion of aliases is limited by `checkStructure`.
   const plain: unknown = yaml.document.toJS({ maxAliasCount: -1 });
-  const parsed = schema.safeParse(plain, { error: zodErrorMap });
-  const issues = parsed.success ? [] : parsed.error.issues;
-  const { diagnostics, more } = issueDiagnostics(source, plain, issues, structure.secretPaths, MAX_FILE_DIAGNOSTICS);
-  const all = limitDiagnostics(source, [...structure.diagnostics, ...diagnostics].sort(comparePositions), more);
-  return parsed.success && all.length === 0
-    ? { source, value: parsed.data, diagnostics: all }
-    : { source, diagnostics: all };
+  const { value, partial, diagnostics, more } = checkSchema({
+    source,
+    plain,
+    schema,
+    standIns,
+    secretPaths: structure.secretPaths,
+    damaged: lostLines.flatMap((line) => damagedPaths(source, line)),
+    max: MAX_FILE_DIAGNOSTICS,
+  });
+  const all = limitDiagnostics(source, [...found, ...diagnostics].sort(comparePositions), more);
+  if (value !== undefined && all.length === 0) return { source, value, diagnostics: all };
+  const rest = partial ?? (value === undefined ? undefined : { value, source, lost: [] });
+  return { source, diagnostics: all, ...(rest === undefined ? {} : { partial: rest }) };
+}
+
+/** The document of a text, after repairs if it has syntax errors. */
+function readYaml(file: string, text: string) {
+  const yaml = parseYamlDocument(file, text);
+  const stopped = stopDiagnostic(yaml);
+  if (stopped !== undefined) return { yaml, diagnostics: [stopped], lostLines: [], complete: false };
+  if (!hasSyntaxErrors(yaml)) return { yaml, diagnostics: [], lostLines: [], complete: true };
+  const repaired = repairSyntax(yaml);
+  const { diagnostics, lostLines, complete } = repaired;
+  const reread: ParsedYaml = complete
+    ? parseYamlDocument(file, text, { text: repaired.text, toOriginal: repaired.map.toOriginal })
+    : yaml;
+  return { yaml: reread, diagnostics, lostLines, complete };
+}
+
+/** What a line that could not be read may have belonged to: the field or entry around it, and the whole file. */
+function damagedPaths({ tree, lines }: SourceFile, line: number): ValuePath[] {
+  const offset = lines[line] ?? 0;
+  const before = [...(tree?.fields ?? [])].filter(([, { key = Number.POSITIVE_INFINITY }]) => key <= offset);
+  const [name, field] = before.sort(([, a], [, b]) => (a.key ?? 0) - (b.key ?? 0)).at(-1) ?? [];
+  if (name === undefined) return [[]];
+  const items = field?.value?.items ?? [];
+  const item = items.findLastIndex((each) => (each?.offset ?? Number.POSITIVE_INFINITY) <= offset);
+  return [[], item === -1 ? [name] : [name, item]];
 }
 
 const MAX_FILE_DIAGNOSTICS = 100;
@@ -56,6 +91,7 @@ export function limitDiagnostics(
       file: source.file,
       line,
       column,
+      code: 'report.invalid',
       message: 'some errors of this file are not shown',
       expected: 'fewer errors',
       got: `${others} more`,
@@ -68,5 +104,6 @@ export function limitDiagnostics(
 export const diagnosticAt = (source: SourceFile, path: ValuePath, text: DiagnosticText): Diagnostic => ({
   file: source.file,
   ...locate(source, path),
+  code: 'report.invalid',
   ...text,
 });

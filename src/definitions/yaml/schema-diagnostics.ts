@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { type Diagnostic, describeValue } from '../diagnostics/diagnostic.ts';
-import { closestMatches, didYouMean } from '../diagnostics/suggest.ts';
+import { didYouMean } from '../diagnostics/suggest.ts';
+import { valueAt } from './repair/edit-value.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
 import { locate, type SourceFile, type ValuePath } from './source-file.ts';
 
-type Issue = z.core.$ZodIssue;
+export type Issue = z.core.$ZodIssue;
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -63,29 +64,18 @@ function flattenUnion(issue: Issue, base: ValuePath = []): { issue: Issue; path:
   return [{ issue, path }];
 }
 
-function valueAt(value: unknown, path: ValuePath): unknown {
-  let at = value;
-  for (const step of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return undefined;
-    at = Reflect.get(at, step);
-  }
-  return at;
-}
-
-const samePath = (a: ValuePath, b: ValuePath) => a.length === b.length && a.every((step, index) => b[index] === step);
-
 /** A field for a secret, whose value is never shown. */
 const isSecretPath = (path: ValuePath) => path.some((step) => typeof step === 'string' && isSecretField(step));
 
 /** An issue without its position. */
-interface Finding {
+export interface Finding {
   readonly issue: Issue;
   readonly path: ValuePath;
   /** Set for an unknown field. */
   readonly known?: readonly string[];
 }
 
-function findingsOf(issues: readonly Issue[]): Finding[] {
+export function findingsOf(issues: readonly Issue[]): Finding[] {
   return issues
     .flatMap((issue) => flattenUnion(issue))
     .flatMap(({ issue, path }): Finding[] => {
@@ -96,31 +86,13 @@ function findingsOf(issues: readonly Issue[]): Finding[] {
 }
 
 /**
- * The issues of a schema as diagnostics with positions.
- * @param secrets paths that already have a diagnostic and whose values must not be shown
- * @param max number of diagnostics; `more` counts the others
+ * A finding as a diagnostic.
+ * @param value the value that the schema was given
  */
-export function issueDiagnostics(
-  source: SourceFile,
-  value: unknown,
-  issues: readonly Issue[],
-  secrets: readonly ValuePath[],
-  max: number,
-): { diagnostics: Diagnostic[]; more: number } {
-  const findings = findingsOf(issues);
-  const shown = findings.slice(0, max);
-  const misspelt = shown.flatMap(({ path, known = [] }) =>
-    closestMatches(String(path.at(-1)), known).map((suggestion) => [...path.slice(0, -1), suggestion]),
-  );
-  const diagnostics = shown.flatMap(({ issue, path, known }) => {
-    if (known !== undefined) return [unknownFieldDiagnostic(source, path, known)];
-    const at = valueAt(value, path);
-    // A misspelt field is not reported as missing as well.
-    if (at === undefined && misspelt.some((suggestion) => samePath(suggestion, path))) return [];
-    if (issue.code === 'invalid_key') return [keyDiagnostic(source, path, issue.issues[0]?.message ?? issue.message)];
-    return secrets.some((secret) => samePath(secret, path)) ? [] : [valueDiagnostic(source, path, at, issue)];
-  });
-  return { diagnostics, more: findings.length - shown.length };
+export function findingDiagnostic(source: SourceFile, value: unknown, { issue, path, known }: Finding): Diagnostic {
+  if (known !== undefined) return unknownFieldDiagnostic(source, path, known);
+  if (issue.code === 'invalid_key') return keyDiagnostic(source, path, issue.issues[0]?.message ?? issue.message);
+  return valueDiagnostic(source, path, valueAt(value, path), issue);
 }
 
 function unknownFieldDiagnostic(source: SourceFile, path: ValuePath, known: readonly string[]): Diagnostic {
@@ -129,6 +101,7 @@ function unknownFieldDiagnostic(source: SourceFile, path: ValuePath, known: read
   return {
     file: source.file,
     ...locate(source, path, 'key'),
+    code: 'field.unknown',
     message: 'unknown field',
     expected: oneOf(known),
     got: hidden ? 'a name that looks like a secret (not shown)' : describeValue(name),
@@ -142,6 +115,7 @@ function keyDiagnostic(source: SourceFile, path: ValuePath, expected: string): D
   return {
     file: source.file,
     ...locate(source, path, 'key'),
+    code: 'field.invalid',
     expected: `as a key ${expected}`,
     got: looksLikeSecret(key) ? 'a name that looks like a secret (not shown)' : describeValue(key),
     next: 'correct the key, or remove the entry',
@@ -152,9 +126,8 @@ function valueDiagnostic(source: SourceFile, path: ValuePath, found: unknown, is
   const name = path.at(-1);
   const missing = found === undefined && typeof name === 'string';
   const params: Record<string, unknown> = (issue.code === 'custom' ? issue.params : undefined) ?? {};
-  const known =
-    issue.code === 'invalid_value' ? issue.values.filter((value) => typeof value === 'string') : candidates(params);
-  const suggestion = typeof found === 'string' && !isSecretPath(path) ? didYouMean(found, known) : undefined;
+  const suggestion =
+    typeof found === 'string' && !isSecretPath(path) ? didYouMean(found, knownValues(issue)) : undefined;
   const got =
     typeof params.got === 'string'
       ? params.got
@@ -164,11 +137,18 @@ function valueDiagnostic(source: SourceFile, path: ValuePath, found: unknown, is
   return {
     file: source.file,
     ...locate(source, path),
+    code: missing ? 'field.missing' : 'field.invalid',
     expected: missing ? `the field "${name}": ${issue.message}` : issue.message,
     got,
     next: suggestion ?? hintFor(params, issue, found, missing),
   };
 }
+
+/** The texts that an issue allows, as far as they are a list. */
+export const knownValues = (issue: Issue): readonly string[] =>
+  issue.code === 'invalid_value'
+    ? issue.values.filter((value) => typeof value === 'string')
+    : candidates((issue.code === 'custom' ? issue.params : undefined) ?? {});
 
 const candidates = (params: Record<string, unknown>): readonly string[] =>
   params.near === 'zone'
@@ -176,6 +156,18 @@ const candidates = (params: Record<string, unknown>): readonly string[] =>
     : Array.isArray(params.near)
       ? params.near.map(String)
       : [];
+
+/** What older versions of YAML read as true or false. */
+export const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['yes', true],
+  ['on', true],
+  ['y', true],
+  ['true', true],
+  ['no', false],
+  ['off', false],
+  ['n', false],
+  ['false', false],
+]);
 
 function hintFor(params: Record<string, unknown>, issue: Issue, found: unknown, missing: boolean): string {
   if (typeof params.next === 'string') return params.next;
@@ -185,6 +177,8 @@ function hintFor(params: Record<string, unknown>, issue: Issue, found: unknown, 
   if (wants === 'string' && (typeof found === 'number' || typeof found === 'boolean')) return 'put the value in quotes';
   if (wants === 'array' && typeof found === 'string') return 'write a list: put the value in brackets, [ ]';
   if (['number', 'int', 'boolean'].includes(wants) && typeof found === 'string')
-    return 'write the value without quotes';
+    return wants === 'boolean' && BOOLEAN_WORDS.has(found.toLowerCase())
+      ? `write ${BOOLEAN_WORDS.get(found.toLowerCase())}: YAML 1.2 reads "${found}" as a text`
+      : 'write the value without quotes';
   return 'correct the value';
 }

@@ -12,6 +12,7 @@ import {
   Parser,
   type YAMLMap,
 } from 'yaml';
+import { looksLikeSecret } from './secret-detection.ts';
 
 /**
  * A YAML file with the positions of its values. Plain data, so that threads can exchange it.
@@ -29,10 +30,23 @@ export interface SourceFile {
 /** Position of a value. An alias has the fields and items of its anchor. */
 export interface SourceNode {
   readonly offset?: number;
+  /** Behind the last character of the value. */
+  readonly end?: number;
   /** A field without a value (`title:`). */
   readonly empty?: true;
-  readonly fields?: ReadonlyMap<string, { readonly key?: number; readonly value?: SourceNode }>;
+  readonly fields?: ReadonlyMap<string, SourceField>;
   readonly items?: readonly (SourceNode | undefined)[];
+  /** Key or index in the file, where a corrected value has another one. */
+  readonly step?: string | number;
+  /** Not in the file: stands in for a value that is missing or invalid. */
+  readonly standIn?: true;
+}
+
+export interface SourceField {
+  /** Offset of the name. */
+  readonly key?: number;
+  readonly keyEnd?: number;
+  readonly value?: SourceNode;
 }
 
 export interface ParsedYaml {
@@ -41,6 +55,8 @@ export interface ParsedYaml {
   readonly document: Document;
   /** Set if parsing ended early. */
   readonly stoppedAt?: ParseStop;
+  /** The offset in the text of `source` for one of the document, whose text may have been repaired. */
+  readonly toOriginal: (offset: number) => number;
 }
 
 /** Keys and indexes from the root to a value, e.g. `['sections', 2, 'metrics', 0]`. */
@@ -55,13 +71,24 @@ export interface Position {
 /** Nested collections. A definition needs ten; the composer recurses, and some thousands overflow the stack. */
 const MAX_DEPTH = 64;
 
-/** Parses YAML 1.2 with core types only. */
-export function parseYamlDocument(file: string, text: string): ParsedYaml {
-  const { document = new Document(), stop: stoppedAt } = withoutStackTraces(() => composeDocument(text));
-  const tree = sourceTree(document.contents, new Map());
-  const source = { file, text, lines: lineStarts(text), ...(tree === undefined ? {} : { tree }) };
-  return stoppedAt === undefined ? { source, document } : { source, document, stoppedAt };
+/** What is parsed instead of the text of the file, and where its characters are in that. */
+export interface Repaired {
+  readonly text: string;
+  readonly toOriginal: (offset: number) => number;
 }
+
+/** Parses YAML 1.2 with core types only. */
+export function parseYamlDocument(file: string, text: string, repaired?: Repaired): ParsedYaml {
+  const { document = new Document(), stop: stoppedAt } = composeYaml(repaired?.text ?? text);
+  const toOriginal = repaired?.toOriginal ?? ((offset: number) => offset);
+  const tree = sourceTree(document.contents, new Map(), toOriginal);
+  const source = { file, text, lines: lineStarts(text), ...(tree === undefined ? {} : { tree }) };
+  return { source, document, toOriginal, ...(stoppedAt === undefined ? {} : { stoppedAt }) };
+}
+
+/** The document of a text, without positions of its values. */
+export const composeYaml = (text: string): { document?: Document; stop?: ParseStop } =>
+  withoutStackTraces(() => composeDocument(text));
 
 function composeDocument(text: string): { document?: Document; stop?: ParseStop } {
   const parser = new Parser();
@@ -117,10 +144,15 @@ function lineStarts(text: string): Uint32Array {
 }
 
 /** @param anchors targets of aliases further down */
-function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
+function sourceTree(
+  node: unknown,
+  anchors: Map<string, SourceNode>,
+  toOriginal: Repaired['toOriginal'],
+): SourceNode | undefined {
   if (!isNode(node)) return undefined;
   const [offset, end] = node.range ?? [];
-  const position = offset === undefined ? {} : { offset };
+  const position =
+    offset === undefined || end === undefined ? {} : { offset: toOriginal(offset), end: toOriginal(end) };
   if (isAlias(node)) {
     const { fields, items } = anchors.get(node.source) ?? {};
     return { ...position, ...(fields === undefined ? {} : { fields }), ...(items === undefined ? {} : { items }) };
@@ -128,22 +160,26 @@ function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode
   const tree: SourceNode = {
     ...position,
     ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
-    ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
-    ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors)) } : {}),
+    ...(isMap(node) ? { fields: fieldsOf(node, anchors, toOriginal) } : {}),
+    ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors, toOriginal)) } : {}),
   };
   if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, tree);
   return tree;
 }
 
-function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
-  const fields = new Map<string, { key?: number; value?: SourceNode }>();
+function fieldsOf(
+  map: YAMLMap,
+  anchors: Map<string, SourceNode>,
+  toOriginal: Repaired['toOriginal'],
+): NonNullable<SourceNode['fields']> {
+  const fields = new Map<string, SourceField>();
   for (const { key, value } of map.items) {
-    const inner = sourceTree(value, anchors);
-    // Of duplicate fields, which are an error, the first one counts.
-    if (!isScalar(key) || fields.has(String(key.value))) continue;
-    const start = key.range?.[0];
+    const inner = sourceTree(value, anchors, toOriginal);
+    if (!isScalar(key)) continue;
+    const [start, end] = key.range ?? [];
+    // Of duplicate fields, which are an error, the last one counts, as for the value.
     fields.set(String(key.value), {
-      ...(start === undefined ? {} : { key: start }),
+      ...(start === undefined || end === undefined ? {} : { key: toOriginal(start), keyEnd: toOriginal(end) }),
       ...(inner === undefined ? {} : { value: inner }),
     });
   }
@@ -168,25 +204,45 @@ export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, 
   return { line: low + 1, column: at - (lines[low] ?? 0) + 1 };
 }
 
+/** A secret may have been written as the name of a field. */
+export const shownStep = (step: string | number): string | number =>
+  typeof step === 'string' && looksLikeSecret(step) ? '(not shown)' : step;
+
+/** Start and end of a value or a name, and its path in the file. */
+export interface Location extends Position {
+  readonly end: Position;
+  readonly path: ValuePath;
+}
+
 /**
- * Position of the value at `path`. A missing field has the start of its parent. An alias has the position of its use; the
- * values in it have their own positions.
+ * Position of the value at `path`. A missing field has the start of its parent, a field without a value that of its name. An
+ * alias has the position of its use; the values in it have their own positions.
  * @param at `key`: position of the field's name, for unknown fields
  */
-export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' = 'value'): Position {
+export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' = 'value'): Location {
   let node = source.tree;
-  let offset = node?.offset ?? 0;
+  let [offset, end] = [node?.offset ?? 0, 0];
+  const written: (string | number)[] = [];
+  let found = true;
   for (const [index, step] of path.entries()) {
-    const field = node?.fields?.get(String(step));
-    if (at === 'key' && index === path.length - 1) return positionOf(source, field?.key ?? offset);
-    const child: SourceNode | undefined = field === undefined ? node?.items?.[Number(step)] : field.value;
-    // A field without a value has the position of its name.
-    const start = (child?.empty ? undefined : child?.offset) ?? field?.key;
-    if (start === undefined) break;
-    offset = start;
+    const field = found ? node?.fields?.get(String(step)) : undefined;
+    const child: SourceNode | undefined = field === undefined && found ? node?.items?.[Number(step)] : field?.value;
+    written.push(shownStep(child?.step ?? step));
+    if (!found) continue;
+    const wantsKey = at === 'key' && index === path.length - 1;
+    const hasValue = child?.offset !== undefined && child.empty !== true && !wantsKey;
+    const start = hasValue ? child.offset : field?.key;
+    if (start === undefined) {
+      // Missing: its parent has no extent that is worth showing.
+      found = false;
+      end = 0;
+      continue;
+    }
+    [offset, end] = [start, (hasValue ? child?.end : field?.keyEnd) ?? start];
     node = child;
   }
-  return positionOf(source, offset);
+  const position = positionOf(source, offset);
+  return { ...position, end: positionOf(source, Math.max(end, offset)), path: written };
 }
 
 export interface VisitedNode {

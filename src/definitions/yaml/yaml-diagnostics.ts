@@ -1,10 +1,17 @@
 import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
 import type { Diagnostic, DiagnosticText } from '../diagnostics/diagnostic.ts';
+import { MISSING_SPACE } from './repair/mistakes.ts';
+import { type ParseError, type RepairedText, repairText } from './repair/repair-text.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
-import { type ParsedYaml, positionOf, type SourceFile, type ValuePath, walkNodes } from './source-file.ts';
-
-/** Later ones usually follow from the first. */
-const MAX_SYNTAX_DIAGNOSTICS = 10;
+import {
+  composeYaml,
+  type ParsedYaml,
+  positionOf,
+  type SourceFile,
+  shownStep,
+  type ValuePath,
+  walkNodes,
+} from './source-file.ts';
 
 /** Aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
 export const MAX_ALIASES = 100;
@@ -43,15 +50,17 @@ const offsetDiagnostic = (source: SourceFile, offset: number, text: DiagnosticTe
   ...text,
 });
 
-function syntaxDiagnostic(source: SourceFile, error: YAMLError): Diagnostic {
-  const [expected, next] = SYNTAX_HINTS[error.code] ?? DEFAULT_SYNTAX_HINT;
-  return offsetDiagnostic(source, error.pos[0], {
-    message: 'this is not YAML',
-    expected,
-    got: `a YAML error (${error.code})`,
-    next,
-  });
+function syntaxText({ code }: YAMLError): DiagnosticText {
+  const [expected, next] = SYNTAX_HINTS[code] ?? DEFAULT_SYNTAX_HINT;
+  return { code: 'yaml.syntax', message: 'this is not YAML', expected, got: `a YAML error (${code})`, next };
 }
+
+const ALIAS_OF_NOTHING = {
+  code: 'yaml.alias',
+  expected: 'an alias of an anchor further up',
+  got: 'an alias of nothing',
+  next: 'write the value out, or quote the text if the "*" belongs to it',
+} as const;
 
 const STOP_HINTS = {
   depth: {
@@ -66,12 +75,59 @@ const STOP_HINTS = {
   },
 } as const;
 
-/** Syntax errors. If there are any, the values are unreliable and not checked. */
-export function syntaxDiagnostics({ source, document, stoppedAt }: ParsedYaml): Diagnostic[] {
-  if (stoppedAt !== undefined) return [offsetDiagnostic(source, stoppedAt.offset, STOP_HINTS[stoppedAt.why])];
-  const { errors, warnings } = document;
-  return [...errors, ...warnings].slice(0, MAX_SYNTAX_DIAGNOSTICS).map((error) => syntaxDiagnostic(source, error));
+/** A limit of reading that ended the file early; undefined if there was none. */
+export const stopDiagnostic = ({ source, stoppedAt }: ParsedYaml): Diagnostic | undefined =>
+  stoppedAt === undefined
+    ? undefined
+    : offsetDiagnostic(source, stoppedAt.offset, { code: 'yaml.syntax', ...STOP_HINTS[stoppedAt.why] });
+
+/** Errors of a text that is one document; undefined where parsing ended early. */
+function parseErrors(text: string): readonly ParseError[] | undefined {
+  const { document, stop } = composeYaml(text);
+  if (stop !== undefined || document === undefined) return undefined;
+  const errors = [...document.errors, ...document.warnings].map((error) => ({
+    offset: error.pos[0],
+    text: syntaxText(error),
+  }));
+  return [...errors, ...unlikelyTexts(document.contents, text)];
 }
+
+/** What is YAML, but surely not meant: texts that begin with "*" and are no anchors, and entries without a space after "-". */
+const unlikelyTexts = (root: unknown, text: string): ParseError[] =>
+  [...walkNodes(root)].flatMap(({ node }): ParseError[] => {
+    if (!isNode(node)) return [];
+    const [start = 0, end = start] = node.range ?? [];
+    if (isAlias(node)) return /^[\w-]+$/.test(node.source) ? [] : [{ offset: start, text: ALIAS_OF_NOTHING }];
+    if (!isScalar(node) || node.type !== 'PLAIN') return [];
+    const lineStart = text.lastIndexOf('\n', start - 1) + 1;
+    const entry = /^[ ]*-(?=[A-Za-z])/m.exec(text.slice(lineStart, end));
+    return entry === null ? [] : [{ offset: lineStart + entry.index + entry[0].length - 1, text: MISSING_SPACE('-') }];
+  });
+
+/** The text with usual mistakes repaired, and a diagnostic for each. */
+export function repairSyntax({ source }: ParsedYaml): RepairedText & { readonly diagnostics: readonly Diagnostic[] } {
+  const repaired = repairText(source.text, parseErrors);
+  const diagnostics = repaired.mistakes.map(
+    ({ at, end, text }): Diagnostic => ({
+      file: source.file,
+      line: at.line + 1,
+      column: at.column + 1,
+      ...text,
+      end: { line: end.line + 1, column: Math.max(end.column, at.column + 1) + 1 },
+    }),
+  );
+  return { ...repaired, diagnostics };
+}
+
+/** All syntax errors, a repaired text's included. If there are any, the values are unreliable. */
+export function syntaxDiagnostics(yaml: ParsedYaml): readonly Diagnostic[] {
+  const stopped = stopDiagnostic(yaml);
+  if (stopped !== undefined) return [stopped];
+  return hasSyntaxErrors(yaml) ? repairSyntax(yaml).diagnostics : [];
+}
+
+export const hasSyntaxErrors = ({ source, document }: ParsedYaml): boolean =>
+  document.errors.length + document.warnings.length > 0 || unlikelyTexts(document.contents, source.text).length > 0;
 
 /** Errors of the document's structure, and the paths of literal secrets. */
 export interface StructureCheck {
@@ -85,7 +141,11 @@ const SECRET_HINT =
   'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
 
 /** Duplicate fields, invalid aliases, and secrets: what a schema cannot check or must not print. */
-export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' | 'document'>): StructureCheck {
+export function checkStructure({
+  source,
+  document,
+  toOriginal,
+}: Pick<ParsedYaml, 'source' | 'document' | 'toOriginal'>): StructureCheck {
   const diagnostics: Diagnostic[] = [];
   const secretPaths: ValuePath[] = [];
   const anchors = new Map<string, unknown>();
@@ -96,15 +156,25 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
   let aliasesResolve = true;
   for (const { node, path, isKey, ancestors } of walkNodes(document.contents)) {
     if (!isNode(node)) continue;
-    const offset = node.range?.[0] ?? 0;
-    const report = (text: DiagnosticText) => diagnostics.push(offsetDiagnostic(source, offset, text));
+    const [start = 0, end = start] = node.range ?? [];
+    const report = (text: DiagnosticText) =>
+      diagnostics.push({
+        ...offsetDiagnostic(source, toOriginal(start), text),
+        end: positionOf(source, toOriginal(end)),
+        path: path.map(shownStep),
+      });
     if (isKey) {
       const name = String(path.at(-1));
       const map = ancestors.at(-1);
       const seen = names.get(map) ?? new Set();
       names.set(map, seen);
       if (seen.has(name)) {
-        report({ expected: 'each field once', got: `${quoted(name)} again`, next: 'remove one of the two' });
+        report({
+          code: 'yaml.duplicate_field',
+          expected: 'each field once',
+          got: `${quoted(name)} again`,
+          next: 'remove one of the two',
+        });
       }
       seen.add(name);
     }
@@ -114,19 +184,25 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
       const isCircular = ancestors.includes(target);
       if (target === undefined || isCircular) {
         aliasesResolve = false;
-        report({
-          expected: isCircular ? 'an alias that does not contain itself' : 'an alias of an anchor further up',
-          got: isCircular ? 'a loop' : 'an alias of nothing',
-          next: 'write the value out, or quote the text if the "*" belongs to it',
-        });
+        report(
+          isCircular
+            ? { ...ALIAS_OF_NOTHING, expected: 'an alias that does not contain itself', got: 'a loop' }
+            : ALIAS_OF_NOTHING,
+        );
       } else if (aliases === MAX_ALIASES + 1) {
         aliasesResolve = false;
-        report({ expected: `at most ${MAX_ALIASES} aliases`, got: 'more', next: 'write the values out' });
+        report({
+          code: 'yaml.alias',
+          expected: `at most ${MAX_ALIASES} aliases`,
+          got: 'more',
+          next: 'write the values out',
+        });
       } else if (aliasesResolve) {
         values += aliased(node, target);
         if (values > MAX_ALIASED_VALUES) {
           aliasesResolve = false;
           report({
+            code: 'yaml.alias',
             expected: `aliases that come to at most ${MAX_ALIASED_VALUES} values`,
             got: 'more',
             next: 'make the lists shorter, or split the report',
@@ -141,6 +217,7 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
     if ((field !== undefined && isSecretField(field)) || looksLikeSecret(String(node.value))) {
       secretPaths.push(path);
       report({
+        code: 'secret.literal',
         message: 'a secret is never written into a file',
         expected: 'a reference, { env: NAME } or { file: PATH }',
         got: 'a value that is or looks like a secret (not shown)',

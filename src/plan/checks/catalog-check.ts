@@ -83,11 +83,10 @@ function* checkMetrics(
     if (metrics.has(id)) continue;
     yield {
       path: [...at, ...metricPath(section, index)],
+      code: 'catalog.unknown',
       expected: "a metric of the organization's catalog",
       got: `"${id}"`,
-      next:
-        unreadableHint(id, catalog) ??
-        suggestion(id, [...metrics.keys()], 'Run `docket check` online, or ask the catalog, to see which there are.'),
+      next: unreadableHint(id, catalog) ?? suggestion(id, [...metrics.keys()], '`docket catalog` lists them.'),
     };
   }
 }
@@ -153,6 +152,7 @@ function checkDimension(
     return [
       {
         path,
+        code: 'catalog.unknown',
         expected: "a dimension of the organization's catalog",
         got: `"${id}"`,
         next:
@@ -218,6 +218,7 @@ function* checkFilters(
       const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
       yield {
         path: [...path, 'values', position],
+        code: 'catalog.unknown',
         expected: `a value that "${filter.dimension}" takes: ${quoteSome(knownValues)}`,
         got: `"${value}"`,
         next:

@@ -37,6 +37,7 @@ function checkLabels({ sections, labels = {} }: Displayed, { metrics, dimensions
     return [
       {
         path: ['labels', id],
+        code: 'catalog.unknown',
         expected: "a metric, a dimension or a code of the organization's catalog",
         got: `"${id}"`,
         next: suggestion(id, known, 'Name one of the catalog, or remove it.'),

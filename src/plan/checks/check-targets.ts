@@ -38,6 +38,7 @@ export function checkTargets(
       return [
         {
           path: [...path, 'metric'],
+          code: 'catalog.unknown',
           expected: "a metric of the organization's catalog",
           got: `"${target.metric}"`,
           next: suggestion(target.metric, metrics.keys(), 'Name one of the catalog, or remove the entry.'),
@@ -99,6 +100,7 @@ function checkWhere(target: Target, metric: Metric, catalog: Catalog, path: Plan
   return [
     {
       path: [...at, where.dimension],
+      code: 'catalog.unknown',
       expected: `a value that "${where.dimension}" takes: ${values.slice(0, 12).join(', ')}`,
       got: `"${where.value}"`,
       next: 'Use one of the values above.',

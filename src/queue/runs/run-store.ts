@@ -11,6 +11,7 @@ import {
   type Cancellation,
   type RunCursor,
   type RunDecision,
+  type RunFilter,
   type RunOrder,
   type RunRecord,
   type RunState,
@@ -35,13 +36,15 @@ export interface RedisRunStore extends RunStore, RunIdLookup {
   requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
   /** Those of these runs whose cancellation was requested. */
   cancelRequested(ids: readonly string[]): Promise<readonly string[]>;
+  /** Number of runs that match, at most `max`. Those whose record has just expired may be counted. */
+  count(filter: Omit<RunFilter, 'limit'>, max: number): Promise<number>;
   /** Records a skipped slot, in one step; false when it was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
   /** Unfinished runs created before `before` (epoch ms), by creation time, then id; fewer than `limit` only at the end. */
   unfinished(before: number, limit: number, after?: RunCursor): Promise<readonly RunCursor[]>;
 }
 
-const OPEN = loadLuaScript('./scripts/open-run.lua', import.meta.url);
+const OPEN = loadLuaScript('./scripts/open-run-2.lua', import.meta.url);
 const UPDATE = loadLuaScript('./scripts/update-run.lua', import.meta.url);
 const REOPEN = loadLuaScript('./scripts/reopen-run.lua', import.meta.url);
 const REQUEST_CANCEL = loadLuaScript('./scripts/request-cancel.lua', import.meta.url);
@@ -115,7 +118,7 @@ export function redisRunStore(
       redis,
       OPEN,
       [keys.record(id), keys.ids, ...indexes, ...(TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished])],
-      [id, createdAt, ttl, keys.states, org, ...toHashFields({ order, ...progress })],
+      [id, createdAt, ttl, keys.states, org, `${prefix}:`, ...toHashFields({ order, ...progress })],
     );
     if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('unexpected reply of the script');
     const fields: readonly unknown[] = reply[1];
@@ -160,6 +163,14 @@ export function redisRunStore(
         if (found.size >= limit) break;
       }
       return [...found.values()];
+    }),
+    count: mapped(async (filter, max) => {
+      let count = 0;
+      for await (const ids of listRunIds(redis, keys, { ...filter, limit: max })) {
+        count += ids.length;
+        if (count >= max) return max;
+      }
+      return count;
     }),
     skip: mapped(async (order, why) => {
       const skipped = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };

@@ -8,12 +8,10 @@ import {
   parseSettings,
   parseTargets,
 } from '../../definitions/load/parse-definitions.ts';
-import { runPeriodsOf } from '../../definitions/periods/period.ts';
-import { diagnosticAt, limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
+import { limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
-import { checkPlan } from '../../plan/checks/check-plan.ts';
-import { checkTargets } from '../../plan/checks/check-targets.ts';
 import { definitionParser } from './built-in-kinds.ts';
+import { catalogDiagnostics } from './catalog-diagnostics.ts';
 
 /** The text of a report and the context to parse it in. */
 export interface ReportText {
@@ -58,21 +56,18 @@ export function handleTask(task: DefinitionTask): DefinitionAnswer {
     return { kind: 'targets', read: withoutText(read, task.positions && read.value !== undefined) };
   }
   const read = definitionParser.report(task.text, task.file, task.name, task.of);
-  return { kind: 'report', read: withoutText(read, task.positions && read.definition !== undefined) };
+  const kept = partialWithoutText(read, task.positions);
+  return { kind: 'report', read: withoutText(kept, task.positions && read.definition !== undefined) };
 }
 
 /** All diagnostics of a text: of its syntax, and of the catalog. */
 export function validateText({ text, file, name, of, catalog, now }: ValidationTask): readonly Diagnostic[] {
-  const { source, definition, diagnostics } = definitionParser.report(text, file, name, of);
-  if (definition === undefined || of === undefined || catalog === undefined) return diagnostics;
-  const periods = runPeriodsOf(definition, of.settings, now);
-  const planned = [
-    ...checkPlan({ definition, settings: of.settings, ...periods, catalog }),
-    ...checkTargets(definition.targets ?? [], catalog),
-  ];
+  const { source, definition, partial, diagnostics } = definitionParser.report(text, file, name, of);
+  const read = definition === undefined ? partial : { value: definition, source, lost: [] };
+  if (read === undefined || of === undefined || catalog === undefined) return diagnostics;
   return limitDiagnostics(
     source,
-    planned.map(({ path, ...fault }) => diagnosticAt(source, path, fault)).sort(comparePositions),
+    [...diagnostics, ...catalogDiagnostics(read, of.settings, catalog, now)].sort(comparePositions),
   );
 }
 
@@ -84,3 +79,9 @@ const withoutText = <Read extends { readonly source: SourceFile }>(read: Read, p
   const kept = positions && tree !== undefined ? { lines, tree } : { lines: NO_LINES };
   return { ...read, source: { file, text: '', ...kept } };
 };
+
+/** The same for what is left of a report with faults, which is of use with its positions only. */
+const partialWithoutText = ({ partial, ...read }: ParsedReport, positions: boolean): ParsedReport =>
+  partial === undefined || !positions
+    ? read
+    : { ...read, partial: { ...partial, source: { ...partial.source, text: '' } } };

@@ -36,6 +36,8 @@ export interface RunFileReader {
   files(run: RunRef): Promise<readonly FileEntry[] | undefined>;
   /** Undefined for a name that `files` does not list. */
   file(run: RunRef, name: string): Promise<RunFile | undefined>;
+  /** All of `kind: 'file'`, in the order of the manifest. Undefined as for `files`. */
+  outputs(run: RunRef): Promise<readonly RunFile[] | undefined>;
   /**
    * A body of the e-mail with its pictures inside; undefined where there is none.
    * @param body the first one when absent
@@ -72,6 +74,15 @@ export function createRunFileReader(
       if (bytes !== null) return { ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) };
       const whole = await readMailPart(runFiles, entry.name, entry.sha256);
       return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
+    },
+
+    outputs: async (run) => {
+      const runFiles = storage.runFiles(run);
+      return (await entriesOf(run, runFiles))?.flatMap((entry) => {
+        const { bytes } = entry;
+        if (entry.kind !== 'file' || bytes === null) return [];
+        return [{ ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) }];
+      });
     },
 
     preview: async (run, body) => {

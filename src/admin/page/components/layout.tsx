@@ -3,7 +3,10 @@ import type { OrganizationEntry } from '../../access/access.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
+import { SearchBox } from './search-box.tsx';
+import { SettingsProvider } from './settings.tsx';
 import { Timestamp } from './time.tsx';
+import { type PageZone, ZoneSelect } from './zone-choice.tsx';
 
 /** The data of the layout around every page. */
 export interface LayoutData {
@@ -15,6 +18,12 @@ export interface LayoutData {
   readonly undecided: number;
   /** Epoch ms. */
   readonly now: number;
+  /** The zone of all times on the page, and whose it is. */
+  readonly zone: PageZone;
+  /** The address of the page, without the result of an action: path and query. */
+  readonly self: string;
+  /** The title of a current report; undefined where it is not known. */
+  readonly titleOf: (org: string, report: string) => string | undefined;
   /** Whether the navigation links to Bull Board. */
   readonly bullBoard?: boolean;
 }
@@ -39,7 +48,7 @@ const NAVIGATION = [
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
 ] as const;
-export type NavigationPath = (typeof NAVIGATION)[number][0];
+export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search';
 
 interface DocumentProps {
   readonly title: string;
@@ -72,6 +81,8 @@ export const BrandMark = () => (
   </svg>
 );
 
+const RENEWAL_S = 15;
+
 interface PageProps {
   readonly layout: LayoutData;
   /** Empty for the overview. */
@@ -79,10 +90,19 @@ interface PageProps {
   readonly current: NavigationPath;
   /** What an action that was just carried out has done; said to screen readers as well. */
   readonly notice?: string | undefined;
+  /** Seconds after which the script fetches the page again to update its `data-live` parts. */
+  readonly renew?: number;
 }
 
 /** The layout of a page for a signed-in user. */
-export const PageLayout = ({ layout, title, current, notice, children }: PropsWithChildren<PageProps>) => (
+export const PageLayout = ({
+  layout,
+  title,
+  current,
+  notice,
+  renew = RENEWAL_S,
+  children,
+}: PropsWithChildren<PageProps>) => (
   <Document title={title} assets={layout.assets}>
     <a class="skip" href="#main">
       Skip to the content
@@ -100,6 +120,10 @@ export const PageLayout = ({ layout, title, current, notice, children }: PropsWi
         ))}
         {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
+      <SearchBox self={layout.self} />
+      <ZoneSelect zone={layout.zone} now={layout.now} self={layout.self}>
+        <Csrf layout={layout} />
+      </ZoneSelect>
       <form class="account" method="post" action="/sign-out">
         <Csrf layout={layout} />
         <span>
@@ -110,14 +134,16 @@ export const PageLayout = ({ layout, title, current, notice, children }: PropsWi
         </button>
       </form>
     </header>
-    <main id="main" tabindex={-1}>
-      <div id="stale" class="stale" role="status" aria-live="polite"></div>
+    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew}>
+      <div id="stale" class="stale" role="status" aria-live="polite" data-zone={layout.zone.name}></div>
       {notice === undefined ? null : (
         <p class="notice" role="status">
           {notice}
         </p>
       )}
-      {children}
+      <SettingsProvider value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf }}>
+        {children}
+      </SettingsProvider>
     </main>
   </Document>
 );
@@ -169,10 +195,12 @@ interface TableProps {
   readonly classes?: Readonly<Record<string, string>>;
   /** Of the table, beside `rows`. */
   readonly class?: string;
+  /** The id of the rows, if the script updates them. */
+  readonly live?: string;
 }
 
 /** A table; its rows are the children. */
-export const Table = ({ caption, columns, classes, class: kind, children }: PropsWithChildren<TableProps>) => (
+export const Table = ({ caption, columns, classes, class: kind, live, children }: PropsWithChildren<TableProps>) => (
   <table class={kind === undefined ? 'rows' : `rows ${kind}`}>
     <caption class="visually-hidden">{caption}</caption>
     <thead>
@@ -184,7 +212,7 @@ export const Table = ({ caption, columns, classes, class: kind, children }: Prop
         ))}
       </tr>
     </thead>
-    <tbody>{children}</tbody>
+    <tbody {...(live === undefined ? {} : { id: live, 'data-live': true })}>{children}</tbody>
   </table>
 );
 

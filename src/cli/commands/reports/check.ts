@@ -4,26 +4,26 @@ import { secretSource } from '../../../base/secrets/secret.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
 import { checkAllowLists } from '../../../definitions/allow-lists/check-allow-lists.ts';
-import { comparePositions, type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { comparePositions, type Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import { exceptionWarnings } from '../../../definitions/diagnostics/layout-diagnostics.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { reportSelector, selectDiagnostics } from '../../../definitions/load/path-selection.ts';
-import { runPeriodsOf } from '../../../definitions/periods/period.ts';
+import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import type { PartialValue } from '../../../definitions/yaml/check-schema.ts';
 import { diagnosticAt } from '../../../definitions/yaml/parse-yaml.ts';
-import { locate, type SourceFile } from '../../../definitions/yaml/source-file.ts';
 import { RECENT_CATALOG_MAX_AGE_MS } from '../../../fetch/cache/catalog-cache.ts';
-import type { PlanDiagnostic } from '../../../plan/checks/catalog-check.ts';
-import { checkPlan } from '../../../plan/checks/check-plan.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
 import { BUDGET_CONFLICT_HINT, budgetConflicts, budgetLimits } from '../../../services/budgets/key-limits.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
+import { catalogDiagnostics, planDiagnostic } from '../../../services/definitions/catalog-diagnostics.ts';
 import { startReaderThread } from '../../../services/definitions/definition-threads.ts';
 import { readScopePolicy } from '../../../services/definitions/report-scope.ts';
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { printDiagnostics } from './print-diagnostics.ts';
 
 interface CheckFlags {
   readonly offline?: boolean;
@@ -39,7 +39,7 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
     thread.close(),
   );
   const budgets = await budgetDiagnostics(jobs, context);
-  const scope = await checkAllowLists(jobs, readScopePolicy(context), BUILT_IN_KINDS);
+  const scope = await checkAllowLists(withPartialReports(jobs), readScopePolicy(context), BUILT_IN_KINDS);
   const errors = await selectDiagnostics(
     { ...jobs, diagnostics: [...jobs.diagnostics, ...budgets, ...scope.errors] },
     paths,
@@ -52,17 +52,21 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   const unchecked: string[] = [];
   if (!flags.offline) {
     const chosen = await reportSelector(jobs, paths);
-    const reports = [...jobs.reports.values()].filter(chosen);
-    const found = await catalogDiagnostics(reports, jobs, context, (why) => unchecked.push(why));
+    const found = await catalogErrors(
+      readableReports(jobs).filter(({ value }) => chosen(value)),
+      jobs,
+      context,
+      (why) => unchecked.push(why),
+    );
     errors.push(...(await selectDiagnostics({ ...jobs, diagnostics: found }, paths)));
-    errors.sort(comparePositions);
   }
+  errors.sort(comparePositions);
   for (const why of unchecked) print.printStatus(`not checked against the catalog: ${why}`);
   const files = jobs.sources.size + jobs.targetSources.size;
   if (flags.json) print.printJson({ files, faults: errors, warnings, not_checked: unchecked });
   else {
-    for (const error of errors) print.printLine(formatDiagnostic(error));
-    for (const warning of warnings) print.printLine(`warning: ${formatDiagnostic(warning)}`);
+    await printDiagnostics(errors, 'error', jobs, io);
+    await printDiagnostics(warnings, 'warning', jobs, io);
     const summary = [`${files} files`, formatCount(errors.length, 'error')];
     if (warnings.length > 0) summary.push(formatCount(warnings.length, 'warning') + refusalNote(refusedLater, advice));
     print.printStatus(summary.join(', '));
@@ -102,22 +106,37 @@ async function budgetDiagnostics(jobs: Definitions, context: AppContext): Promis
       if (source === undefined || settings === undefined) return [];
       const { calls, windowMs } = budgetLimits(settings);
       return [
-        {
-          file: source.file,
-          ...locate(source, ['budget']),
+        diagnosticAt(source, ['budget'], {
+          code: 'budget.conflict',
           message: message.replace(/\.$/, ''),
           expected: 'one budget for all organizations of the key',
           got: `${calls} calls in ${windowMs / 1000} s`,
           next: BUDGET_CONFLICT_HINT,
-        },
+        }),
       ];
     }),
   );
 }
 
+/** The definitions with what could be read of reports with faults. */
+const withPartialReports = ({ orgs, reports, sources, partialReports = new Map() }: Definitions) => ({
+  orgs,
+  reports: new Map([...reports, ...[...partialReports].map(([name, { value }]) => [name, value] as const)]),
+  sources: new Map([...sources, ...[...partialReports].map(([name, { source }]) => [name, source] as const)]),
+});
+
+/** The reports, and of those with faults what could be read beside these. */
+const readableReports = ({ reports, sources, partialReports }: Definitions): PartialValue<Definition>[] => [
+  ...[...reports].flatMap(([name, value]) => {
+    const source = sources.get(name);
+    return source === undefined ? [] : [{ value, source, lost: [] }];
+  }),
+  ...(partialReports?.values() ?? []),
+];
+
 /** Checks the reports against their organizations' catalogs. A catalog that cannot be fetched is reported to `unchecked`, not as an error. */
-async function catalogDiagnostics(
-  reports: readonly Definition[],
+async function catalogErrors(
+  reports: readonly PartialValue<Definition>[],
   jobs: Definitions,
   context: AppContext,
   unchecked: (why: string) => void,
@@ -135,34 +154,15 @@ async function catalogDiagnostics(
   const { catalogOf, scope } = opened;
   try {
     const errors: Diagnostic[] = [];
-    for (const org of new Set(reports.map((report) => report.org))) {
+    for (const org of new Set(reports.map(({ value }) => value.org))) {
       const settings = jobs.orgs.get(org);
       if (settings === undefined) continue;
       try {
-        const at =
-          (source: SourceFile) =>
-          ({ path, ...text }: PlanDiagnostic): Diagnostic =>
-            diagnosticAt(source, path, text);
-        const errorsBy = (catalog: Catalog): Diagnostic[] => {
-          const orgSource = jobs.sources.get(org);
-          const targetSource = jobs.targetSources.get(org);
-          return [
-            ...(orgSource === undefined || settings.readings === undefined
-              ? []
-              : checkReadings(settings.readings, catalog).map(at(orgSource))),
-            ...(targetSource === undefined ? [] : checkTargets(settings.targets ?? [], catalog).map(at(targetSource))),
-            ...reports.flatMap((report) => {
-              const source = report.org === org ? jobs.sources.get(`${org}/${report.report}`) : undefined;
-              if (source === undefined) return [];
-              // The current period is representative of later ones.
-              const periods = runPeriodsOf(report, settings, context.clock.now());
-              return [
-                ...checkPlan({ definition: report, settings, ...periods, catalog }),
-                ...checkTargets(report.targets ?? [], catalog),
-              ].map(at(source));
-            }),
-          ];
-        };
+        const own = reports.filter(({ value }) => value.org === org);
+        const errorsBy = (catalog: Catalog): Diagnostic[] => [
+          ...settingsErrors(org, settings, jobs, catalog),
+          ...own.flatMap((report) => catalogDiagnostics(report, settings, catalog, context.clock.now())),
+        ];
         const found = errorsBy(await catalogOf(settings));
         // A cached catalog may lack metrics that were added since.
         errors.push(...(found.length === 0 ? [] : errorsBy(await catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS))));
@@ -174,4 +174,18 @@ async function catalogDiagnostics(
   } finally {
     await scope.close();
   }
+}
+
+/** What the catalog does not allow in `org.yaml` and `targets.yaml`. */
+function settingsErrors(org: string, settings: OrgSettings, jobs: Definitions, catalog: Catalog): Diagnostic[] {
+  const orgSource = jobs.sources.get(org);
+  const targetSource = jobs.targetSources.get(org);
+  return [
+    ...(orgSource === undefined || settings.readings === undefined
+      ? []
+      : checkReadings(settings.readings, catalog).map(planDiagnostic(orgSource))),
+    ...(targetSource === undefined
+      ? []
+      : checkTargets(settings.targets ?? [], catalog).map(planDiagnostic(targetSource))),
+  ];
 }

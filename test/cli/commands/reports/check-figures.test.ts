@@ -206,12 +206,15 @@ describe('check names the place of', () => {
   });
 });
 
-test('the text of check is one line with the place', async () => {
+test('the text of check has the place, the source line and a mark', async () => {
   const { text, line, column } = marked(TARGETS, 'target: 90%', 'target: «banana');
   const { env } = await check({ acme: { 'targets.yaml': text } });
   const { code, stdout } = await runCommand(['check'], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(new RegExp(`^[^\\n]*acme/targets\\.yaml:${line}:${column}: [^\\n]+\\n$`));
+  const [place = '', source = '', mark = ''] = stdout.split('\n');
+  expect(place).toContain(`acme/targets.yaml:${line}:${column}: `);
+  expect(source.slice(source.indexOf('|') + 2)).toBe('    target: banana');
+  expect(mark.slice(mark.indexOf('|') + 2)).toBe(`${' '.repeat(column - 1)}^^^^^^`);
 });
 
 test('a reading at a time that summer time skips is taken right after the gap', () => {

@@ -57,13 +57,14 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   };
   const rows = grid.header.map((header, index) => {
     const isLabel = index < grid.labels;
-    const name: Cell = { value: header.value, style: isLabel ? STYLES.headerLabel : STYLES.scorecardLabel };
+    const text = grid.names[index] ?? String(header.value);
+    const name: Cell = { value: text, style: isLabel ? STYLES.headerLabel : STYLES.scorecardLabel };
     const cells = columns.map((line): Cell => {
       const cell = line[index] ?? { value: null, style: STYLES.scorecardText };
       return isLabel ? { value: cell.value, style: { ...STYLES.headerValue, ...numberFormat(cell) } } : cell;
     });
     const texts = cells.map(({ value }) => [typeof value === 'string' ? value : '', valueCharacters] as const);
-    const points = textRowPoints([String(header.value), LABEL_CHARACTERS], ...texts);
+    const points = textRowPoints([text, LABEL_CHARACTERS], ...texts);
     return { cells: spread([name, ...cells]), points };
   });
   return { rows, columns: count, characters, points: rows.reduce((sum, row) => sum + row.points, 0) };

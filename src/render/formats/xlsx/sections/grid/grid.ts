@@ -11,6 +11,8 @@ export interface Grid {
   readonly header: readonly Cell[];
   /** As the header cells show them. */
   readonly headings: readonly string[];
+  /** As the columns are called in a list, without a header row above. */
+  readonly names: readonly string[];
   /** The metric above each column. Equal neighbours share a heading. Absent without a second header row. */
   readonly over?: readonly (string | undefined)[];
   /** What each column belongs to: a page break never separates equal neighbours. Undefined for labels. */
@@ -20,8 +22,8 @@ export interface Grid {
   readonly totals?: readonly Cell[];
   /** Whether totals are shown, in a row or in columns. */
   readonly showsTotals: boolean;
-  /** Whether the header has filter buttons. */
-  readonly filter: boolean;
+  /** Which header cells have a filter button. None: the range has no filter. */
+  readonly filters: readonly boolean[];
   /** One per column. */
   readonly conditionalFormats: readonly (ConditionalFormat['kind'] | undefined)[];
   /** In place of `change`, one per row: where each row is another metric. */

@@ -117,6 +117,7 @@ function withTransposedStatuses(
       heading(words.status.column),
     ),
     headings: inserted(grid.headings, words.status.targetColumn, words.status.column),
+    names: inserted(grid.names, words.status.targetColumn, words.status.column),
     groups: inserted(grid.groups, words.status.targetColumn, words.status.column),
     rows: [...grid.rows].map((cells, index) => {
       const view = metrics[index];
@@ -129,6 +130,7 @@ function withTransposedStatuses(
           : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
       return inserted(cells, targetCell, statusCell(judgement, words));
     }),
+    filters: inserted(grid.filters, false, false),
     conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
   };
 }
@@ -181,12 +183,14 @@ export function withStatuses(
       return { value: each.header, style: heading === each.header ? style : shownAs(style, heading) };
     }),
     headings: withInserted(grid.headings, added, headingOf),
+    names: withInserted(grid.names, added, ({ header }) => header),
     ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
     groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),
     rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
     ...(totals === undefined
       ? {}
       : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),
+    filters: withInserted(grid.filters, added, () => grid.count > 0),
     conditionalFormats: withInserted(coloured, added, () => undefined),
   };
 }

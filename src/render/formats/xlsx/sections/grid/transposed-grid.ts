@@ -81,11 +81,12 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
       ...headings.map((value, index) => ({ value, style: index === 0 ? STYLES.headerValue : STYLES.headerSecondary })),
     ],
     headings: [texts.metric, ...headings],
+    names: [texts.metric, ...headings],
     groups: [undefined, ...headings],
     rows,
     count: rows.length,
     showsTotals: differs,
-    filter: false,
+    filters: [false, ...headings.map(() => false)],
     conditionalFormats: [undefined, ...formats, ...(differs ? formats : [])],
   };
 }

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { toSingleLine } from '../../../base/text/bidi.ts';
+import { type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import type { CommandIo } from '../../io.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { applyStyle, terminalWidth } from '../../terminal/style.ts';
+import { sourceExcerpt } from './source-excerpt.ts';
+
+/** Without a terminal: where output is read later, e.g. in a log of CI. */
+const DEFAULT_WIDTH = 80;
+
+/** Prints diagnostics with their source lines, by file and line. */
+export async function printDiagnostics(
+  diagnostics: readonly Diagnostic[],
+  kind: 'error' | 'warning',
+  jobs: Pick<Definitions, 'sources' | 'targetSources'>,
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const linesOf = sourceLines(jobs);
+  const width = terminalWidth(io.stdout, io.env);
+  const style = (name: 'bold' | 'red' | 'yellow' | 'dim', text: string) => applyStyle(name, text, io.stdout, io.env);
+  const prefix = kind === 'warning' ? 'warning: ' : '';
+  for (const diagnostic of diagnostics) {
+    const { file, line, column, end, message, expected, got, next } = diagnostic;
+    const indent = ' '.repeat(Math.max(4, String(line).length + 2));
+    if (width === undefined) print.printLine(`${prefix}${formatDiagnostic(diagnostic)}`);
+    else
+      print.printLine(
+        style('bold', `${prefix}${toSingleLine(file)}:${line}:${column}: ${toSingleLine(message ?? 'invalid value')}`),
+      );
+    const source = hasExcerpt(diagnostic) ? (await linesOf(file))[line - 1] : undefined;
+    if (source !== undefined && source.trim() !== '') {
+      const { source: shown, caret } = sourceExcerpt({
+        line: source,
+        column,
+        end: end?.line === line ? end.column : column + 1,
+        width: (width ?? DEFAULT_WIDTH) - indent.length - 3,
+      });
+      print.printLine(`${style('dim', `${String(line).padStart(indent.length)} |`)} ${shown}`);
+      print.printLine(`${indent} ${style('dim', '|')} ${style(kind === 'error' ? 'red' : 'yellow', caret)}`);
+    }
+    if (width === undefined) continue;
+    for (const text of [`expected ${expected}, got ${got}`, `do: ${next}`]) {
+      for (const part of wrap(toSingleLine(text), width - indent.length - 3)) print.printLine(`${indent}   ${part}`);
+    }
+    print.printLine();
+  }
+}
+
+/** Whole files have no line to show, and what exceeds a limit was not read. */
+const hasExcerpt = ({ code }: Diagnostic): boolean => code !== 'file.invalid' && code !== 'definition.over_limit';
+
+/** The lines of a file: a definition that is loaded, or a template. Empty if it cannot be read. */
+function sourceLines({
+  sources,
+  targetSources,
+}: Pick<Definitions, 'sources' | 'targetSources'>): (file: string) => Promise<readonly string[]> {
+  const known = new Map<string, Promise<readonly string[]> | readonly string[]>(
+    [...sources.values(), ...targetSources.values()].map(({ file, text }) => [file, text.split('\n')]),
+  );
+  return async (file) => {
+    const lines =
+      known.get(file) ??
+      readFile(file, 'utf8').then(
+        (text) => text.split('\n'),
+        () => [],
+      );
+    known.set(file, lines);
+    return lines;
+  };
+}
+
+/** Lines of at most `width` characters, broken at spaces. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

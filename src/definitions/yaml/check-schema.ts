@@ -1,0 +1,260 @@
+import type { z } from 'zod';
+import type { Diagnostic } from '../diagnostics/diagnostic.ts';
+import { closestMatches } from '../diagnostics/suggest.ts';
+import {
+  addStandIn,
+  isStandIn,
+  moveField,
+  originalPath,
+  type PositionedValue,
+  removeAt,
+  replaceAt,
+  valueAt,
+} from './repair/edit-value.ts';
+import { findMisplaced, type Misplaced, misplacedDiagnostics } from './repair/misplaced-fields.ts';
+import {
+  BOOLEAN_WORDS,
+  type Finding,
+  findingDiagnostic,
+  findingsOf,
+  knownValues,
+  zodErrorMap,
+} from './schema-diagnostics.ts';
+import type { SourceFile, ValuePath } from './source-file.ts';
+
+/** What a file says, as far as it can be read. */
+export interface PartialValue<T> {
+  readonly value: T;
+  /** With the positions of this value's parts. */
+  readonly source: SourceFile;
+  /** Paths in the file of values that could not be read and are left out here. */
+  readonly lost: readonly ValuePath[];
+}
+
+/** A value for a required field that is missing or invalid; undefined: what contains it is left out. */
+export type StandIns = (path: ValuePath) => unknown;
+
+export interface SchemaCheck<T> {
+  /** Absent with any diagnostic. */
+  readonly value?: T;
+  /** With diagnostics: the rest, if there is any. */
+  readonly partial?: PartialValue<T>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Number of diagnostics not in the list. */
+  readonly more: number;
+}
+
+export interface SchemaCheckInput<Schema extends z.ZodType> {
+  readonly source: SourceFile;
+  readonly plain: unknown;
+  readonly schema: Schema;
+  /** Paths that already have a diagnostic and whose values must not be shown. */
+  readonly secretPaths: readonly ValuePath[];
+  readonly standIns: StandIns;
+  /** Paths of which a part could not be read. */
+  readonly damaged: readonly ValuePath[];
+  readonly max: number;
+}
+
+const MAX_ROUNDS = 12;
+const HIDDEN = 'hidden';
+
+/**
+ * Validates a value. Each invalid part is corrected if it is clear what was meant, else left out, and the rest is validated
+ * again: so one fault does not hide others, and what follows from a fault is not reported as well.
+ */
+export function checkSchema<Schema extends z.ZodType>(input: SchemaCheckInput<Schema>): SchemaCheck<z.output<Schema>> {
+  const { schema, max } = input;
+  const state = new Repairs(input);
+  const diagnostics: Diagnostic[] = [];
+  let more = 0;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const parsed = schema.safeParse(state.current.plain, { error: zodErrorMap });
+    if (parsed.success) {
+      if (round === 0 && input.secretPaths.length === 0) return { value: parsed.data, diagnostics, more };
+      const partial = { value: parsed.data, source: state.source(), lost: state.lost };
+      return { partial, diagnostics, more };
+    }
+    const findings = findingsOf(parsed.error.issues);
+    const shown = findings.slice(0, Math.max(0, max - diagnostics.length));
+    more += findings.length - shown.length;
+    if (shown.length === 0) break;
+    const before = state.current;
+    diagnostics.push(...state.take(shown));
+    if (state.current === before) break;
+  }
+  return { diagnostics, more };
+}
+
+interface Damage {
+  /** In the file. */
+  readonly path: ValuePath;
+  /** An unknown field: what it was meant for may be missing. */
+  readonly unknown?: true;
+}
+
+/** Whether a path is this one or inside it. */
+export const isPrefix = (prefix: ValuePath, path: ValuePath): boolean =>
+  prefix.length <= path.length && prefix.every((step, index) => path[index] === step);
+const samePath = (a: ValuePath, b: ValuePath): boolean => a.length === b.length && isPrefix(a, b);
+
+/** The part of a file that rules between fields are about: an entry of a list at the top, or a field. */
+const unitOf = (path: ValuePath): ValuePath => path.slice(0, typeof path[1] === 'number' ? 2 : 1);
+
+class Repairs<Schema extends z.ZodType> {
+  readonly #input: SchemaCheckInput<Schema>;
+  readonly #damage: Damage[];
+  /** Paths in the file of corrected values: a second fault of them follows from the first. */
+  readonly #corrected: ValuePath[] = [];
+  readonly #reported = new Set<string>();
+  current: PositionedValue;
+
+  constructor(input: SchemaCheckInput<Schema>) {
+    this.#input = input;
+    this.#damage = input.damaged.map((path) => ({ path }));
+    this.current = { plain: input.plain, tree: input.source.tree };
+    // A secret is in no value, so that no diagnostic can show it.
+    for (const path of input.secretPaths) {
+      this.#corrected.push(path);
+      this.#damage.push({ path });
+      this.current = replaceAt(this.current, path, HIDDEN);
+    }
+  }
+
+  get lost(): readonly ValuePath[] {
+    return this.#damage.flatMap(({ path, unknown }) => (unknown ? [] : [path]));
+  }
+
+  source(): SourceFile {
+    const { tree } = this.current;
+    const { file, text, lines } = this.#input.source;
+    return { file, text, lines, ...(tree === undefined ? {} : { tree }) };
+  }
+
+  /** Reports findings and repairs the value. */
+  take(findings: readonly Finding[]): Diagnostic[] {
+    const source = this.source();
+    const { plain, tree } = this.current;
+    const moved = findMisplaced(source, this.current, findings, this.#input.schema);
+    const renamed = new Map(findings.flatMap((finding) => this.#renameOf(finding, moved)));
+    const expected = [...moved.map(({ to }) => to), ...renamed.values()];
+    const diagnostics: Diagnostic[] = misplacedDiagnostics(source, moved);
+    const repairs: { readonly path: ValuePath; readonly finding: Finding }[] = [];
+    for (const finding of findings) {
+      const { path } = finding;
+      if (moved.some(({ from }) => samePath(from, path))) continue;
+      const present = valueAt(plain, path) !== undefined;
+      // It is in the file, under another name or at another place.
+      if (!present && expected.some((to) => isPrefix(path, to))) continue;
+      if (finding.issue.code === 'custom' && moved.some(({ to }) => isPrefix(path, to))) continue;
+      repairs.push({ path, finding });
+      if (this.#followsFromOthers(finding, present)) continue;
+      const key = JSON.stringify([originalPath(tree, path), finding.issue.message]);
+      if (this.#reported.has(key)) continue;
+      this.#reported.add(key);
+      diagnostics.push(findingDiagnostic(source, plain, finding));
+    }
+    for (const { from, to } of moved) this.current = moveField(this.current, from, to);
+    const done = new Set<string>();
+    // From the end of lists, so that indexes stay.
+    for (const { path, finding } of repairs.sort((a, b) => comparePaths(b.path, a.path))) {
+      const key = JSON.stringify(path);
+      if (done.has(key)) continue;
+      done.add(key);
+      const to = renamed.get(finding);
+      if (to === undefined) this.#repair(finding, done);
+      else this.current = moveField(this.current, path, to);
+    }
+    return diagnostics;
+  }
+
+  /** The correct name of a misspelt field, unless the mapping has that, too. */
+  #renameOf(finding: Finding, moved: readonly Misplaced[]): [Finding, ValuePath][] {
+    const { path, known } = finding;
+    const parent = path.slice(0, -1);
+    if (known === undefined || moved.some(({ from }) => samePath(from, path))) return [];
+    const [name] = closestMatches(String(path.at(-1)), known);
+    if (name === undefined || valueAt(this.current.plain, [...parent, name]) !== undefined) return [];
+    return [[finding, [...parent, name]]];
+  }
+
+  #followsFromOthers({ issue, path }: Finding, present: boolean): boolean {
+    const { tree } = this.current;
+    if (isStandIn(tree, path)) return true;
+    const original = originalPath(tree, path);
+    if (this.#corrected.some((corrected) => isPrefix(corrected, original))) return true;
+    const isRule = issue.code === 'custom';
+    return this.#damage.some(({ path: damaged, unknown }) => {
+      // A line that could not be read may have been any field of the file.
+      if (damaged.length === 0) return original.length === 0 || (!present && original.length === 1);
+      if (isRule && damaged[0] === 'outputs' && ['outputs', 'deliveries'].includes(String(original[0]))) return true;
+      if (isRule && damaged[0] === 'sections' && samePath(original, ['sections'])) return true;
+      if (!samePath(unitOf(original), unitOf(damaged))) return false;
+      if (!present) return true;
+      return isRule && (unknown !== true || isPrefix(original, damaged));
+    });
+  }
+
+  #repair({ issue, path, known }: Finding, done: Set<string>): void {
+    const { plain, tree } = this.current;
+    const original = originalPath(tree, path);
+    const found = valueAt(plain, path);
+    const corrected = this.#corrected.some((each) => isPrefix(each, original));
+    if (known !== undefined) {
+      this.#damage.push({ path: original, unknown: true });
+      this.current = removeAt(this.current, path);
+      return;
+    }
+    const correction = corrected ? undefined : correctionOf({ issue }, found);
+    if (correction !== undefined) {
+      this.#corrected.push(original);
+      this.current = replaceAt(this.current, path, correction);
+      return;
+    }
+    this.#damage.push({ path: original });
+    const standIn = this.#input.standIns(path);
+    if (standIn !== undefined) {
+      this.current = addStandIn(this.current, path, standIn);
+      return;
+    }
+    if (path.length === 0) return;
+    // A missing field makes what contains it useless; so does the last entry of a list.
+    const parent = path.slice(0, -1);
+    const list = valueAt(plain, parent);
+    const target = found === undefined || (Array.isArray(list) && list.length === 1) ? parent : path;
+    if (target === parent && done.has(JSON.stringify(parent))) return;
+    done.add(JSON.stringify(target));
+    if (target.length === 0) return;
+    const replaced = target === parent ? this.#input.standIns(target) : undefined;
+    this.current = replaced === undefined ? removeAt(this.current, target) : addStandIn(this.current, target, replaced);
+  }
+}
+
+/** In the order of the file; what is inside something comes behind it. */
+function comparePaths(a: ValuePath, b: ValuePath): number {
+  for (const [index, step] of a.entries()) {
+    const other = b[index];
+    if (other === undefined) return 1;
+    if (step === other) continue;
+    return typeof step === 'number' && typeof other === 'number' ? step - other : String(step) < String(other) ? -1 : 1;
+  }
+  return a.length - b.length;
+}
+
+/** The value that was probably meant. */
+function correctionOf({ issue }: Pick<Finding, 'issue'>, found: unknown): unknown {
+  // Rules between fields may depend on it: another text than the one meant breaks others of them.
+  if (issue.code === 'custom' || !['string', 'number', 'boolean'].includes(typeof found)) return undefined;
+  if (typeof found === 'string') {
+    const [meant] = closestMatches(found, knownValues(issue));
+    if (meant !== undefined) return meant;
+  }
+  const wants =
+    issue.code === 'invalid_type' ? issue.expected : issue.code === 'invalid_value' ? typeof issue.values[0] : '';
+  if (wants === 'string') return issue.code === 'invalid_type' ? String(found) : undefined;
+  if (wants === 'array') return [found];
+  if (wants === 'boolean') return BOOLEAN_WORDS.get(String(found).toLowerCase());
+  if ((wants === 'number' || wants === 'int') && typeof found === 'string' && /^-?\d+(\.\d+)?$/.test(found))
+    return Number(found);
+  return undefined;
+}

@@ -1,0 +1,53 @@
+import type { Catalog } from '../../contract/catalog.ts';
+import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
+import { runPeriodsOf } from '../../definitions/periods/period.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { PartialValue } from '../../definitions/yaml/check-schema.ts';
+import { diagnosticAt } from '../../definitions/yaml/parse-yaml.ts';
+import { isStandIn } from '../../definitions/yaml/repair/edit-value.ts';
+import type { SourceFile, ValuePath } from '../../definitions/yaml/source-file.ts';
+import type { PlanDiagnostic } from '../../plan/checks/catalog-check.ts';
+import { checkPlan } from '../../plan/checks/check-plan.ts';
+import { checkTargets } from '../../plan/checks/check-targets.ts';
+
+/** A diagnostic of a plan with its place in the file. */
+export const planDiagnostic =
+  (source: SourceFile) =>
+  ({ path, ...text }: PlanDiagnostic): Diagnostic =>
+    diagnosticAt(source, path, { code: 'catalog.not_allowed', ...text });
+
+/** Fields of a report that decide what its sections ask for. */
+const TIME_FIELDS: readonly unknown[] = ['period', 'compare', 'to_date', 'timezone'];
+
+/** Whether the days that a section asks for decide. Of an entry of these lists, the catalog alone does. */
+const dependsOnTime = ([list, , field, entry]: ValuePath): boolean =>
+  list === 'sections' && !(entry !== undefined && (field === 'dimensions' || field === 'filters'));
+
+/**
+ * What the catalog does not allow in a report. Where a part of the report could not be read, only names that the catalog does
+ * not have: the rest may follow from what is missing.
+ * @param now the current period is representative of later ones
+ */
+export function catalogDiagnostics(
+  { value: definition, source, lost }: PartialValue<Definition>,
+  settings: OrgSettings,
+  catalog: Catalog,
+  now: number,
+): Diagnostic[] {
+  const periods = runPeriodsOf(definition, settings, now);
+  const isDamaged = (path: ValuePath): boolean =>
+    lost.some(
+      ([field, index]) =>
+        field === undefined ||
+        (TIME_FIELDS.includes(field) && dependsOnTime(path)) ||
+        (field === path[0] && (index === undefined || path[1] === undefined || index === path[1])),
+    );
+  return [
+    ...checkPlan({ definition, settings, ...periods, catalog }),
+    ...checkTargets(definition.targets ?? [], catalog),
+  ]
+    .filter(({ path }) => !isStandIn(source.tree, path))
+    .map(planDiagnostic(source))
+    .filter(({ code, path = [] }) => code === 'catalog.unknown' || !isDamaged(path));
+}

@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
+import type { Diagnostic } from '../../../src/definitions/diagnostics/diagnostic.ts';
+import { definitionParser } from '../../../src/services/definitions/built-in-kinds.ts';
+import { validateText } from '../../../src/services/definitions/definition-tasks.ts';
+import { cases, within } from '../../support/fuzz.ts';
+import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const ORG = `version: 1
+org: 101
+api_key: { env: ACME_KEY }
+timezone: Europe/Zurich
+recipients: { domains: [acme.example] }
+`;
+const settings = definitionParser.settings(ORG, 'org.yaml').value;
+const of = settings && { text: ORG, settings: { ...settings, id: 'acme' } };
+
+const LINES = `version: 1
+title: Weekly figures
+description: What happened last week
+owner: ops@acme.example
+schedule: { cron: "0 8 * * MON", catch_up: latest }
+period: previous_week
+compare: previous_period
+locale: en-GB
+sections:
+  - id: onboarding
+    title: Onboarding by day
+    metrics: [profiles.created, profiles.decided]
+    granularity: day
+    totals: true
+  - id: types
+    title: Decisions by type
+    metrics:
+      - profiles.decided
+      - profiles.approval_rate
+    dimensions: [profile.type]
+    order: [{ by: profiles.decided, dir: desc }]
+  - id: risks
+    title: High risks
+    metrics: [profiles.created]
+    dimensions: [profile.risk]
+    filters:
+      - { dimension: profile.risk, values: [high, severe] }
+  - id: screening
+    title: Screening hits
+    metrics: [screening.hits]
+    dimensions: [hit.kind]
+    chart: column
+  - id: rfis
+    title: Requests for information
+    metrics: [rfis.sent]
+    limit: 20
+  - id: roster
+    title: All profiles
+    list: profiles
+    ordering: -id
+targets:
+  - metric: profiles.approval_rate
+    better: higher
+    target: 90%
+  - metric: profiles.created
+    better: higher
+    target: 50
+outputs:
+  - { format: xlsx, name: "Figures {{ period.label }}.xlsx" }
+  - format: csv
+    name: "{{ section.id }} {{ period.label }}.csv"
+deliveries:
+  - email:
+      to: [lead@acme.example]
+      subject: "Figures {{ period.label }}"
+      attach: [xlsx]
+  - email:
+      to:
+        - audit@acme.example
+      body: summary
+on_incomplete: flag
+`.split('\n');
+
+interface Mutation {
+  readonly code: Diagnostic['code'];
+  /** A line of the report, and what it becomes. */
+  readonly from: string;
+  readonly to: string;
+  /** Mutations of one part may hide each other: one of each is drawn. */
+  readonly part: string;
+}
+
+const change = (code: Diagnostic['code'], part: string, from: string, to: string): Mutation => ({
+  code,
+  part,
+  from,
+  to,
+});
+
+const MUTATIONS: readonly Mutation[] = [
+  // Syntax.
+  change('yaml.unquoted_colon', 'title', 'title: Weekly figures', 'title: Weekly: figures'),
+  change('yaml.unquoted_text', 'title', 'title: Weekly figures', 'title: @Weekly figures'),
+  change('yaml.unclosed_quote', 'title', 'title: Weekly figures', 'title: "Weekly figures'),
+  change('yaml.missing_space', 'title', 'title: Weekly figures', 'title:Weekly figures'),
+  change('yaml.unquoted_text', 'description', 'description: What happened last week', 'description: `last` week'),
+  change('yaml.missing_colon', 'description', 'description: What happened last week', 'description What happened'),
+  change('yaml.tab', 'onboarding', '    granularity: day', '\tgranularity: day'),
+  change('yaml.indentation', 'onboarding', '    granularity: day', '     granularity: day'),
+  change('yaml.indentation', 'onboarding', '    granularity: day', '   granularity: day'),
+  change('yaml.brackets', 'types', '    dimensions: [profile.type]', '    dimensions: [profile.type'),
+  change('yaml.unquoted_colon', 'types', '    title: Decisions by type', '    title: Decisions: by type'),
+  change('yaml.missing_space', 'types', '      - profiles.decided', '      -profiles.decided'),
+  change('yaml.indentation', 'screening', '    dimensions: [hit.kind]', '   dimensions: [hit.kind]'),
+  change('yaml.tab', 'screening', '    chart: column', '  \tchart: column'),
+  change(
+    'yaml.unquoted_template',
+    'xlsx',
+    '  - { format: xlsx, name: "Figures {{ period.label }}.xlsx" }',
+    '  - { format: xlsx, name: Figures {{ period.label }}.xlsx }',
+  ),
+  change(
+    'yaml.missing_comma',
+    'xlsx',
+    '  - { format: xlsx, name: "Figures {{ period.label }}.xlsx" }',
+    '  - { format: xlsx name: "Figures {{ period.label }}.xlsx" }',
+  ),
+  change(
+    'yaml.unquoted_template',
+    'csv',
+    '    name: "{{ section.id }} {{ period.label }}.csv"',
+    '    name: {{ section.id }} {{ period.label }}.csv',
+  ),
+  change(
+    'yaml.unquoted_template',
+    'first mail',
+    '      subject: "Figures {{ period.label }}"',
+    '      subject: {{ period.label }}: figures',
+  ),
+  change('yaml.brackets', 'first mail', '      attach: [xlsx]', '      attach: [xlsx'),
+  change('yaml.duplicate_field', 'end', 'on_incomplete: flag', 'on_incomplete: flag\non_incomplete: flag'),
+  change('yaml.indentation', 'end', 'on_incomplete: flag', '      on_incomplete: flag'),
+  // Shape.
+  change('field.unknown', 'locale', 'locale: en-GB', 'lokale: en-GB'),
+  change('field.invalid', 'locale', 'locale: en-GB', 'locale: english'),
+  change('field.invalid', 'owner', 'owner: ops@acme.example', 'owner: operations'),
+  change('field.invalid', 'period', 'period: previous_week', 'period: previous_weak'),
+  change('field.invalid', 'compare', 'compare: previous_period', 'compare: last_week'),
+  change(
+    'field.invalid',
+    'schedule',
+    'schedule: { cron: "0 8 * * MON", catch_up: latest }',
+    'schedule: { cron: "0 25 * * MON", catch_up: latest }',
+  ),
+  change('field.invalid', 'onboarding', '    totals: true', '    totals: yes'),
+  change('field.invalid', 'onboarding', '    granularity: day', '    granularity: dya'),
+  change('field.unknown', 'types', '    dimensions: [profile.type]', '    dimensoins: [profile.type]'),
+  change(
+    'field.invalid',
+    'types',
+    '    order: [{ by: profiles.decided, dir: desc }]',
+    '    order: [{ by: profiles.decided, dir: down }]',
+  ),
+  change('field.invalid', 'risks', '  - id: risks', '  - id: High Risks'),
+  change('field.invalid', 'rfis', '    limit: 20', '    limit: twenty'),
+  change('field.unknown', 'roster', '    ordering: -id', '    sorting_of_rows: -id'),
+  change('field.invalid', 'end', 'on_incomplete: flag', 'on_incomplete: flagg'),
+  change('field.invalid', 'rate', '    target: 90%', '    target: banana'),
+  change('field.invalid', 'second mail', '      body: summary', '      body: sumary'),
+  // Templates, recipients, formats that are not made.
+  change(
+    'field.invalid',
+    'csv',
+    '    name: "{{ section.id }} {{ period.label }}.csv"',
+    '    name: "{{ section.id }} {{ perod.label }}.csv"',
+  ),
+  change(
+    'field.invalid',
+    'first mail',
+    '      subject: "Figures {{ period.label }}"',
+    '      subject: "Figures {{ period.labels }}"',
+  ),
+  change('recipient.not_allowed', 'first mail', '      to: [lead@acme.example]', '      to: [lead@evil.example]'),
+  change('recipient.not_allowed', 'second mail', '        - audit@acme.example', '        - audit@evil.example'),
+  change('field.invalid', 'first mail', '      attach: [xlsx]', '      attach: [pdf]'),
+  // The catalog.
+  change('catalog.unknown', 'risks', '    metrics: [profiles.created]', '    metrics: [profiles.creatd]'),
+  change(
+    'catalog.unknown',
+    'risks',
+    '      - { dimension: profile.risk, values: [high, severe] }',
+    '      - { dimension: profile.risk, values: [high, sever] }',
+  ),
+  change('catalog.unknown', 'screening', '    dimensions: [hit.kind]', '    dimensions: [hit.kidn]'),
+  change('catalog.not_allowed', 'screening', '    dimensions: [hit.kind]', '    dimensions: [review.age]'),
+  change('catalog.unknown', 'created target', '  - metric: profiles.created', '  - metric: profiles.crated'),
+  change('catalog.not_allowed', 'rate', '    target: 90%', '    target: 90d'),
+];
+
+let catalog: Catalog;
+beforeAll(async () => {
+  const sandbox = inProcessSandbox({ now: NOW });
+  catalog = catalogSchema.parse((await sandbox.get('/api/orgs/101/analytics/metrics/')).body);
+});
+
+const faultsOf = (text: string): readonly Diagnostic[] =>
+  validateText({ text, file: 'weekly.yaml', name: { org: 'acme', report: 'weekly' }, of, catalog, now: NOW });
+
+/** The text with the mutations, and where each must be reported. */
+function mutate(mutations: readonly Mutation[]) {
+  const expected: string[] = [];
+  const lines: string[] = [];
+  for (const line of LINES) {
+    const mutation = mutations.find(({ from }) => from === line);
+    const changed = mutation === undefined ? [line] : mutation.to.split('\n');
+    lines.push(...changed);
+    if (mutation !== undefined) expected.push(`${lines.length} ${mutation.code}`);
+  }
+  return { text: lines.join('\n'), expected };
+}
+
+describe('a report with faults', { timeout: within(4) }, () => {
+  test('has none without mutations, and each mutation changes it', () => {
+    expect(faultsOf(LINES.join('\n'))).toEqual([]);
+    for (const { from } of MUTATIONS) expect(LINES.filter((line) => line === from)).toHaveLength(1);
+  });
+
+  test.each(MUTATIONS.map((mutation) => [mutation.code, mutation.to.trim(), mutation] as const))(
+    'of one cause gives one: %s in %s',
+    (_, __, mutation) => {
+      const { text, expected } = mutate([mutation]);
+      expect(faultsOf(text).map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
+    },
+  );
+
+  test('of k causes gives k, in the order of the file, whatever they are', () => {
+    const parts = [...new Set(MUTATIONS.map(({ part }) => part))];
+    const drawn = fc
+      .shuffledSubarray(parts, { minLength: 2, maxLength: parts.length })
+      .chain((chosen) =>
+        fc.tuple(...chosen.map((part) => fc.constantFrom(...MUTATIONS.filter((each) => each.part === part)))),
+      );
+    fc.assert(
+      fc.property(drawn, (mutations) => {
+        const { text, expected } = mutate(mutations);
+        expect(faultsOf(text).map(({ line, code }) => `${line} ${code}`)).toEqual(expected);
+      }),
+      cases(400),
+    );
+  });
+});
