@@ -64,6 +64,13 @@ export interface AccountView {
   readonly issuer: string;
   readonly claims: AccountClaims;
   readonly rolesClaim: string;
+  /** Where an administrator may add access: the file of accounts, values of the claim, or both. */
+  readonly sources: AccessSources;
+}
+
+export interface AccessSources {
+  readonly file: boolean;
+  readonly claim: boolean;
 }
 
 /**
@@ -86,6 +93,7 @@ export interface AccountSignInPorts {
   readonly sessions: Pick<Sessions, 'signInAccount'>;
   readonly secret: Secret;
   readonly rolesClaim: string;
+  readonly sources: AccessSources;
   readonly loginThrottle: LoginThrottle;
   readonly clock: Clock;
   readonly log: Log;
@@ -114,10 +122,11 @@ export function createAccountSignIn(ports: AccountSignInPorts): AccountSignIn {
     }
     if (account.refreshToken !== undefined) await provider.revoke(account.refreshToken).catch(() => {});
     const { claims } = account;
+    const { rolesClaim, sources } = ports;
     return refuse(
       context,
       { why: 'no entry of DOCKET_OIDC_ACCOUNTS or value of the claim gives this account access', who: name },
-      { why: 'no_access', to, account: { name, issuer: provider.issuer, claims, rolesClaim: ports.rolesClaim } },
+      { why: 'no_access', to, account: { name, issuer: provider.issuer, claims, rolesClaim, sources } },
     );
   };
 
