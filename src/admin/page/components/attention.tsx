@@ -6,7 +6,7 @@ import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
 import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
 import { formatInteger } from './format-numbers.ts';
-import { ReportLink } from './run-table.tsx';
+import { ReportLink, RunLink } from './run-table.tsx';
 import { usePageSettings } from './settings.tsx';
 
 export interface AttentionData {
