@@ -47,7 +47,6 @@ export async function composeSessions(
     accountSignIn: createAccountSignIn({
       provider,
       sessions,
-      secret,
       rolesClaim,
       sources: { file: file !== undefined, claim: claimGrants },
       loginThrottle,

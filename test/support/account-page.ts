@@ -84,7 +84,6 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
   const accountSignIn = createAccountSignIn({
     provider,
     sessions,
-    secret,
     rolesClaim,
     sources: { file: true, claim: settings.claimGrantsAccess },
     loginThrottle,
