@@ -296,10 +296,10 @@ export function assertVisible(principal: Principal, org: string): void {
 }
 
 /** Throws `auth.forbidden` for a viewer. Call `assertVisible` first. */
-export function assertOperator({ role }: Principal): void {
+export function assertOperator({ role, kind }: Principal): void {
   if (role === 'operator') return;
-  throw new DocketError('auth.forbidden', 'This token is read-only.', {
-    expected: 'a token with the role operator',
+  throw new DocketError('auth.forbidden', `This ${kind} is read-only.`, {
+    expected: `${kind === 'token' ? 'a token' : 'an account'} with the role operator`,
     got: `the role ${role}`,
   });
 }
