@@ -78,12 +78,12 @@ describe('API keys', () => {
         await operator.reads(/^Done$/);
       },
       terminal: async (operator) => {
-        (await operator.types('docket pause')).reads(/t-expired[\s\S]*api\.unauthorized/);
+        const paused = await operator.types('docket pause');
+        paused.reads(/t-expired[\s\S]*api\.unauthorized/);
+        const run = paused.reads(/# t-expired,(?:\s+#[^\n]*|[^\n])*\s+docket runs retry ([0-9a-f]{8,32})/);
         await operator.repairs('put the new key where org.yaml points to', /org\.yaml/, () =>
           deployment.setKey('t-expired', 'acme'),
         );
-        const resumed = await operator.types('docket resume t-expired --reason {why}', { why: WHY });
-        const run = resumed.reads(/docket runs retry ([0-9a-f]{8,32})/);
         await operator.types('docket runs retry {run} --reason {why}', { run, why: WHY });
         await deployment.runIn('t-expired', 'done');
         (await operator.types('docket runs show {run}', { run })).reads(/\bdone\b/);
@@ -130,7 +130,9 @@ describe('the service and the workers', () => {
       const list = await operator.types('docket runs --org t-day --state failed');
       const run = list.reads(/\b([0-9a-f]{8,32})\b/);
       (await operator.types('docket runs show {run}', { run })).reads(/run\.deadline/);
-      await operator.repairs('wait for the service', /service/, back);
+      (await operator.types('docket doctor')).reads(/(?:warn|fail) +API: [^\n]*503/);
+      await operator.repairs('wait for the service', /operator of the service/, back);
+      (await operator.types('docket doctor')).reads(/ok +API:/);
       await operator.types('docket runs retry {run} --reason {why}', { run, why: WHY });
       await deployment.runIn('t-day', 'done');
       (await operator.types('docket runs show {run}', { run })).reads(/\bdone\b/);

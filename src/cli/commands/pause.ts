@@ -16,6 +16,9 @@ import { type LocalTimes, timesFor } from '../terminal/local-times.ts';
 import type { NextCommand } from '../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 
+/** Of the id of a run, in a command. */
+const RUN_DIGITS = 8;
+
 interface PauseFlags {
   readonly reason?: string;
   readonly by?: string;
@@ -106,7 +109,7 @@ async function list(pauses: Pauses, { history, wide, json }: PauseFlags, now: nu
   if (json) return print.printJson({ paused: all.map(pauseToJson) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
   print.printText(all.map((active) => formatPause(active, times).join('\n')).join('\n\n'));
-  print.printNext(resumeCommands(all));
+  print.printNext([...retryCommands(all), ...resumeCommands(all)]);
 }
 
 const HISTORY_COLUMNS: readonly Column[] = [
@@ -116,6 +119,19 @@ const HISTORY_COLUMNS: readonly Column[] = [
   { name: 'WHO', cut: 'middle' },
   { name: 'WHY' },
 ];
+
+/** The runs whose API key was refused: they have failed, and a retry that succeeds ends the pause. */
+const retryCommands = (pauses: readonly Pick<Pause, 'org' | 'run'>[]): readonly NextCommand[] =>
+  pauses.flatMap(({ org, run }) =>
+    run === null
+      ? []
+      : [
+          {
+            command: `docket runs retry ${run.slice(0, RUN_DIGITS)} --reason "…"`,
+            why: `${org}, once its API key is replaced: repeats the run that failed, and ends the pause`,
+          },
+        ],
+  );
 
 /** How each pause is ended. */
 export const resumeCommands = (pauses: readonly Pick<Pause, 'org' | 'report'>[]): readonly NextCommand[] =>
@@ -160,14 +176,8 @@ export async function resume(
   for (const { org, report, who, why } of others) {
     print.printText(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
   }
-  // The run whose key was refused has failed: resuming does not repeat it.
-  print.printNext(
-    ended.flatMap(({ run }) =>
-      run === null
-        ? []
-        : [{ command: `docket runs retry ${run.slice(0, 8)} --reason "…"`, why: 'repeats the run that failed' }],
-    ),
-  );
+  // Resuming does not repeat the run that failed.
+  print.printNext(retryCommands(ended));
 }
 
 /** `<org>` or `<org>/<report>`. */
