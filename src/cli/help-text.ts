@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { wrapText } from './terminal/wrap.ts';
 
 /** The help text below a command's options, by section. */
 export interface HelpText {
@@ -41,3 +42,12 @@ export function helpTextOf(command: Command): HelpText {
 
 /** Joins wrapped lines; indented ones, such as code, stay. */
 const joinLines = (block: string): string => block.replace(/\n(?! )/g, ' ');
+
+/** A printed help whose paragraphs, written for a wide page, fit a terminal. @param width cells; undefined: unchanged */
+export const reflowHelp = (text: string, width: number | undefined): string =>
+  width === undefined
+    ? text
+    : text
+        // A heading ends with a colon. Indented lines are options, which are wrapped already, and examples, to be copied.
+        .replace(/(?<=^\S.*[^:\n])\n(?=\S)/gm, ' ')
+        .replace(/^\S.*$/gm, (line) => wrapText(line, width, 0));

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { version } from '../base/context.ts';
+import { reflowHelp } from './help-text.ts';
 import type { CommandIo } from './io.ts';
 import { DocketCommand } from './program/command.ts';
 import { addFirstSteps } from './program/first-steps.ts';
@@ -7,7 +8,7 @@ import { addOperationCommands } from './program/operation.ts';
 import { addReportCommands } from './program/reports.ts';
 import { addResultCommands } from './program/results.ts';
 import { addRunCommands } from './program/runs.ts';
-import { hasColors } from './terminal/style.ts';
+import { hasColors, terminalWidth } from './terminal/style.ts';
 
 const HELP_FOOTER = `
 With --json a command prints one JSON document on standard output and nothing else; progress, remarks and logs go to
@@ -39,7 +40,7 @@ export function createProgram(io: CommandIo): DocketCommand {
     .version(version())
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
+      writeOut: (text) => void stdout.write(reflowHelp(text, terminalWidth(stdout, env))),
       writeErr: (text) => void stderr.write(text),
       getOutHasColors: () => hasColors(stdout, env),
       getErrHasColors: () => hasColors(stderr, env),

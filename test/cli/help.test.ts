@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { fieldReference } from '../../src/cli/field-reference.ts';
@@ -66,6 +67,16 @@ describe('docket --help', () => {
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toMatch(/^Usage: docket runs show /);
     expect(await runCommand([])).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('paragraphs fit a terminal', async () => {
+    for (const name of names) {
+      const help = await runCommand([...name.split(' ').slice(1), '--help'], { terminal: { columns: 80 } });
+      const prose = stripVTControlCharacters(help.stdout)
+        .split('\n')
+        .filter((line) => /^\S/.test(line));
+      for (const line of prose) expect(line.length).toBeLessThanOrEqual(80);
+    }
   });
 
   test('the README names every command, and no other', async () => {

@@ -49,8 +49,9 @@ Reads the record and the ledger from Redis, and the manifest from the archive; e
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
-Example:
-  docket runs show 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e`)
+Examples:
+  docket runs show 2f6c0e4d
+  docket runs show last --org acme --report weekly-kpi`)
     .action(async (text, flags) => (await import('../commands/runs/show.ts')).show(text, flags, io));
 
   runs

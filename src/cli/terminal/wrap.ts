@@ -13,19 +13,20 @@ const INDENT = 2;
  * such as a path, stays whole: it is to be copied.
  *
  * @param width cells; undefined: unchanged
+ * @param indent cells, of the rest of a line without a label
  */
-export const wrapText = (text: string, width: number | undefined): string =>
+export const wrapText = (text: string, width: number | undefined, indent = INDENT): string =>
   width === undefined
     ? text
     : text
         .split('\n')
-        .map((line) => (cellWidth(line) <= width ? line : wrapLine(line, width)))
+        .map((line) => (cellWidth(line) <= width ? line : wrapLine(line, width, indent)))
         .join('\n');
 
-function wrapLine(line: string, width: number): string {
+function wrapLine(line: string, width: number, further: number): string {
   const label = cellWidth((NUMBER.exec(line) ?? LABEL.exec(line))?.[0] ?? '');
   const own = cellWidth(/^\s*/.exec(line)?.[0] ?? '');
-  const indent = ' '.repeat(label > 0 && label <= width / 2 ? label : own + INDENT);
+  const indent = ' '.repeat(label > 0 && label <= width / 2 ? label : own + further);
   const lines: string[] = [];
   let current = '';
   // Each part is a word with the spaces before it.

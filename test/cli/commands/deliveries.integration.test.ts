@@ -159,7 +159,7 @@ describe.each(PLACES)('decisions by commands, with the archive in %s', (_where, 
       'delivery.conflict',
     );
     const shown = (await command('runs', 'show', sent)).stdout;
-    for (const part of ['acme/whole', ': done', 'lead@acme.example', 'by ops: not there', 'SHA-256', 'correlation']) {
+    for (const part of ['acme/whole', ': done', 'lead@acme.example', 'by ops (not there)', 'SHA-256', 'correlation']) {
       expect(shown).toContain(part);
     }
   });

@@ -47,11 +47,11 @@ describe('progress of docket run', () => {
 
   test('prints lines without control sequences in a pipe and on a dumb terminal', async () => {
     const piped = await runCommand(args(), { env });
-    expect(piped.stderr).toMatch(/call +\d+\/\d+/);
+    expect(piped.stderr).toMatch(/fetch +\d+ calls/);
     expect(piped.stdout + piped.stderr).not.toContain(ESCAPE);
     await rm(join(folder, 'out'), { recursive: true });
     const dumb = await runCommand(args(), { env: { ...env, TERM: 'dumb' }, terminal: {} });
-    expect(dumb.screen).toMatch(/call +\d+\/\d+/);
+    expect(dumb.screen).toMatch(/fetch +\d+ calls/);
     expect(dumb.screen).not.toContain(ESCAPE);
   });
 });
