@@ -101,7 +101,8 @@ async function measure(executablePath) {
       const of = (figure) => seen.map((each) => each[figure]);
       const bytes = Math.max(...of('bytes'));
       report({
-        name: `${name}, ${rows} rows`,
+        name,
+        rows,
         bytes,
         bytes_of_limit: rounded(bytes / MAX_BYTES),
         first_byte_p50_ms: rounded(percentile(of('first_byte'), 0.5), 0),
@@ -121,5 +122,5 @@ async function measure(executablePath) {
 }
 
 const path = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
-if (path === '') report({ name: `the overview, ${rows} rows`, absent: 'no chromium on the PATH' });
+if (path === '') report({ name: 'the overview', absent: 'no chromium on the PATH' });
 else await measure(path);

@@ -53,7 +53,7 @@ async function write(index, { store, ledger, start }) {
   const failed = index % 50 === 0;
   const error = failed ? { code: index % 100 === 0 ? 'api.timeout' : 'deliver.target_failed', message: 'No.' } : null;
   await store.update(id, { state: failed ? 'failed' : 'done', startedAt: createdAt, finishedAt: createdAt + 1, error });
-  const person = (nth) => `person${(index * 7 + nth) % 100}@${org}.example`;
+  const person = (nth) => `person${(Math.floor(index / ORGS.length) * 7 + nth * 31) % 100}@${org}.example`;
   const place = `s3://reports/${org}/${name}/${period.label}/${index}/`;
   const recipients = [person(0), `archive@${org}.example`, index % 3 === 0 ? place : person(1)];
   for (const [nth, recipient] of recipients.entries()) {

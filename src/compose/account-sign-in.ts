@@ -44,6 +44,14 @@ export async function composeSessions(
   log.info('Accounts sign in at the OpenID provider', { url: settings.issuer });
   return {
     sessions,
-    accountSignIn: createAccountSignIn({ provider, sessions, secret, rolesClaim, loginThrottle, clock, log }),
+    accountSignIn: createAccountSignIn({
+      provider,
+      sessions,
+      rolesClaim,
+      sources: { file: file !== undefined, claim: claimGrants },
+      loginThrottle,
+      clock,
+      log,
+    }),
   };
 }

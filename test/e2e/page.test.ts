@@ -358,12 +358,16 @@ describe('the page in a browser', () => {
     const page = await visit({}, tokens.viewer);
     for (const path of ['/', '/reports/acme/weekly-kpi', '/runs', '/deliveries', '/pauses']) {
       await page.goto(url + path);
-      // Of the buttons only those that sign out and filter; behind `details` only the zone and the YAML.
+      // Of the buttons only those that sign out and filter; behind `details` only the zone, filters and the YAML.
       expect(await page.getByRole('button').allTextContents()).toEqual(
         path === '/runs' ? ['Sign out', 'Show'] : ['Sign out'],
       );
       const folded = await page.locator('details').evaluateAll((all) => all.map(({ className }) => className));
-      expect(folded).toEqual(path.startsWith('/reports/') ? ['zone-choice', 'fold'] : ['zone-choice']);
+      const expected: Readonly<Record<string, string>> = {
+        '/reports/acme/weekly-kpi': 'fold',
+        '/runs': 'more-filters',
+      };
+      expect(folded).toEqual(['zone-choice', ...(path in expected ? [expected[path]] : [])]);
     }
   });
 
@@ -387,6 +391,10 @@ describe('the page in a browser', () => {
         '/slots',
         '/pauses',
         '/audit',
+        '/search',
+        '/search?q=acme',
+        '/deliveries?to=acme',
+        '/runs?period=nonsense&error=smtp',
         '/runs/none',
       ];
       const look = async (view: string) => {

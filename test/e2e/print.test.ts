@@ -15,8 +15,8 @@ import { artifactNamed } from '../support/render-folder.ts';
 
 /** What a board member reads without glasses, points. */
 const LEAST_POINTS = 8;
-/** Sizes are scaled in both programs: LibreOffice rounds by up to 0.007 points. */
-const ROUNDING = 0.01;
+/** Sizes are scaled in both programs: half a hundredth of a point is rounding. */
+const ROUNDING = 0.005;
 const LEAST_USED = 0.25;
 const MOST_DEMO_PAGES = 10;
 const PAPERS = { 'en-GB': [842, 595], 'de-CH': [842, 595], 'en-US': [792, 612] } as const;

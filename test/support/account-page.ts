@@ -81,7 +81,15 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
   const audit = { record: async (entry: AuditEntry) => void told.push(entry) };
   const sessions = redisSessions({ redis, prefix, tokens, accounts, loginThrottle, audit, clock });
   const { rolesClaim } = settings;
-  const accountSignIn = createAccountSignIn({ provider, sessions, secret, rolesClaim, loginThrottle, clock, log });
+  const accountSignIn = createAccountSignIn({
+    provider,
+    sessions,
+    rolesClaim,
+    sources: { file: true, claim: settings.claimGrantsAccess },
+    loginThrottle,
+    clock,
+    log,
+  });
   const app = new Hono<Env>();
   app.use(securityHeaders(), resolveClient(base), limitFormSize());
   addPage(app, {

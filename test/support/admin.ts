@@ -42,7 +42,12 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   jobs: () => loadedJobs(),
   lastGood: async () => undefined,
   trigger: () => Promise.reject(new Error('not here')),
-  runs: { get: async () => undefined, list: async () => [], count: async () => 0, findIdsByPrefix: async () => [] },
+  runs: {
+    get: async () => undefined,
+    list: async () => [],
+    listAndCount: async () => ({ runs: [], total: 0 }),
+    findIdsByPrefix: async () => [],
+  },
   ledger: { list: async () => [] },
   definitions: { get: async () => undefined },
   searchIndex: NO_SEARCH_INDEX,

@@ -11,6 +11,8 @@ import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { buildTimeline } from '../../src/services/runs/run-timeline.ts';
 import { waitReason } from '../../src/services/runs/wait-reason.ts';
+import type { ReceivedDelivery } from '../../src/services/search/received.ts';
+import type { SearchResult } from '../../src/services/search/search.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');
@@ -317,6 +319,33 @@ const TITLES: Readonly<Record<string, string>> = {
   'board-pack': 'Board pack',
 };
 
+export const received: readonly ReceivedDelivery[] = deliveries.map((row) => ({
+  row,
+  period: done.period,
+  title: 'Weekly compliance KPIs',
+  content: row.target === '0-email' ? { kind: 'mail', formats: ['xlsx'] } : null,
+}));
+
+const group = <Match>(...matches: Match[]) => ({ matches, total: matches.length, isMinimum: false });
+export const NOTHING_FOUND: SearchResult = {
+  period: null,
+  words: [],
+  reports: group(),
+  runs: group(),
+  recipients: group(),
+};
+/** More runs than are shown, and a recipient that got nothing for the period. */
+export const found: SearchResult = {
+  period: { from: '2026-10-01', to: '2026-10-31', label: '2026-10' },
+  words: ['board'],
+  reports: group({ org: 'acme', report: 'board-pack', title: 'Board pack' }),
+  runs: { matches: runs, total: 200, isMinimum: true },
+  recipients: group(
+    { org: 'acme', recipient: 'board@acme.example', ...group(...received) },
+    { org: 'globex', recipient: 'board@globex.example', ...group<ReceivedDelivery>() },
+  ),
+};
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
@@ -372,8 +401,8 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     run: async (id) => find(id),
     audit: async () => ({ entries: [], next: null }),
-    search: none,
-    received: async () => ({ deliveries: [], next: null }),
+    search: async (words) => (words === '' ? NOTHING_FOUND : found),
+    received: async () => ({ deliveries: received, next: null }),
     watch: async function* (id) {
       yield newsOf(find(id));
     },

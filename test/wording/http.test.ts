@@ -60,7 +60,7 @@ test('problem documents of the HTTP API', async () => {
       get: async (id) => (id === RUN.id ? RUN : undefined),
       list: async () => [RUN],
       findIdsByPrefix: async () => [],
-      count: async () => 0,
+      listAndCount: async () => ({ runs: [], total: 0 }),
     },
     decisions: {
       ...NO_DECISIONS,

@@ -68,7 +68,7 @@ export interface Access {
   files(id: string): Promise<readonly FileEntry[]>;
   /** A file by name; its hash is verified. */
   file(id: string, name: string): Promise<RunFile>;
-  /** The files as one zip. Its first chunk is read, so that an archive which cannot be read is an error at once. */
+  /** The files as one zip. Throws `request.not_found` for a run without files in the archive. */
   filesZip(id: string): Promise<FilesZip>;
   /**
    * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
@@ -246,8 +246,8 @@ export interface HeldRun extends ReleasePreview {
 export interface FilesZip {
   /** E.g. `weekly-kpi 2026-W46.zip`. */
   readonly name: string;
-  /** The caller closes it. Fails with `archive.corrupt`, `archive.unreachable` before it is complete. */
-  readonly stream: Readable;
+  /** The caller closes the stream. Rejects, or fails before the stream is complete: `archive.corrupt`, `archive.unreachable`. */
+  open(): Promise<Readable>;
 }
 
 export interface RunTimeline {
@@ -296,10 +296,10 @@ export function assertVisible(principal: Principal, org: string): void {
 }
 
 /** Throws `auth.forbidden` for a viewer. Call `assertVisible` first. */
-export function assertOperator({ role }: Principal): void {
+export function assertOperator({ role, kind }: Principal): void {
   if (role === 'operator') return;
-  throw new DocketError('auth.forbidden', 'This token is read-only.', {
-    expected: 'a token with the role operator',
+  throw new DocketError('auth.forbidden', `This ${kind} is read-only.`, {
+    expected: `${kind === 'token' ? 'a token' : 'an account'} with the role operator`,
     got: `the role ${role}`,
   });
 }

@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
 import { toDocketError } from '../../base/error.ts';
+import { primedStream } from '../../base/files/primed-stream.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
@@ -32,11 +32,9 @@ export function filesAccess(
       const record = await run(id);
       const files = (await ports.archivedFiles.outputs(record)) ?? [];
       if (files.length === 0) throw notFoundError();
-      const chunks = zipRunFiles(files, record.createdAt);
-      const first = await chunks.next();
       return {
         name: `${record.report} ${record.period.label}.zip`,
-        stream: Readable.from(continued(first, chunks), { objectMode: false }),
+        open: () => primedStream(zipRunFiles(files, record.createdAt)),
       };
     },
 
@@ -46,19 +44,6 @@ export function filesAccess(
       return html;
     },
   };
-}
-
-/** The chunks again from the first one, which was read already. */
-async function* continued(
-  first: IteratorResult<Uint8Array, void>,
-  rest: AsyncGenerator<Uint8Array, void>,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    if (!first.done) yield first.value;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
 }
 
 export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {

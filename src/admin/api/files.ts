@@ -156,17 +156,14 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
   });
 
   app.openapi(zipRoute, async (context) => {
-    const { name, stream } = await context.get('access').filesZip(context.req.valid('param').id);
+    const { name, open } = await context.get('access').filesZip(context.req.valid('param').id);
     const headers = {
       'Content-Type': 'application/zip',
       'Content-Disposition': contentDisposition(name),
       'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
     };
-    if (context.req.method === 'HEAD') {
-      stream.destroy();
-      return context.body(null, 200, headers);
-    }
-    return context.body(fileBody(stream, breakOff(context)), 200, headers);
+    if (context.req.method === 'HEAD') return context.body(null, 200, headers);
+    return context.body(fileBody(await open(), breakOff(context)), 200, headers);
   });
 
   app.openapi(previewRoute, async (context) => {

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
 import type { SecretRef } from '../../base/secrets/secret.ts';
-import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { canonicalDomain, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
 import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../definitions/schema/json-schema.ts';
 import { BUILT_IN_KINDS } from '../../services/definitions/built-in-kinds.ts';
-import { type Answers, quoteForShell } from './answers.ts';
-import { type StarterSection, starterSections } from './starter-sections.ts';
-import { targetsYaml } from './starter-targets.ts';
-import { scalar } from './yaml-scalar.ts';
+import type { RecipeName } from '../recipes/recipe.ts';
+import { RECIPES } from '../recipes/recipes.ts';
+import { reportYaml, yamlList } from '../recipes/report-yaml.ts';
+import { targetsYaml } from '../recipes/suggested-targets.ts';
+import { scalar } from '../recipes/yaml-scalar.ts';
+import { type Answers, quoteForShell, type StarterReport } from './answers.ts';
 
 export interface NewFile {
   readonly path: string;
@@ -23,15 +24,15 @@ export interface InitPaths {
   readonly jobs: string;
 }
 
-const REPORT_ID = { weekly: 'weekly-kpi', monthly: 'board-pack' } as const;
-type Kind = keyof typeof REPORT_ID;
-
-const kindsOf = ({ report }: Pick<Answers, 'report'>): readonly Kind[] =>
-  report === 'both' ? ['weekly', 'monthly'] : [report];
+const RECIPES_OF: Readonly<Record<StarterReport, readonly RecipeName[]>> = {
+  weekly: ['weekly-kpi'],
+  monthly: ['board-pack'],
+  both: ['weekly-kpi', 'board-pack'],
+};
 
 /** The names of the created reports, as `<org>/<report>`. */
 export const reportNames = (answers: Answers): string[] =>
-  kindsOf(answers).map((kind) => `${answers.org}/${REPORT_ID[kind]}`);
+  RECIPES_OF[answers.report].map((name) => `${answers.org}/${name}`);
 
 /** All files that `docket init` writes, from the answers and the key's catalog. No secrets. */
 export function createFiles(
@@ -44,9 +45,9 @@ export function createFiles(
   return [
     { path: join(own, 'org.yaml'), text: orgYaml(answers), shared: false },
     { path: join(own, 'targets.yaml'), text: targetsYaml(answers, catalog), shared: false },
-    ...kindsOf(answers).map((kind) => ({
-      path: join(own, `${REPORT_ID[kind]}.yaml`),
-      text: reportYaml(kind, answers, catalog),
+    ...RECIPES_OF[answers.report].map((name) => ({
+      path: join(own, `${name}.yaml`),
+      text: reportYaml(RECIPES[name], { ...answers, report: name, folder: 'out' }, catalog),
       shared: false,
     })),
     { path: join(jobs, 'org.schema.json'), text: json(orgJsonSchema()), shared: true },
@@ -55,9 +56,6 @@ export function createFiles(
     { path: join(folder, 'docket.env'), text: envFile(answers), shared: true },
   ];
 }
-
-const list = (items: readonly string[], indent: string): string =>
-  items.map((item) => `${indent}- ${scalar(item)}`).join('\n');
 
 const secretRefYaml = (ref: SecretRef): string =>
   'env' in ref ? `env: ${scalar(ref.env)}` : `file: ${scalar(ref.file)}`;
@@ -78,10 +76,12 @@ timezone: ${scalar(timezone)}       # of periods and schedules
 recipients:                 # only these may receive this organization's reports
 ${[
   ...(allow === 'domain'
-    ? [`  domains:                  # every address of exactly these domains\n${list(domains, '    ')}`]
+    ? [`  domains:                  # every address of exactly these domains\n${yamlList(domains, '    ')}`]
     : []),
   ...(beside.length > 0
-    ? [`  addresses:                # domains: [acme.example] would allow every address there\n${list(beside, '    ')}`]
+    ? [
+        `  addresses:                # domains: [acme.example] would allow every address there\n${yamlList(beside, '    ')}`,
+      ]
     : []),
 ].join('\n')}
 destinations:               # where else reports may be delivered: hosts: [sftp.bank.example], buckets: [reports]
@@ -92,100 +92,6 @@ destinations:               # where else reports may be delivered: hosts: [sftp.
 # calendar: { country: CH } # business days, for "on" and "shift" of schedules
 `;
 }
-
-const TEXTS = {
-  weekly: {
-    title: 'Weekly compliance KPIs',
-    file: 'Weekly KPIs',
-    schedule: '{ cron: "0 8 * * MON", catch_up: latest }   # Mondays at eight, in the zone of org.yaml',
-    period: 'previous_week',
-    unit: 'weeks',
-  },
-  monthly: {
-    title: 'Compliance board pack',
-    file: 'Board pack',
-    schedule: '{ cron: "0 7 1 * *", catch_up: all }        # the first of each month at seven, in the zone of org.yaml',
-    period: 'previous_month',
-    unit: 'months',
-  },
-} as const;
-
-function reportYaml(kind: Kind, answers: Answers, catalog: Catalog | undefined): string {
-  const { title, file, schedule, period, unit } = TEXTS[kind];
-  const sections = starterSections(kind, catalog);
-  return `# yaml-language-server: $schema=../report.schema.json
-# All fields: README.md, "A report definition". After a change: docket check
-version: 1
-title: ${title}
-owner: ${scalar(answers.owner)}   # notified once when a run fails permanently
-schedule: ${schedule}
-period: ${period}        # the days of the report; fixed when a run starts
-compare: previous_period     # adds the figures of the previous period
-
-sections:                    # a table each, in the workbook and in the e-mail
-${sections.map((section) => sectionYaml(section, unit)).join('\n')}
-outputs:
-  - { format: xlsx, name: "${file} {{ period.label }}.xlsx" }
-  # - { format: csv }        # raw values for programs, a file per section
-
-deliveries:
-  - email:
-      to:                    # org.yaml must allow each of them
-${list(answers.to, '        ')}
-      subject: "${title} {{ period.label }}"
-      attach: [xlsx]
-  # - directory: { path: "out/${REPORT_ID[kind]}/{{ period.label }}" }
-
-on_incomplete: flag          # if figures are missing: flag and deliver them, hold the run, or fail it
-${otherMetrics(sections, catalog)}`;
-}
-
-/** What a scorecard may have besides, as comments. */
-const scorecardYaml = (metrics: readonly string[], unit: string): string[] => [
-  '    layout: scorecard        # a row for each metric; docs/layouts.md',
-  `    # trend: 13              # a small chart of the last 13 ${unit} in each row`,
-  '    # groups:                # metrics under subheadings',
-  `    #   - { title: More, metrics: [${metrics.slice(-2).map(scalar).join(', ')}] }`,
-];
-
-function sectionYaml(section: StarterSection, unit: string): string {
-  const { dimensions, granularity, order, chart, toDate, layout, suggestion } = section;
-  return [
-    `  # ${section.why}`,
-    `  - id: ${scalar(section.id)}`,
-    `    title: ${scalar(section.title)}`,
-    ...(layout === undefined ? [] : scorecardYaml(section.metrics, unit)),
-    '    metrics:',
-    list(section.metrics, '      '),
-    ...(dimensions === undefined ? [] : ['    dimensions:', list(dimensions, '      ')]),
-    ...(granularity === undefined ? [] : [`    granularity: ${granularity}`]),
-    ...(order === undefined ? [] : [`    order: [{ by: ${scalar(order.by)}, dir: ${order.dir} }]`]),
-    ...(section.totals ? ['    totals: true'] : []),
-    ...(toDate === undefined ? [] : [`    to_date: ${toDate}            # and the figures from its first day on`]),
-    ...(suggestion === undefined ? [] : [`    # ${suggestion}`]),
-    ...(chart === undefined ? [] : [`    chart: ${chart}`]),
-    '',
-  ].join('\n');
-}
-
-const MAX_LISTED_METRICS = 100;
-
-/** Further metrics of the key, as comments. Labels are foreign text: they must not end the comment. */
-function otherMetrics(sections: readonly StarterSection[], catalog: Catalog | undefined): string {
-  if (catalog === undefined) {
-    return '\n# Written without the metric catalog: `docket check` reports metrics that your API key cannot read.\n';
-  }
-  const used = new Set(sections.flatMap(({ metrics }) => metrics));
-  const others = catalog.metrics.filter(({ id, deprecated_at }) => !used.has(id) && deprecated_at == null);
-  if (others.length === 0) return '';
-  const lines = others
-    .slice(0, MAX_LISTED_METRICS)
-    .map(({ id, label }) => `#   ${oneLine(id).padEnd(46)} ${oneLine(label)}`.trimEnd());
-  return `\n# More metrics of this API key (${catalog.metrics.length} in all):\n${lines.join('\n')}\n`;
-}
-
-const oneLine = (text: string): string =>
-  balanceBidiControls(toSingleLine(text.replace(/\p{Cs}+/gu, ' ')).slice(0, 120));
 
 function envFile({ url, key, smtpUrl, mailFrom, redisUrl }: Answers): string {
   const set = (name: string, value: string | undefined, otherwise: string) =>

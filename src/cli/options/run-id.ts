@@ -53,8 +53,9 @@ export async function expandRunId(context: AppContext, text: string): Promise<st
  * cannot be reached. Undefined if there is none; throws `redis.unreachable` where only Redis may have it. A full id is not
  * looked up.
  */
-export async function findRunId(context: AppContext, text: string): Promise<string | undefined> {
-  if (text === LAST_RUN) return findLastRunId(context);
+export async function findRunId(context: AppContext, given: string): Promise<string | undefined> {
+  if (given === LAST_RUN) return findLastRunId(context);
+  const text = given.toLowerCase();
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
   const recorded = await findRecordedRunId(context, text);
   if (typeof recorded === 'string') return recorded;

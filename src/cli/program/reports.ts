@@ -1,5 +1,7 @@
-import { Argument } from 'commander';
+import { Argument, Option } from 'commander';
 import type { CommandIo } from '../io.ts';
+import { RECIPE_NAMES } from '../recipes/recipe.ts';
+import { RECIPES } from '../recipes/recipes.ts';
 import { createPrinter } from '../terminal/print.ts';
 import type { DocketCommand } from './command.ts';
 
@@ -33,12 +35,65 @@ Examples:
     });
 
   program
+    .command('catalog')
+    .description('List the metrics that an organization may read: unit, history, what they are grouped and filtered by')
+    .argument('[words...]', 'words to search for; the id of a metric or dimension shows all of it')
+    .option('--org <org>', 'organization; needed if there are several')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+With REDIS_URL set, uses the catalog that the workers have cached in the last hour. Without one it makes one metrics call,
+within the budget of the API key.
+
+Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
+
+Exit codes: 0 something was found; 1 nothing matches, or the catalog cannot be fetched; 2 usage or configuration
+
+Examples:
+  docket catalog
+  docket catalog rfis seconds            what contains both words
+  docket catalog profiles.approval_rate  one metric
+  docket catalog --org acme --json | jq '.metrics[] | select(.current).id'`)
+    .action(async (words, flags) => (await import('../commands/catalog.ts')).catalog(words, flags, io));
+
+  program
+    .command('new')
+    .description('Write a new report from a recipe, with the metrics that its organization may read')
+    .argument('<name>', '<org>/<report>; the organization exists already')
+    .addOption(new Option('--from <recipe>', 'what to start from').choices([...RECIPE_NAMES]).makeOptionMandatory())
+    .option('--title <text>', 'title; default: the recipe’s')
+    .option('--to <address...>', 'recipients, which org.yaml allows; default: the first address that it names')
+    .option('--owner <address>', 'who is notified when a run fails; default: the first recipient')
+    .option('--offline', 'do not fetch the catalog: only metrics that every organization has')
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Recipes:
+${Object.values(RECIPES)
+  .map(({ name, summary }) => `  ${name.padEnd(11)} ${summary}`)
+  .join('\n')}
+
+The file has no errors for \`docket check\`, comments that explain it, and lists further metrics. It overwrites nothing. \`docket
+init\` creates the organization.
+
+Environment: DOCKET_JOBS, LOG_LEVEL; without --offline also COMPLIANCE_API_URL, REDIS_URL and the organization's key
+
+Exit codes: 0 written; 1 the organization has errors or does not exist; 2 usage or configuration, nothing was written
+
+Examples:
+  docket new acme/backlog --from backlog
+  docket new acme/board --from board-pack --to board@acme.example --title "Board pack"`)
+    .action(async (name, flags) => (await import('../commands/reports/new.ts')).newReport(name, flags, io));
+
+  program
     .command('check')
-    .description('Validate report definitions and your own templates: all errors, as file:line:column')
+    .description('Validate report definitions and your own templates: all errors at once, each with its source line')
     .argument('[paths...]', 'files or folders below DOCKET_JOBS; default: all')
     .option('--offline', 'do not fetch the organizations’ metric catalogs')
     .option('--json', 'one JSON document on stdout')
     .details(`
+Each error has its place, as file:line:column, the line of the file with a mark below, what is expected, and what to do. A mistake in
+the YAML, such as a tab or a text without quotes, does not hide the errors behind it. With --json each error has file, line,
+column, end, path, code, expected, got and next.
+
 A later version will refuse what a warning names: a secret or a destination outside the report's organization (docs/targets.md).
 
 Environment: DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, LOG_LEVEL;

@@ -65,6 +65,7 @@ function stageLines(
   const calls = { done: 0, of: 0, cached: 0 };
   const files: { readonly name: string; readonly bytes: number }[] = [];
   const delivered: DeliveredEvent[] = [];
+  let renderMs = 0;
   let lastWaitAt = Number.NEGATIVE_INFINITY;
   return (event) => {
     switch (event.type) {
@@ -80,9 +81,13 @@ function stageLines(
         );
       case 'fetched':
         calls.done = event.done;
+        calls.of = event.of;
         if (event.saved) calls.cached += 1;
         return;
       case 'rendered':
+        // All files are reported at once, after they were archived: one line for them, when the last is known.
+        if (files.length === 0)
+          queueMicrotask(() => line('render', `${formatFiles(files)}, ${formatElapsed(renderMs)}`));
         files.push(event);
         return;
       case 'delivered':
@@ -93,7 +98,7 @@ function stageLines(
       case 'timed': {
         const took = formatElapsed(event.ms);
         if (event.stage === 'fetch') line('fetch', `${formatCalls(calls)}, ${took}`);
-        if (event.stage === 'render' && files.length > 0) line('render', `${formatFiles(files)}, ${took}`);
+        if (event.stage === 'render') renderMs = event.ms;
         if (event.stage === 'deliver' && delivered.length > 0) line('deliver', `${countStates(delivered)}, ${took}`);
         return;
       }

@@ -148,7 +148,9 @@ function valueDiagnostic(source: SourceFile, path: ValuePath, found: unknown, is
 export const knownValues = (issue: Issue): readonly string[] =>
   issue.code === 'invalid_value'
     ? issue.values.filter((value) => typeof value === 'string')
-    : candidates((issue.code === 'custom' ? issue.params : undefined) ?? {});
+    : issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)
+      ? issue.options.map(String)
+      : candidates((issue.code === 'custom' ? issue.params : undefined) ?? {});
 
 const candidates = (params: Record<string, unknown>): readonly string[] =>
   params.near === 'zone'

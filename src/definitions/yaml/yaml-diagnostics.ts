@@ -86,10 +86,21 @@ function parseErrors(text: string): readonly ParseError[] | undefined {
   const { document, stop } = composeYaml(text);
   if (stop !== undefined || document === undefined) return undefined;
   const errors = [...document.errors, ...document.warnings].map((error) => ({
-    offset: error.pos[0],
+    offset: errorOffset(error, document.contents),
     text: syntaxText(error),
   }));
   return [...errors, ...unlikelyTexts(document.contents, text)];
+}
+
+/** Where an error begins: a quote that is not closed is reported at the end of the file. */
+function errorOffset({ code, pos: [offset] }: YAMLError, root: unknown): number {
+  if (code !== 'MISSING_CHAR') return offset;
+  for (const { node } of walkNodes(root)) {
+    if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) continue;
+    const [start = 0, end = start] = node.range ?? [];
+    if (start < offset && end >= offset) return start;
+  }
+  return offset;
 }
 
 /** What is YAML, but surely not meant: texts that begin with "*" and are no anchors, and entries without a space after "-". */
@@ -171,6 +182,7 @@ export function checkStructure({
       if (seen.has(name)) {
         report({
           code: 'yaml.duplicate_field',
+          message: 'a field that is there already',
           expected: 'each field once',
           got: `${quoted(name)} again`,
           next: 'remove one of the two',

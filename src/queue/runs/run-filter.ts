@@ -49,7 +49,7 @@ export async function planRunQuery(redis: RedisClient, keys: RedisKeys, filter: 
   };
   if (recipients !== undefined) {
     const names = recipients.filter((name) => org === undefined || name.startsWith(`${org}/`));
-    return { indexes: names.map(keys.deliveredTo), conditions };
+    return withoutEmpty({ indexes: names.map(keys.deliveredTo), conditions });
   }
   const candidates: RunQuery[] = [];
   if (scopes !== undefined && scopes.length <= MAX_REPORT_INDEXES) {
@@ -63,10 +63,13 @@ export async function planRunQuery(redis: RedisClient, keys: RedisKeys, filter: 
   }
   const { states: _, ...rest } = conditions;
   candidates.push({ indexes: indexNames(keys, org === undefined ? undefined : { org }, states), conditions: rest });
-  const chosen = await withFewestRuns(redis, candidates);
-  const open = chosen.conditions !== undefined && Object.keys(chosen.conditions).length > 0;
-  return open ? chosen : { ...chosen, conditions: undefined };
+  return withoutEmpty(await withFewestRuns(redis, candidates));
 }
+
+const withoutEmpty = (query: RunQuery): RunQuery =>
+  query.conditions !== undefined && Object.keys(query.conditions).length > 0
+    ? query
+    : { ...query, conditions: undefined };
 
 /** Undefined: in any state. */
 function stateFilter(states: RunFilter['states'], error: string | undefined): readonly RunState[] | undefined {

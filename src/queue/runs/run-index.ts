@@ -6,8 +6,8 @@ import { planRunQuery, type RunConditions } from './run-filter.ts';
 
 const MAX_PAGE_SIZE = 200;
 const MIN_PAGE_SIZE = 10;
-/** Ids per step where a script filters them. */
-const FILTERED_PAGE_SIZE = 500;
+/** Ids per step where a script filters them, at least and at most. */
+const FILTERED_PAGE_SIZES = { min: 100, max: 500 };
 
 const MATCH = loadLuaScript('./scripts/match-runs-1.lua', import.meta.url);
 
@@ -15,7 +15,11 @@ const MATCH = loadLuaScript('./scripts/match-runs-1.lua', import.meta.url);
 export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: RunFilter): AsyncGenerator<string[]> {
   const { indexes, conditions } = await planRunQuery(redis, keys, filter);
   if (indexes.length === 0) return;
-  const rows = conditions === undefined ? Math.min(filter.limit, MAX_PAGE_SIZE) : FILTERED_PAGE_SIZE;
+  const { limit } = filter;
+  const rows =
+    conditions === undefined
+      ? Math.min(limit, MAX_PAGE_SIZE)
+      : Math.min(FILTERED_PAGE_SIZES.max, Math.max(FILTERED_PAGE_SIZES.min, 2 * limit));
   const size = Math.max(Math.min(rows, MIN_PAGE_SIZE), Math.ceil(rows / indexes.length));
   for await (const ids of mergeIndexes(redis, indexes, filter, size)) {
     const matching = conditions === undefined ? ids : await matchRuns(redis, keys, conditions, ids);

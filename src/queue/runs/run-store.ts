@@ -36,8 +36,11 @@ export interface RedisRunStore extends RunStore, RunIdLookup {
   requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
   /** Those of these runs whose cancellation was requested. */
   cancelRequested(ids: readonly string[]): Promise<readonly string[]>;
-  /** Number of runs that match, at most `max`. Those whose record has just expired may be counted. */
-  count(filter: Omit<RunFilter, 'limit'>, max: number): Promise<number>;
+  /** The first runs of a listing, and the number of all, at most `max`. Those whose record has just expired may be counted. */
+  listAndCount(
+    filter: RunFilter,
+    max: number,
+  ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
   /** Records a skipped slot, in one step; false when it was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
   /** Unfinished runs created before `before` (epoch ms), by creation time, then id; fewer than `limit` only at the end. */
@@ -164,13 +167,14 @@ export function redisRunStore(
       }
       return [...found.values()];
     }),
-    count: mapped(async (filter, max) => {
-      let count = 0;
+    listAndCount: mapped(async (filter, max) => {
+      const found: string[] = [];
       for await (const ids of listRunIds(redis, keys, { ...filter, limit: max })) {
-        count += ids.length;
-        if (count >= max) return max;
+        found.push(...ids);
+        if (found.length >= max) break;
       }
-      return count;
+      const runs = await read(found.slice(0, filter.limit), skipUnreadable);
+      return { runs, total: Math.min(found.length, max) };
     }),
     skip: mapped(async (order, why) => {
       const skipped = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };

@@ -51,7 +51,9 @@ export function startReaderThread(settings: ThreadSettings & { readonly position
     reader: {
       report: async (text, file, name, of) => {
         const answer = await request({ kind: 'report', positions, text, file, name, of });
-        return answer?.kind === 'report' ? withText(answer.read, text) : overLimit(text, file);
+        if (answer?.kind !== 'report') return overLimit(text, file);
+        const { partial, ...read } = answer.read;
+        return { ...withText(read, text), ...(partial === undefined ? {} : { partial: withText(partial, text) }) };
       },
       settings: async (text, file) => {
         const answer = await request({ kind: 'settings', positions, text, file });

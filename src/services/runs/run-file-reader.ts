@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { primedStream } from '../../base/files/primed-stream.ts';
 import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
@@ -132,15 +133,7 @@ async function readMailPart(runFiles: RunFiles, name: string, sha256: string | n
 async function openVerified(runFiles: RunFiles, entry: FileEntry & { readonly bytes: number }): Promise<Readable> {
   const found = await runFiles.stream(`files/${entry.name}`);
   if (found === undefined) throw archiveCorrupt(runFiles.location, `${entry.name} is missing`, {});
-  const chunks = verifiedChunks(found, entry, runFiles.location);
-  let first: Promise<IteratorResult<Uint8Array, void>> | undefined = Promise.resolve(await chunks.next());
-  const next = () => {
-    const one = first ?? chunks.next();
-    first = undefined;
-    return one;
-  };
-  const iterator = { next, return: () => chunks.return() };
-  return Readable.from({ [Symbol.asyncIterator]: () => iterator }, { objectMode: false });
+  return primedStream(verifiedChunks(found, entry, runFiles.location));
 }
 
 /** Withholds the last chunk until the hash is verified: a changed file is never complete. */

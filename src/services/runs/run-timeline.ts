@@ -72,7 +72,7 @@ export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
   const { record, rows, history } = input;
   const entries = [
     ...(record.state === 'skipped' ? [] : stageEntries(input)),
-    ...record.reopened.map(decided),
+    ...record.reopened.map((decision) => decided(decision, rows)),
     ...rows.flatMap((row) => deliveryEntries(row, history.events)),
     ...ended(input),
   ];
@@ -148,11 +148,12 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
   const failed = { outcome: 'failed' } as const;
   const continues = reopened.some(({ what }) => what !== 'cancel');
   const tries = record.attempts > 1 ? `, ${count(record.attempts, 'attempt')}` : '';
+  const crashes = record.losses.all > 0 ? `, ${count(record.losses.all, 'worker crash', 'worker crashes')}` : '';
   const starter = isInlineRun(record) ? 'the command' : 'a worker';
   const started =
     startedAt === null
       ? []
-      : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}`, { at: startedAt })];
+      : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}${crashes}`, { at: startedAt })];
   // A stage without a time belongs to the first start, whose time is not kept.
   const entries: TimelineEntry[] = continues ? [] : started;
   if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: endOf('plan'), ...failed }));
@@ -215,8 +216,12 @@ const DECISION_TEXTS: Readonly<Record<RunDecision['what'], string>> = {
   cancel: 'Cancellation requested',
 };
 
-const decided = ({ what, by, reason, at }: RunDecision): TimelineEntry =>
-  step('decision', DECISION_TEXTS[what], { at, by, detail: reason });
+function decided({ what, by, reason, at }: RunDecision, rows: readonly DeliveryRow[]): TimelineEntry {
+  // What a decision about deliveries leads to: the reason is beside the deliveries.
+  const follows = what === 'resend' || what === 'settle';
+  const isTold = follows && rows.some(({ decisions }) => decisions.some((one) => one.reason === reason));
+  return step('decision', DECISION_TEXTS[what], { at, by, detail: isTold ? null : reason });
+}
 
 const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | 'outcome'>>> = {
   pending: { text: 'Not sent yet', outcome: 'waiting' },
@@ -284,7 +289,9 @@ function ended(input: TimelineInput): readonly TimelineEntry[] {
   if (!isEnd(status)) return [];
   const [text, outcome] = END_TEXTS[status];
   const unsent = status === 'done' && !record.deliver ? ', without deliveries as requested' : '';
-  const isTold = record.state === 'cancelled' && record.cancel !== null;
+  const isTold =
+    (record.state === 'cancelled' && record.cancel !== null) ||
+    (record.error?.code.startsWith('deliver.') === true && input.rows.length > 0);
   const detail = isTold ? null : (record.error?.message ?? null);
   return [step('ended', `${text}${unsent}`, { at: record.finishedAt, outcome, detail })];
 }

@@ -34,14 +34,17 @@ export interface WaitReasonInput {
 /** What a run that has not ended waits for; null while it works, and after its end. */
 export function waitReason({ record, live, pause, workers }: WaitReasonInput): WaitReason | null {
   const { state, until, error } = record;
+  const startOne = 'No worker process is running. Start one with `docket start --role worker`.';
+  if (state === 'running' && live === null && workers === 0 && !isInlineRun(record)) {
+    return { for: 'no_worker', text: 'Interrupted: its worker has stopped', detail: startOne, until: null };
+  }
   if (state === 'running') return live === null || live.ahead === null ? null : tokensReason(live.ahead, live.finish);
   if (state !== 'queued' && state !== 'waiting') return null;
   if (isInlineRun(record)) {
     return { for: 'command', text: 'Executed by the command that opened it', detail: null, until };
   }
   if (workers === 0) {
-    const detail = 'No worker process is running. Start one with `docket start --role worker`.';
-    return { for: 'no_worker', text: 'Waiting for a worker', detail, until: null };
+    return { for: 'no_worker', text: 'Waiting for a worker', detail: startOne, until: null };
   }
   if (pause !== undefined && record.trigger === 'schedule' && pause.run !== record.id) {
     const scope = pause.report === null ? pause.org : `${pause.org}/${pause.report}`;

@@ -1,9 +1,9 @@
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
+import { newestFirst } from '../../queue/runs/run-index.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
 import type { RunFilter, RunRecord } from '../../run/run-record.ts';
-import { restrictToOrgs } from '../deliveries/query-deliveries.ts';
 import { runsWithPrefix } from '../runs/resolve-id.ts';
 import { type FoundReport, matchReports } from './match-reports.ts';
 import { deliveriesOf, exactOr, type ReceivedDelivery, type ReceivedPorts } from './received.ts';
@@ -34,7 +34,7 @@ export interface SearchResult {
 }
 
 export interface SearchPorts extends Omit<ReceivedPorts, 'runs' | 'searchIndex'> {
-  readonly runs: Pick<RedisRunStore, 'list' | 'count' | 'get' | 'findIdsByPrefix'>;
+  readonly runs: Pick<RedisRunStore, 'listAndCount' | 'get' | 'findIdsByPrefix'>;
   readonly searchIndex: SearchIndex;
   readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
   /** Epoch ms. */
@@ -119,12 +119,13 @@ async function runsOf(
   orgs: readonly string[] | '*',
   { runs }: Pick<SearchPorts, 'runs'>,
 ): Promise<SearchGroup<RunRecord>> {
-  const counted = orgs === '*' ? [undefined] : [...new Set(orgs)];
-  const [matches, counts] = await Promise.all([
-    restrictToOrgs(runs, orgs).list({ ...filter, limit: max }),
-    Promise.all(counted.map((org) => runs.count({ ...filter, org }, MAX_COUNT + 1))),
-  ]);
-  const total = counts.reduce((sum, count) => sum + count, 0);
+  const scopes = orgs === '*' ? [undefined] : [...new Set(orgs)];
+  const each = await Promise.all(scopes.map((org) => runs.listAndCount({ ...filter, org, limit: max }, MAX_COUNT + 1)));
+  const total = each.reduce((sum, found) => sum + found.total, 0);
+  const matches = each
+    .flatMap((found) => found.runs)
+    .sort(newestFirst)
+    .slice(0, max);
   return { matches, total: Math.min(total, MAX_COUNT), isMinimum: total > MAX_COUNT };
 }
 

@@ -94,7 +94,10 @@ const FULL: Partial<Access> = {
   decide: async () => record,
   files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
   file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
-  filesZip: async () => ({ name: 'weekly.zip', stream: Readable.from([Buffer.from('PK')], { objectMode: false }) }),
+  filesZip: async () => ({
+    name: 'weekly.zip',
+    open: async () => Readable.from([Buffer.from('PK')], { objectMode: false }),
+  }),
   preview: async () => '<p>Hello</p>',
   timeline: async () => ({
     entries: [

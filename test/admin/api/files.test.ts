@@ -54,7 +54,7 @@ describe('the files of runs on the admin route', () => {
           get: async (id) => records.find((one) => one.id === id),
           list: async () => [],
           findIdsByPrefix: async () => [],
-          count: async () => 0,
+          listAndCount: async () => ({ runs: [], total: 0 }),
         },
         archivedFiles: createRunFileReader(storage),
       },

@@ -36,6 +36,10 @@ const PAGES = [
   '/slots',
   '/pauses',
   '/audit',
+  '/search',
+  '/search?q=board%40+october',
+  '/deliveries?to=board%40&period=october',
+  '/runs?to=board%40&error=smtp',
 ];
 const audited: StoredAuditEntry = {
   id: '1-0',
@@ -457,8 +461,8 @@ describe('the page', () => {
       {
         org: 'acme',
         states: ['failed'],
-        since: Date.parse('2026-11-01T00:00:00Z'),
-        until: Date.parse('2026-11-03T00:00:00Z'),
+        since: Date.parse('2026-10-31T23:00:00Z'),
+        until: Date.parse('2026-11-02T23:00:00Z'),
         after: '5-x',
         limit: 50,
       },

@@ -135,6 +135,25 @@ describe('the zone of a page', () => {
     ]);
   });
 
+  it('filters by days of that zone, also by the one of 25 hours', async () => {
+    const asked: unknown[] = [];
+    const own = openPage({ redis, prefix }, [ben.entry], () => ({
+      runs: async ({ since, until }) => {
+        asked.push([since, until]);
+        return { runs: [], next: null };
+      },
+    }));
+    const { send, post } = await own.visit(ben.token);
+    asked.length = 0;
+    await send('GET', '/runs?since=2026-10-25&until=2026-10-25');
+    await post('/zone', { zone: 'utc', from: '/' });
+    await send('GET', '/runs?since=2026-10-25&until=2026-10-25');
+    expect(asked).toEqual([
+      [Date.parse('2026-10-24T22:00:00Z'), Date.parse('2026-10-25T23:00:00Z')],
+      [Date.parse('2026-10-25T00:00:00Z'), Date.parse('2026-10-26T00:00:00Z')],
+    ]);
+  });
+
   it('shows the exact time beside a relative one, as text and to the second in its title', async () => {
     const { send } = await house.visit(ben.token);
     const html = await (await send('GET', '/runs')).text();

@@ -18,8 +18,9 @@ import {
 } from '../../../src/cli/init/answers.ts';
 import { completeAnswers } from '../../../src/cli/init/draft.ts';
 import { createFiles } from '../../../src/cli/init/files.ts';
-import { starterSections } from '../../../src/cli/init/starter-sections.ts';
 import { assertNoExistingFiles, writeFiles } from '../../../src/cli/init/write-files.ts';
+import { recipeSections } from '../../../src/cli/recipes/fit-catalog.ts';
+import { RECIPES } from '../../../src/cli/recipes/recipes.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
 import { periodOf } from '../../../src/definitions/periods/period.ts';
@@ -192,10 +193,10 @@ describe('the files of a first organization', () => {
   }, 120_000);
 
   test('begin with a scorecard', () => {
-    for (const kind of ['weekly', 'monthly'] as const) {
+    for (const name of ['weekly-kpi', 'board-pack'] as const) {
       for (const catalog of [undefined, ...catalogs]) {
         const section = { id: 'scorecard', layout: 'scorecard', totals: false };
-        expect(starterSections(kind, catalog)[0]).toMatchObject(section);
+        expect(recipeSections(RECIPES[name], catalog)[0]).toMatchObject(section);
       }
     }
   });
@@ -231,7 +232,7 @@ describe('the files of a first organization', () => {
   });
 
   test('take what the key has: without a feature there is no section of it', () => {
-    const ids = (catalog: Catalog | undefined) => starterSections('monthly', catalog).map(({ id }) => id);
+    const ids = (catalog: Catalog | undefined) => recipeSections(RECIPES['board-pack'], catalog).map(({ id }) => id);
     expect(ids(catalogs[0])).toContain('transactions');
     // Lakeside Trust uses no transactions.
     expect(ids(catalogs[2])).not.toContain('transactions');
@@ -239,7 +240,7 @@ describe('the files of a first organization', () => {
     const known = catalogs[0];
     if (known === undefined) throw new Error('no catalog');
     const own = known.metrics.filter(({ id }) => id.startsWith('intake.'));
-    expect(starterSections('weekly', { ...known, metrics: own })).toMatchObject([
+    expect(recipeSections(RECIPES['weekly-kpi'], { ...known, metrics: own })).toMatchObject([
       { id: 'figures', metrics: own.map(({ id }) => id) },
     ]);
   });

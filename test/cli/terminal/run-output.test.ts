@@ -68,15 +68,15 @@ describe('the progress of a run', () => {
       (done): RunEvent => ({ type: 'fetched', call: 'a', done, of: 3, saved: done === 3, tokens: 9, finish: 0 }),
     ),
     { type: 'timed', stage: 'fetch', ms: 61_000 },
-    ...FILES.map((file): RunEvent => ({ type: 'rendered', ...file })),
     { type: 'timed', stage: 'render', ms: 340 },
     { type: 'timed', stage: 'seal', ms: 3 },
+    ...FILES.map((file): RunEvent => ({ type: 'rendered', ...file })),
     { type: 'delivered', target: '0-email', recipient: 'a@acme.example', state: 'pending', detail: '451 Later' },
     { type: 'delivered', target: '0-email', recipient: 'a@acme.example', state: 'sent', detail: '250 Ok' },
     { type: 'timed', stage: 'deliver', ms: 1_900 },
     { type: 'finished', state: 'done' },
   ];
-  const linesOf = (isVisible: boolean, ending: boolean): readonly string[] => {
+  const linesOf = async (isVisible: boolean, ending: boolean): Promise<readonly string[]> => {
     const lines: string[] = [];
     const bars: ProgressBars = {
       isVisible,
@@ -85,12 +85,16 @@ describe('the progress of a run', () => {
       close: () => {},
     };
     const observe = showRunProgress('acme/weekly', bars, () => 1_000, { ending });
-    for (const event of EVENTS) observe(event);
+    for (const [index, event] of EVENTS.entries()) {
+      observe(event);
+      // The files are reported in one go.
+      if (EVENTS[index + 1]?.type !== 'rendered') await Promise.resolve();
+    }
     return lines.map((line) => line.replace(/^acme\/weekly +/, '').replace(/ +/g, ' '));
   };
 
-  test('is one line for each stage, and one for a long wait', () => {
-    expect(linesOf(false, true).map((line) => line.split(' ')[0])).toEqual([
+  test('is one line for each stage, and one for a long wait', async () => {
+    expect((await linesOf(false, true)).map((line) => line.split(' ')[0])).toEqual([
       'plan',
       'wait',
       'fetch',
@@ -98,7 +102,7 @@ describe('the progress of a run', () => {
       'deliver',
       'finished',
     ]);
-    const [plan, , fetch, render, deliver] = linesOf(false, false);
+    const [plan, , fetch, render, deliver] = await linesOf(false, false);
     expect(plan).toBe('plan 3 calls for 2 sections');
     expect(fetch).toBe('fetch 3 calls, 1 cached, 1 min 1 s');
     expect(render).toMatch(/^render 1 XLSX file, 14 CSV files, 1 PDF file \(.*\), 340 ms$/);
@@ -106,7 +110,12 @@ describe('the progress of a run', () => {
     expect(deliver).toBe('deliver 1 sent, 1.9 s');
   });
 
-  test('leaves waits to the bar of a terminal, and the end to the result that follows', () => {
-    expect(linesOf(true, false).map((line) => line.split(' ')[0])).toEqual(['plan', 'fetch', 'render', 'deliver']);
+  test('leaves waits to the bar of a terminal, and the end to the result that follows', async () => {
+    expect((await linesOf(true, false)).map((line) => line.split(' ')[0])).toEqual([
+      'plan',
+      'fetch',
+      'render',
+      'deliver',
+    ]);
   });
 });

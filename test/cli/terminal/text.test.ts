@@ -8,6 +8,7 @@ import { wrapText } from '../../../src/cli/terminal/wrap.ts';
 describe('wrapped text', () => {
   test('stands below its value behind a label, else indented', () => {
     expect(wrapText('ok    Redis: a b c d', 12)).toBe('ok    Redis:\n      a b c\n      d');
+    expect(wrapText('  2. one two', 10)).toBe('  2. one\n     two');
     expect(wrapText('  one two three', 9)).toBe('  one two\n    three');
     expect(wrapText('short\n\nalso short', 12)).toBe('short\n\nalso short');
   });

@@ -101,6 +101,7 @@ const MUTATIONS: readonly Mutation[] = [
   change('yaml.unquoted_colon', 'title', 'title: Weekly figures', 'title: Weekly: figures'),
   change('yaml.unquoted_text', 'title', 'title: Weekly figures', 'title: @Weekly figures'),
   change('yaml.unclosed_quote', 'title', 'title: Weekly figures', 'title: "Weekly figures'),
+  change('yaml.unclosed_quote', 'title', 'title: Weekly figures', "title: 'Weekly figures"),
   change('yaml.missing_space', 'title', 'title: Weekly figures', 'title:Weekly figures'),
   change('yaml.unquoted_text', 'description', 'description: What happened last week', 'description: `last` week'),
   change('yaml.missing_colon', 'description', 'description: What happened last week', 'description What happened'),

@@ -68,6 +68,13 @@ describe('the timeline of a run', () => {
     expect(late(3 * 86_400_000)).toContain('3 days after its slot');
   });
 
+  it('counts attempts and worker crashes', () => {
+    const text = (change: Partial<RunRecord>) =>
+      timeline(runOf('tried', 'done', { ...START, ...change })).find(({ kind }) => kind === 'started')?.text;
+    expect(text({})).not.toMatch(/attempt|crash/);
+    expect(text({ attempts: 3, losses: { all: 2, stuck: 1, far: 5 } })).toMatch(/3 attempts.*2 worker crashes/);
+  });
+
   it('derives the ends of stages of an older record from its start, unless it was interrupted', () => {
     const record = runOf('old', 'done', START);
     const at = (of: RunRecord) => timeline(of).find(({ kind }) => kind === 'fetched')?.at;
@@ -131,6 +138,8 @@ describe('the timeline of a run', () => {
       detail: 'not there',
       recipient: 'a@acme.example',
     });
+    // The reason is beside the delivery, once.
+    expect(entries.find(({ kind }) => kind === 'decision')).toMatchObject({ by: 'anna', detail: null });
     // The ledger alone: the answer before the decision is no longer known, what is known stays in order.
     expect(kinds(timeline(record, { rows: [one] })).slice(-5)).toEqual([
       'delivery_decision',
@@ -233,6 +242,9 @@ describe('what a run waits for', () => {
       }),
       { for: 'retry', detail: 'The service answered 503.' },
     ],
+    [reason(running, { workers: 0 }), { for: 'no_worker' }],
+    [reason({ ...running, trigger: 'cli' }, { workers: 0 }), null],
+    [reason(running), null],
     [reason(running, { live }), { for: 'tokens', until: live.finish }],
     [reason(running, { live: { ...live, ahead: null } }), null],
     [reason(runOf('d', 'done')), null],

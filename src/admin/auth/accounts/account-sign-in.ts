@@ -5,7 +5,6 @@ import type { Clock } from '../../../base/clock.ts';
 import { CALLBACK_PATH } from '../../../base/config/oidc-variables.ts';
 import { DocketError } from '../../../base/error.ts';
 import type { Log } from '../../../base/log.ts';
-import type { Secret } from '../../../base/secrets/secret.ts';
 import { epochMsSchema, MINUTE_MS, SECOND_MS } from '../../../base/time.ts';
 import { parseStored } from '../../../redis/client.ts';
 import type { Env } from '../../hono-env.ts';
@@ -15,7 +14,6 @@ import { isUnprotected, type Sessions } from '../sessions.ts';
 import { equalBytes } from '../tokens.ts';
 import { type AccountClaims, accountName } from './claims.ts';
 import { type ConfirmedAccount, type IdentityProvider, newFlowChecks } from './provider.ts';
-import { createSeal } from './seal.ts';
 
 /** How long a person may take at the provider. */
 const FLOW_TTL_MS = 10 * MINUTE_MS;
@@ -64,11 +62,19 @@ export interface AccountView {
   readonly issuer: string;
   readonly claims: AccountClaims;
   readonly rolesClaim: string;
+  /** Where an administrator may add access: the file of accounts, values of the claim, or both. */
+  readonly sources: AccessSources;
+}
+
+export interface AccessSources {
+  readonly file: boolean;
+  readonly claim: boolean;
 }
 
 /**
  * Sign-in with an account of the provider. What the callback has to match travels in a cookie of the browser that began
- * (encrypted, HttpOnly, ten minutes; SameSite=Lax, because the provider's redirect comes from another site).
+ * (HttpOnly, ten minutes; SameSite=Lax, because the provider's redirect comes from another site). The cookie is not
+ * encrypted: its browser may know all of it, and a key from the client's secret would let every visitor test guesses of it.
  */
 export interface AccountSignIn {
   /** For people, e.g. `login.example.com`. */
@@ -84,8 +90,8 @@ export interface AccountSignIn {
 export interface AccountSignInPorts {
   readonly provider: IdentityProvider;
   readonly sessions: Pick<Sessions, 'signInAccount'>;
-  readonly secret: Secret;
   readonly rolesClaim: string;
+  readonly sources: AccessSources;
   readonly loginThrottle: LoginThrottle;
   readonly clock: Clock;
   readonly log: Log;
@@ -114,10 +120,11 @@ export function createAccountSignIn(ports: AccountSignInPorts): AccountSignIn {
     }
     if (account.refreshToken !== undefined) await provider.revoke(account.refreshToken).catch(() => {});
     const { claims } = account;
+    const { rolesClaim, sources } = ports;
     return refuse(
       context,
       { why: 'no entry of DOCKET_OIDC_ACCOUNTS or value of the claim gives this account access', who: name },
-      { why: 'no_access', to, account: { name, issuer: provider.issuer, claims, rolesClaim: ports.rolesClaim } },
+      { why: 'no_access', to, account: { name, issuer: provider.issuer, claims, rolesClaim, sources } },
     );
   };
 
@@ -178,19 +185,19 @@ const isSameState = (expected: string, presented: readonly string[]): boolean =>
 };
 
 /** The cookie of a sign-in that has begun. A second one replaces the first: the newest tab counts. */
-function flowCookies({ secret, provider, clock }: Pick<AccountSignInPorts, 'secret' | 'provider' | 'clock'>) {
-  const seal = createSeal(secret.reveal(), '', `docket sign-in ${provider.issuer}`);
+function flowCookies({ clock }: Pick<AccountSignInPorts, 'clock'>) {
   const attributes = (secure: boolean) => ({ path: '/', httpOnly: true, sameSite: 'Lax', secure }) as const;
   return {
     read: (context: Context<Env>): Flow | undefined => {
       const cookie = getCookie(context, hostCookie(FLOW_COOKIE, context.get('client').secure));
-      const flow = cookie === undefined ? undefined : parseStored(flowSchema, seal.open(cookie));
+      const flow =
+        cookie === undefined ? undefined : parseStored(flowSchema, Buffer.from(cookie, 'base64url').toString('utf8'));
       return flow !== undefined && clock.now() < flow.until ? flow : undefined;
     },
     write: (context: Context<Env>, flow: Flow): void => {
       const { secure } = context.get('client');
       const maxAge = FLOW_TTL_MS / SECOND_MS;
-      setCookie(context, hostCookie(FLOW_COOKIE, secure), seal.seal(JSON.stringify(flow)), {
+      setCookie(context, hostCookie(FLOW_COOKIE, secure), Buffer.from(JSON.stringify(flow)).toString('base64url'), {
         ...attributes(secure),
         maxAge,
       });

@@ -17,11 +17,11 @@ export interface Seal {
  * read or to forge a text.
  *
  * @param secret of this deployment
- * @param own of the one text, e.g. the id of a session; empty where there is none
+ * @param own of the one text, e.g. the id of a session: 128 random bits or more
  * @param purpose keys of different purposes are unrelated
  */
 export function createSeal(secret: string, own: string, purpose: string): Seal {
-  const key = Buffer.from(hkdfSync('sha256', own === '' ? secret : JSON.stringify([secret, own]), '', purpose, 32));
+  const key = Buffer.from(hkdfSync('sha256', JSON.stringify([secret, own]), '', purpose, 32));
   return {
     seal: (text) => {
       const iv = randomBytes(IV_BYTES);

@@ -12,6 +12,10 @@ const PULSE_MS = 3_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const SIGNED_OUT = 'You are signed out.';
 
+/** Docket's clock less this browser's, ms: every time on the page is by Docket's. */
+const CLOCK_OFFSET_MS =
+  Number(document.querySelector('[data-now]')?.getAttribute('data-now') ?? Date.now()) - Date.now();
+
 /** The time of the last answer that was as it should be. */
 let answeredAt = Date.now();
 /** The time of the data on the page. */
@@ -30,7 +34,7 @@ let updateAgain = false;
 /** Whether somebody is signed in on this page. Others have nothing that could become stale. */
 const isLive = () => document.getElementById('stale') !== null;
 
-/** Updates the page, one request at a time. A call during an update causes another one after it. */
+/** Updates the page, one request at a time. A call during another request causes an update after it. */
 async function update() {
   if (updating) {
     updateAgain = true;
@@ -44,16 +48,12 @@ async function update() {
     renewedAt = Date.now();
     followRun();
   });
-  if (updateAgain) {
-    updateAgain = false;
-    await update();
-  }
 }
 
 /** Asks whether Docket and Redis answer and the session goes on, without data. */
 const checkPulse = () => ask(async () => void (await request('/pulse')));
 
-/** @param {() => Promise<void>} question */
+/** One question at a time. @param {() => Promise<void>} question */
 async function ask(question) {
   updating = true;
   askedAt = Date.now();
@@ -62,6 +62,10 @@ async function ask(question) {
   } finally {
     updating = false;
     showStaleness();
+  }
+  if (updateAgain) {
+    updateAgain = false;
+    await update();
   }
 }
 
@@ -102,7 +106,7 @@ function failureOf(response, html) {
     : `Docket answered ${response.status} ${code}`.trim().concat('.');
 }
 
-/** `21 Nov, 14:12:05 CET`, in the zone of the page. @param {number} at @param {string | undefined} timeZone */
+/** `21 Nov, 14:12:05 CET`, in the zone of the page. @param {number} at by this browser's clock @param {string | undefined} timeZone */
 const instantText = (at, timeZone) =>
   new Intl.DateTimeFormat('en-GB', {
     day: 'numeric',
@@ -112,7 +116,7 @@ const instantText = (at, timeZone) =>
     second: '2-digit',
     timeZoneName: 'short',
     timeZone,
-  }).format(at);
+  }).format(at + CLOCK_OFFSET_MS);
 
 /** While the page is stale, shows since when and why. */
 function showStaleness() {
@@ -206,7 +210,8 @@ function draw(chart, shape, points) {
 function updateRelativeTimes() {
   for (const element of document.querySelectorAll('.relative-time, .when > span')) {
     const at = Number(element.getAttribute('data-at') ?? Date.parse(element.closest('time')?.dateTime ?? ''));
-    const ms = Math.abs(at - Date.now());
+    const now = Date.now() + CLOCK_OFFSET_MS;
+    const ms = Math.abs(at - now);
     const minutes = Math.floor(ms / 60_000);
     const parts = [
       [Math.floor(minutes / 1440), 'd'],
@@ -219,7 +224,7 @@ function updateRelativeTimes() {
       .filter(([value]) => Number(value) > 0)
       .map((part) => part.join(' '))
       .join(' ');
-    const ahead = at > Date.now();
+    const ahead = at > now;
     element.textContent =
       minutes === 0 ? (ahead ? 'in less than a minute' : 'just now') : ahead ? `in ${text}` : `${text} ago`;
   }

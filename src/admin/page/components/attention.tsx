@@ -6,8 +6,8 @@ import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
 import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
 import { formatInteger } from './format-numbers.ts';
+import { usePageSettings } from './header/settings.tsx';
 import { ReportLink, RunLink } from './run-table.tsx';
-import { usePageSettings } from './settings.tsx';
 
 export interface AttentionData {
   readonly problems: readonly DeploymentProblem[];

@@ -3,10 +3,10 @@ import type { OrganizationEntry } from '../../access/access.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
-import { SearchBox } from './search-box.tsx';
-import { SettingsProvider } from './settings.tsx';
+import { SearchBox } from './header/search-box.tsx';
+import { SettingsProvider } from './header/settings.tsx';
+import { type PageZone, ZoneSelect } from './header/zone-choice.tsx';
 import { Timestamp } from './time.tsx';
-import { type PageZone, ZoneSelect } from './zone-choice.tsx';
 
 /** The data of the layout around every page. */
 export interface LayoutData {
@@ -134,7 +134,7 @@ export const PageLayout = ({
         </button>
       </form>
     </header>
-    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew}>
+    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew} data-now={layout.now}>
       <div id="stale" class="stale" role="status" aria-live="polite" data-zone={layout.zone.name}></div>
       {notice === undefined ? null : (
         <p class="notice" role="status">

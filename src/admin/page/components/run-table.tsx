@@ -2,8 +2,8 @@ import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { LiveProgress, RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { formatElapsed, formatInteger } from './format-numbers.ts';
+import { usePageSettings } from './header/settings.tsx';
 import { Table } from './layout.tsx';
-import { usePageSettings } from './settings.tsx';
 import { RunBadge } from './status-badge.tsx';
 import { RelativeTime, Timestamp, When } from './time.tsx';
 

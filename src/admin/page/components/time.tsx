@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry } from '../../access/access.ts';
 import { formatRelativeTime } from './format-numbers.ts';
-import { usePageSettings } from './settings.tsx';
+import { usePageSettings } from './header/settings.tsx';
 
 /** An instant, ISO in UTC. */
 export const toIsoInstant = (at: number): string => new Date(at).toISOString();

@@ -1,8 +1,8 @@
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { RunTimeline } from '../../access/access.ts';
-import { AnswerList, MAX_ANSWERS } from '../components/answer-list.tsx';
-import { EarlierDeliveryNote } from '../components/earlier-delivery.tsx';
+import { AnswerList, MAX_ANSWERS } from '../components/deliveries/answer-list.tsx';
+import { EarlierDeliveryNote } from '../components/deliveries/earlier-delivery.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileNames, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';

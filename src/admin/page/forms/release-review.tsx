@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { HeldRun, RunTimeline } from '../../access/access.ts';
-import { EarlierDeliveryNote } from '../components/earlier-delivery.tsx';
+import { EarlierDeliveryNote } from '../components/deliveries/earlier-delivery.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileNames, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { AnswerList } from '../components/answer-list.tsx';
+import { AnswerList } from '../components/deliveries/answer-list.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 

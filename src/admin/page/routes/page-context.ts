@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
+import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
-import type { ZoneSubject } from '../components/zone-choice.tsx';
 
 /** What the handlers of the page share. */
 export interface PageContext {

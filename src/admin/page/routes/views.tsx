@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono';
+import { DateTime } from 'luxon';
 import { z } from 'zod';
 import { DAY_MS } from '../../../base/time.ts';
 import { RUN_STATES } from '../../../run/run-record.ts';
@@ -6,10 +7,10 @@ import { DELIVERY_STATES, type DeliveryRow } from '../../../services/deliveries/
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
 import { isFiltered } from '../components/filter-fields.tsx';
+import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
 import { runZone } from '../components/run-table.tsx';
 import { zonesOf } from '../components/time.tsx';
-import type { ZoneSubject } from '../components/zone-choice.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
 import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
@@ -113,8 +114,8 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
         const runs = access.runs({
           ...filter,
           states: state === undefined ? undefined : [state],
-          since: since === undefined ? undefined : Date.parse(since),
-          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
+          since: since === undefined ? undefined : startOfDay(since, layout.zone.name),
+          until: until === undefined ? undefined : startOfDay(until, layout.zone.name, 1),
           limit: PAGE_SIZE,
         });
         const [organizations, found] = await Promise.all([
@@ -162,6 +163,10 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
     }),
   );
 }
+
+/** Epoch ms. @param days later: days differ in length where summer time begins or ends */
+const startOfDay = (day: string, zone: string, days = 0): number =>
+  DateTime.fromISO(day, { zone }).plus({ days }).startOf('day').toMillis();
 
 /** A page that can show the rejection of one of its forms. */
 export type ShowView = (page: PageContext, context: Context<Env>, options?: ViewOptions) => Promise<Response>;

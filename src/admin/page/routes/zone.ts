@@ -4,8 +4,8 @@ import { IANAZone } from 'luxon';
 import { DAY_MS, SECOND_MS } from '../../../base/time.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
+import { type PageZone, ZONE_CHOICES, type ZoneChoice, type ZoneSubject } from '../components/header/zone-choice.tsx';
 import { zonesOf } from '../components/time.tsx';
-import { type PageZone, ZONE_CHOICES, type ZoneChoice, type ZoneSubject } from '../components/zone-choice.tsx';
 import { readFormFields, safeRedirectPath } from './page-context.ts';
 
 /** It holds a preference only: `org`, `utc` or `viewer:<IANA zone>`. */

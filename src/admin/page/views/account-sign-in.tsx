@@ -92,13 +92,7 @@ export const NoAccess = ({ assets, account, to }: NoAccessProps) => {
           </Fact>
         </dl>
         <h2>What an administrator does</h2>
-        <p>
-          Add an entry to the file that <code>DOCKET_OIDC_ACCOUNTS</code> names, for this account or for one of its
-          groups. It applies within seconds; then sign in again.
-        </p>
-        <pre class="yaml" tabindex={0}>
-          <code>{accountEntry(account)}</code>
-        </pre>
+        <Remedy account={account} />
         <p class="more">
           <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in again</a>
         </p>
@@ -118,6 +112,37 @@ const Groups = ({ groups }: { readonly groups: readonly string[] }) => {
   );
 };
 
-/** An entry of the mapping file. A JSON text is a YAML text. */
-const accountEntry = ({ claims: { subject } }: AccountView): string =>
-  [`- subject: ${JSON.stringify(subject)}`, '  role: viewer   # or operator', '  orgs: [acme]   # or "*"'].join('\n');
+const Remedy = ({ account }: { readonly account: AccountView }) => {
+  const { claims, rolesClaim, sources } = account;
+  return (
+    <>
+      {sources.file ? (
+        <>
+          <p>
+            Add an entry to the file that <code>DOCKET_OIDC_ACCOUNTS</code> names, for this account or for one of its
+            groups. It applies within seconds; then sign in again.
+          </p>
+          <pre class="yaml" tabindex={0}>
+            <code>{accountEntries(claims)}</code>
+          </pre>
+        </>
+      ) : null}
+      {sources.claim ? (
+        <p>
+          {sources.file ? 'Or assign' : 'Assign'} a value such as <code>docket:viewer:acme</code>,{' '}
+          <code>docket:operator:acme</code> or <code>docket:viewer:*</code> in the claim <code>{rolesClaim}</code> at
+          the provider; then sign in again.
+        </p>
+      ) : null}
+    </>
+  );
+};
+
+/** Entries of the mapping file, to choose from. A JSON text is a YAML text. */
+function accountEntries({ subject, groups: [group] }: AccountView['claims']): string {
+  const access = ['  role: viewer   # or operator', '  orgs: [acme]   # or "*"'];
+  const entry = [`- subject: ${JSON.stringify(subject)}`, ...access];
+  return [...entry, ...(group === undefined ? [] : ['# or', `- group: ${JSON.stringify(group)}`, ...access])].join(
+    '\n',
+  );
+}

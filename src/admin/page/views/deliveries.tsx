@@ -1,10 +1,10 @@
 import { DELIVERY_STATES } from '../../../services/deliveries/decisions.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
-import { DeliveryTable } from '../components/delivery-table.tsx';
+import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
+import { ReceivedTable } from '../components/deliveries/received-table.tsx';
 import { filteredPath, isFiltered, PartFilters, RejectedFilter } from '../components/filter-fields.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, OrganizationSelect, PageLayout, Pager, Section, type ViewProps } from '../components/layout.tsx';
-import { ReceivedTable } from '../components/received-table.tsx';
 import { DELIVERY_STATE_LABELS } from '../components/status-badge.tsx';
 import { zonesOf } from '../components/time.tsx';
 import { UndecidedList } from '../forms/undecided-list.tsx';

@@ -41,7 +41,7 @@ export const ProblemPage = ({ assets, problem, retry }: ProblemPageProps) => (
       <p class="muted">
         {problem.status} <code>{problem.code}</code>
       </p>
-      {problem.status === 404 ? <p>It does not exist, or your token has no access to it.</p> : null}
+      {problem.status === 404 ? <p>It does not exist, or you have no access to it.</p> : null}
       {problem.detail === undefined || problem.status === 404 ? null : <p>{problem.detail}</p>}
       {problem.expected === undefined ? null : <p>Expected: {problem.expected}</p>}
       {problem.got === undefined ? null : <GotText problem={problem} got={problem.got} />}

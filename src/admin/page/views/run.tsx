@@ -4,7 +4,7 @@ import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 import type { WaitReason } from '../../../services/runs/wait-reason.ts';
-import { DeliveryTable } from '../components/delivery-table.tsx';
+import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatElapsed, formatInteger } from '../components/format-numbers.ts';
@@ -21,8 +21,9 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
   const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
-  const isIdle = record.state === 'queued' || record.state === 'waiting';
   const { waits, entries, earlier } = data.timeline;
+  // While a worker reports its progress, the bar says what it waits for.
+  const isIdle = waits !== null && (record.state !== 'running' || waits.for === 'no_worker');
   const reports = data.deliveries.filter(isReportDelivery);
   const status = runStatus(record, reports.length === 0 ? undefined : reports);
   return (
@@ -35,9 +36,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
         <StatusBadge status={status} /> <StatusCountBadges statuses={record.statuses} />{' '}
-        <span class="muted">
-          {isIdle && waits !== null ? '' : statusDescription(status, record, reports, data.files)}
-        </span>
+        <span class="muted">{isIdle ? '' : statusDescription(status, record, reports, data.files)}</span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
       <div
@@ -51,10 +50,8 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
       >
         {open ? (
           <>
-            {waits === null || !isIdle ? null : <Waits waits={waits} zone={zone} now={layout.now} />}
-            {isIdle && waits !== null && record.calls.planned === 0 ? null : (
-              <RunProgressBar snapshot={data.snapshot} now={layout.now} />
-            )}
+            {isIdle ? <Waits waits={waits} zone={zone} now={layout.now} /> : null}
+            {isIdle && record.calls.planned === 0 ? null : <RunProgressBar snapshot={data.snapshot} now={layout.now} />}
             <noscript>
               <p class="more">
                 <a href={`/runs/${record.id}`}>Refresh</a>

@@ -17,7 +17,7 @@ export interface RunsQuery {
   /** A part of the error code. */
   readonly error?: string | undefined;
   readonly state?: RunState | undefined;
-  /** Days in UTC, YYYY-MM-DD, both included. */
+  /** Days in the zone of the page, YYYY-MM-DD, both included. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly after?: string | undefined;
@@ -54,11 +54,11 @@ export const Runs = ({ layout, data: { organizations, runs, next, query, rejecte
         <div>
           <TextFilter name="error" label="Error code" value={query.error} placeholder="part, e.g. smtp" />
           <label>
-            From (UTC)
+            From
             <input type="date" name="since" value={query.since ?? ''} />
           </label>
           <label>
-            To (UTC)
+            To
             <input type="date" name="until" value={query.until ?? ''} />
           </label>
           <TextFilter name="run" label="Run" value={undefined} placeholder="id or its first 8 digits" />

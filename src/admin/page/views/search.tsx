@@ -1,9 +1,9 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { FoundRecipient, SearchGroup, SearchResult } from '../../../services/search/search.ts';
+import { ReceivedTable } from '../components/deliveries/received-table.tsx';
 import { filteredPath } from '../components/filter-fields.tsx';
 import { formatCounted, formatInteger } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
-import { ReceivedTable } from '../components/received-table.tsx';
 import { ReportLink, RunTable } from '../components/run-table.tsx';
 
 export interface SearchData {

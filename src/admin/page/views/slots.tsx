@@ -1,8 +1,8 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
+import { usePageSettings } from '../components/header/settings.tsx';
 import { EmptyState, OrganizationSelect, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink } from '../components/run-table.tsx';
-import { usePageSettings } from '../components/settings.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 
 /** Slots by the day on which they begin, in the zone of the page. */

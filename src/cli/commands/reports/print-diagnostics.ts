@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { toSingleLine } from '../../../base/text/bidi.ts';
-import { type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import { type Diagnostic, type DiagnosticCode, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { CommandIo } from '../../io.ts';
 import { createPrinter } from '../../terminal/print.ts';
@@ -9,6 +9,17 @@ import { sourceExcerpt } from './source-excerpt.ts';
 
 /** Without a terminal: where output is read later, e.g. in a log of CI. */
 const DEFAULT_WIDTH = 80;
+
+/** What is wrong, where a diagnostic has no message of its own. */
+const TITLES: Readonly<Partial<Record<DiagnosticCode, string>>> = {
+  'file.invalid': 'a file that cannot be used',
+  'field.missing': 'missing field',
+  'recipient.invalid': 'invalid address',
+  'template.invalid': 'a template or path that cannot be used',
+  'report.invalid': 'fields that do not fit together',
+  'catalog.unknown': 'not in the catalog of the organization',
+  'catalog.not_allowed': 'not possible with the catalog of the organization',
+};
 
 /** Prints diagnostics with their source lines, by file and line. */
 export async function printDiagnostics(
@@ -23,12 +34,15 @@ export async function printDiagnostics(
   const style = (name: 'bold' | 'red' | 'yellow' | 'dim', text: string) => applyStyle(name, text, io.stdout, io.env);
   const prefix = kind === 'warning' ? 'warning: ' : '';
   for (const diagnostic of diagnostics) {
-    const { file, line, column, end, message, expected, got, next } = diagnostic;
+    const { file, line, column, end, code, message, expected, got, next } = diagnostic;
     const indent = ' '.repeat(Math.max(4, String(line).length + 2));
     if (width === undefined) print.printLine(`${prefix}${formatDiagnostic(diagnostic)}`);
     else
       print.printLine(
-        style('bold', `${prefix}${toSingleLine(file)}:${line}:${column}: ${toSingleLine(message ?? 'invalid value')}`),
+        style(
+          'bold',
+          `${prefix}${toSingleLine(file)}:${line}:${column}: ${toSingleLine(message ?? TITLES[code ?? 'field.invalid'] ?? 'invalid value')}`,
+        ),
       );
     const source = hasExcerpt(diagnostic) ? (await linesOf(file))[line - 1] : undefined;
     if (source !== undefined && source.trim() !== '') {

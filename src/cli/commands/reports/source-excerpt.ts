@@ -58,10 +58,15 @@ function windowOf(cells: readonly Cell[], from: number, width: number): [number,
     while (start > 0 && upTo(start - 1) < width / 3) start -= 1;
   }
   let stop = start;
-  let room = width - 1 - (start > 0 ? 1 : 0);
+  let room = width - (start > 0 ? 2 : 1);
   while (stop < cells.length && (cells[stop]?.width ?? 0) <= room) {
     room -= cells[stop]?.width ?? 0;
     stop += 1;
+  }
+  // What is free behind the end shows more of the start.
+  while (start > 1 && (cells[start - 1]?.width ?? 0) <= room) {
+    start -= 1;
+    room -= cells[start]?.width ?? 0;
   }
   return [start, stop];
 }

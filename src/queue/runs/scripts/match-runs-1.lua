@@ -11,6 +11,17 @@
 local wanted = cjson.decode(ARGV[2])
 local needsOrder = wanted.reports or wanted.from
 
+-- Organization, report and first day of an order. Its JSON is read without decoding, which takes ten times as long; no text
+-- within it can look like these members, because its quotation marks are escaped.
+local function fieldsOf(order)
+  local org, report = string.match(order, '"org":"([^"\\]*)"'), string.match(order, '"report":"([^"\\]*)"')
+  local day = string.match(order, '"period":{"from":"([%d-]*)"')
+  if org and report and day then return org, report, day end
+  local readable, run = pcall(cjson.decode, order)
+  if not readable or type(run) ~= 'table' then return nil end
+  return tostring(run.org), tostring(run.report), type(run.period) == 'table' and run.period.from
+end
+
 local function isMatch(order, failure, state)
   if wanted.states and not wanted.states[state] then return false end
   if wanted.error then
@@ -20,11 +31,10 @@ local function isMatch(order, failure, state)
     if not string.find(string.lower(stored.code), wanted.error, 1, true) then return false end
   end
   if not needsOrder then return true end
-  local readable, run = pcall(cjson.decode, order)
-  if not readable or type(run) ~= 'table' then return false end
-  if wanted.reports and not wanted.reports[tostring(run.org) .. '/' .. tostring(run.report)] then return false end
+  local org, report, day = fieldsOf(order)
+  if not org then return false end
+  if wanted.reports and not wanted.reports[org .. '/' .. report] then return false end
   if not wanted.from then return true end
-  local day = type(run.period) == 'table' and run.period.from
   return type(day) == 'string' and day >= wanted.from and day <= wanted.to
 end
 

@@ -223,6 +223,16 @@ describe('the path to continue at', () => {
     expect(new URL(safeRedirectPath(to), CALLBACK_URL).origin).toBe(new URL(CALLBACK_URL).origin);
   });
 
+  it('leads to no other site where the cookie of the sign-in was changed', async () => {
+    const browser = accountBrowser(page);
+    const url = await signInAtProvider(await browser.begin('/runs'), 'ada');
+    const flow = Buffer.from(browser.jar.get('docket-sign-in') ?? '', 'base64url').toString('utf8');
+    const changed = flow.replace('"/runs"', '"https://evil.example/"');
+    expect(changed).not.toBe(flow);
+    browser.jar.set('docket-sign-in', Buffer.from(changed).toString('base64url'));
+    expect(await (await browser.callback(url)).text()).toContain('content="0; url=/"');
+  });
+
   it('adds no header and no attribute', async () => {
     const browser = accountBrowser(page);
     const html = await (await browser.signIn('ada', '/runs?org="><script>alert(1)</script>')).text();

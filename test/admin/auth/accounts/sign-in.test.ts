@@ -88,9 +88,6 @@ describe('a sign-in with an account', () => {
     const response = await browser.send('GET', '/sign-in/account');
     const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(/^docket-sign-in=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/);
-    const { searchParams } = new URL(response.headers.get('location') ?? '');
-    const text = Buffer.from(browser.jar.get('docket-sign-in') ?? '', 'base64url').toString('latin1');
-    for (const name of ['state', 'nonce']) expect(text).not.toContain(searchParams.get(name));
     await browser.signIn('ada');
     expect([...browser.jar.keys()]).toEqual(['docket']);
   });

@@ -14,7 +14,7 @@ export interface PrintedCopy {
 }
 
 const LABEL_CHARACTERS = 38;
-const MIN_VALUE_CHARACTERS = 15;
+const MIN_VALUE_CHARACTERS = 14;
 
 /** Numbers of neighbouring columns that are together at least as wide as wanted; undefined where there are too few. */
 function spansOf(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
@@ -39,7 +39,7 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   const lines = [...grid.rows];
   const columns = grid.totals === undefined ? lines : [...lines, grid.totals];
   // Wide enough for each of its figures in the table.
-  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, ...grid.widths.slice(grid.labels));
+  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, ...grid.contents.slice(grid.labels));
   const spans = spansOf(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => valueCharacters)]);
   if (spans === undefined) return undefined;
   const count = spans.reduce((sum, span) => sum + span, 0);

@@ -1,11 +1,11 @@
-import { formatPeriod } from '../../../definitions/periods/period.ts';
-import type { DeliveredContent } from '../../../services/search/delivered-content.ts';
-import type { ReceivedDelivery } from '../../../services/search/received.ts';
-import { formatCounted } from './format-numbers.ts';
-import { Table } from './layout.tsx';
-import { ReportLink, RunLink } from './run-table.tsx';
-import { DeliveryBadge } from './status-badge.tsx';
-import { When } from './time.tsx';
+import { formatPeriod } from '../../../../definitions/periods/period.ts';
+import type { DeliveredContent } from '../../../../services/search/delivered-content.ts';
+import type { ReceivedDelivery } from '../../../../services/search/received.ts';
+import { formatCounted } from '../format-numbers.ts';
+import { Table } from '../layout.tsx';
+import { ReportLink, RunLink } from '../run-table.tsx';
+import { DeliveryBadge } from '../status-badge.tsx';
+import { When } from '../time.tsx';
 
 interface ReceivedTableProps {
   readonly deliveries: readonly ReceivedDelivery[];

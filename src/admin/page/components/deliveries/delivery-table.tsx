@@ -1,8 +1,8 @@
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { Table } from './layout.tsx';
-import { ReportLink, RunLink } from './run-table.tsx';
-import { DeliveryBadge } from './status-badge.tsx';
-import { When } from './time.tsx';
+import type { DeliveryRow } from '../../../../services/deliveries/decisions.ts';
+import { Table } from '../layout.tsx';
+import { ReportLink, RunLink } from '../run-table.tsx';
+import { DeliveryBadge } from '../status-badge.tsx';
+import { When } from '../time.tsx';
 
 interface TableProps {
   readonly rows: readonly DeliveryRow[];

@@ -1,7 +1,7 @@
-import type { EarlierDelivery } from '../../../services/runs/already-delivered.ts';
-import { formatCounted, formatInteger } from './format-numbers.ts';
-import { RunLink } from './run-table.tsx';
-import { Timestamp } from './time.tsx';
+import type { EarlierDelivery } from '../../../../services/runs/already-delivered.ts';
+import { formatCounted, formatInteger } from '../format-numbers.ts';
+import { RunLink } from '../run-table.tsx';
+import { Timestamp } from '../time.tsx';
 
 /** What another run has delivered for the same period. */
 export const EarlierDeliveryNote = ({

@@ -1,6 +1,6 @@
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import { formatCounted } from './format-numbers.ts';
-import { Timestamp } from './time.tsx';
+import type { DeliveryRow } from '../../../../services/deliveries/decisions.ts';
+import { formatCounted } from '../format-numbers.ts';
+import { Timestamp } from '../time.tsx';
 
 interface AnswersProps {
   readonly rows: readonly DeliveryRow[];

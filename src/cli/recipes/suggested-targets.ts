@@ -1,5 +1,4 @@
 import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
-import type { Answers } from './answers.ts';
 import { scalar } from './yaml-scalar.ts';
 
 interface SuggestedTarget {
@@ -40,14 +39,35 @@ const SUGGESTIONS: readonly SuggestedTarget[] = [
   },
 ];
 
+const fits = ({ metric: id, unit, current }: SuggestedTarget, catalog: Catalog): boolean => {
+  const metric = catalog.metrics.find((each) => each.id === id);
+  return (
+    metric !== undefined &&
+    metric.deprecated_at == null &&
+    metric.unit === unit &&
+    isCurrentCount(metric) === (current === true)
+  );
+};
+
+/** Targets for these metrics as a comment of a report; empty if none is suggested. */
+export function targetsHint(metrics: readonly string[], catalog: Catalog | undefined): string {
+  const fitting = SUGGESTIONS.filter((each) => catalog === undefined || fits(each, catalog));
+  const [suggested] = metrics.flatMap((id) => fitting.find(({ metric }) => metric === id) ?? []);
+  if (suggested === undefined) return '';
+  const { metric, lines } = suggested;
+  return [
+    '',
+    '# What a figure should be: it then gets a status. For all reports of the organization: targets.yaml; docs/statuses.md',
+    '# targets:',
+    `#   - metric: ${scalar(metric)}`,
+    ...lines.map((line) => `#     ${line}`),
+    '',
+  ].join('\n');
+}
+
 /** `targets.yaml` without targets, and as comments some that fit the catalog. */
-export function targetsYaml({ owner }: Pick<Answers, 'owner'>, catalog: Catalog | undefined): string {
-  const metrics = new Map(catalog?.metrics.map((metric) => [metric.id, metric]));
-  const fitting = SUGGESTIONS.filter(({ metric: id, unit, current = false }) => {
-    const metric = metrics.get(id);
-    if (catalog === undefined) return true;
-    return metric?.deprecated_at == null && metric?.unit === unit && isCurrentCount(metric) === current;
-  });
+export function targetsYaml({ owner }: { readonly owner: string }, catalog: Catalog | undefined): string {
+  const fitting = SUGGESTIONS.filter((each) => catalog === undefined || fits(each, catalog));
   // Ids are foreign text: one that does not look like an id could end the comment.
   const first = catalog?.metrics.find(({ id }) => /^[\w.-]+$/.test(id));
   const other = first === undefined ? [] : [{ metric: first.id, lines: ['better: higher'] }];

@@ -1,0 +1,180 @@
+import { join } from 'node:path';
+import type { AppContext } from '../../../base/context.ts';
+import { DocketError, toDocketError } from '../../../base/error.ts';
+import { composeCatalogs } from '../../../compose/run-ports.ts';
+import type { Catalog } from '../../../contract/catalog.ts';
+import { recipientRefusal } from '../../../definitions/allow-lists/recipients.ts';
+import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
+import type { Definitions } from '../../../definitions/load/load-definitions.ts';
+import type { LoadedOrg } from '../../../definitions/load/parse-definitions.ts';
+import { ID_DESCRIPTION, ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
+import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
+import { validateText } from '../../../services/definitions/definition-tasks.ts';
+import { createContext } from '../../context.ts';
+import { validateAddresses, validatedFlag, validateOwner } from '../../init/answers.ts';
+import { parseAddresses } from '../../init/draft.ts';
+import { writeFiles } from '../../init/write-files.ts';
+import type { CommandIo } from '../../io.ts';
+import { leftOutMetrics, recipeSections } from '../../recipes/fit-catalog.ts';
+import type { Recipe, RecipeName } from '../../recipes/recipe.ts';
+import { RECIPES } from '../../recipes/recipes.ts';
+import { reportYaml } from '../../recipes/report-yaml.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { requireOrganization } from '../organization.ts';
+
+export interface NewReportFlags {
+  readonly from: RecipeName;
+  readonly title?: string;
+  readonly to?: readonly string[];
+  readonly owner?: string;
+  readonly offline?: boolean;
+  readonly json?: boolean;
+}
+
+/** Writes a report from a recipe, adapted to the organization's catalog. Overwrites nothing. */
+export async function newReport(name: string, flags: NewReportFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const recipe = RECIPES[flags.from];
+  const { org, report } = parseReportName(name);
+  const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
+  const of = loadedOrganization(jobs, org);
+  assertNewName(jobs, org, report);
+  const readers = readersOf(flags, of);
+  const { catalog, why } = flags.offline
+    ? { catalog: undefined, why: 'without --offline the sections follow the catalog of the API key' }
+    : await fetchCatalog(context, jobs, of);
+  const withoutWeeks = (of.settings.week_start ?? 'MON') !== 'MON';
+  const folder = of.settings.destinations?.folders[0];
+  const text = reportYaml(recipe, { report, title: flags.title, ...readers, folder, withoutWeeks }, catalog);
+  const path = join(context.config.DOCKET_JOBS, org, `${report}.yaml`);
+  assertValid(text, { path, org, report, of, catalog, now: context.clock.now() });
+  await writeFiles([{ path, text, shared: false }]);
+  const sections = recipeSections(recipe, catalog, { withoutWeeks });
+  const leftOut = catalog === undefined ? [] : leftOutMetrics(recipe, sections);
+  const next = [`docket check ${path}`, `docket preview ${name} --sample`, `docket catalog --org ${org}`];
+  if (flags.json) {
+    print.printJson({
+      written: path,
+      report: name,
+      recipe: recipe.name,
+      sections: sections.map(({ id }) => id),
+      left_out: leftOut,
+      catalog: catalog === undefined ? null : { registry_version: catalog.registry_version },
+      next,
+    });
+    return;
+  }
+  print.printLine(`written  ${path}`);
+  print.printLine(`sections ${sections.map(({ id }) => id).join(', ')}`);
+  if (leftOut.length > 0) print.printLine(`left out ${leftOut.join(', ')}: not in the catalog of ${org}`);
+  if (why !== undefined) print.printStatus(`written without the catalog: ${why}`);
+  print.printLine(`\nNext:\n${nextSteps(next, recipe)}`);
+}
+
+function nextSteps(commands: readonly string[], { name }: Recipe): string {
+  const comments = ['all errors, after a change', 'shows it with sample data', `other metrics for the ${name}`];
+  const width = Math.max(...commands.map((command) => command.length));
+  return commands.map((command, index) => `  ${command.padEnd(width)}   # ${comments[index] ?? ''}`).join('\n');
+}
+
+function parseReportName(name: string): { readonly org: string; readonly report: string } {
+  const [org = '', report = '', ...more] = name.split('/');
+  if (more.length === 0 && ID_PATTERN.test(org) && ID_PATTERN.test(report) && !['org', 'targets'].includes(report))
+    return { org, report };
+  throw new DocketError('usage.invalid', 'This cannot be the name of a report.', {
+    where: 'docket new',
+    expected: `<org>/<report>, each of ${ID_DESCRIPTION}; not "org" or "targets"`,
+    got: JSON.stringify(name.slice(0, 80)),
+    next: 'Name it e.g. acme/weekly-kpi.',
+  });
+}
+
+/** The settings with their text. Throws `definition.not_found`, `definition.invalid`. */
+function loadedOrganization(jobs: Definitions, org: string): LoadedOrg {
+  const settings = requireOrganization(jobs, org);
+  return jobs.lastKnownGood.orgs.get(settings.id) ?? { text: '', settings };
+}
+
+function assertNewName(jobs: Definitions, org: string, report: string): void {
+  const stems = ['yaml', 'yml'].map((extension) => join(jobs.folder, org, `${report}.${extension}`));
+  const taken =
+    jobs.sources.get(`${org}/${report}`)?.file ?? jobs.diagnostics.find(({ file }) => stems.includes(file))?.file;
+  if (taken === undefined) return;
+  throw new DocketError('usage.invalid', `There is a report ${org}/${report} already; nothing was written.`, {
+    where: taken,
+    expected: 'a name that no report has',
+    next: 'Choose another name, or edit that file.',
+  });
+}
+
+/** Recipients and owner: the flags, else the addresses that org.yaml allows. Throws `usage.invalid`. */
+function readersOf({ to, owner }: NewReportFlags, { settings }: LoadedOrg): { to: readonly string[]; owner: string } {
+  const allowed = settings.recipients.addresses;
+  const recipients =
+    to === undefined ? allowed.slice(0, 1) : parseAddresses(validatedFlag('--to', to.join(' '), validateAddresses));
+  const refused = recipients.find((address) => recipientRefusal(address, settings.recipients) !== undefined);
+  if (refused !== undefined) {
+    throw new DocketError('usage.invalid', `${settings.id} does not allow this recipient; nothing was written.`, {
+      where: '--to',
+      expected: `one of its recipients: ${[...settings.recipients.domains.map((domain) => `anybody@${domain}`), ...allowed].join(', ') || 'none'}`,
+      got: refused,
+      next: 'Name another one, or add it to recipients in its org.yaml first.',
+    });
+  }
+  if (recipients.length === 0) {
+    throw new DocketError('usage.invalid', 'A recipient is missing; nothing was written.', {
+      where: 'docket new',
+      expected: `--to <address>${settings.recipients.domains.length === 0 ? '' : ` at ${settings.recipients.domains.join(' or ')}`}`,
+      next: 'Add it.',
+    });
+  }
+  const known = owner === undefined ? recipients.find((address) => validateOwner(address) === undefined) : owner;
+  return { to: recipients, owner: validatedFlag('--owner', known ?? '', validateOwner) };
+}
+
+/** The catalog of the cache or the service; without one, why. */
+async function fetchCatalog(
+  context: AppContext,
+  jobs: Definitions,
+  { settings }: LoadedOrg,
+): Promise<{ readonly catalog?: Catalog; readonly why?: string }> {
+  try {
+    const { catalogOf, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
+    try {
+      return { catalog: await catalogOf(settings) };
+    } finally {
+      await scope.close();
+    }
+  } catch (thrown) {
+    return { why: toDocketError(thrown).message };
+  }
+}
+
+/** Throws `usage.invalid` with the faults that `docket check` would report. */
+function assertValid(
+  text: string,
+  {
+    path,
+    org,
+    report,
+    of,
+    catalog,
+    now,
+  }: {
+    readonly path: string;
+    readonly org: string;
+    readonly report: string;
+    readonly of: LoadedOrg;
+    readonly catalog: Catalog | undefined;
+    readonly now: number;
+  },
+): void {
+  const faults = validateText({ text, file: path, name: { org, report }, of, catalog, now });
+  if (faults.length === 0) return;
+  throw new DocketError(
+    'usage.invalid',
+    `The report would have errors; nothing was written:\n  ${faults.map(formatDiagnostic).join('\n  ')}`,
+    { where: path, next: 'Correct the flags, or org.yaml.' },
+  );
+}

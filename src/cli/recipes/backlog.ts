@@ -1,0 +1,68 @@
+import { CURRENT_QUEUE_SECTION, type Recipe } from './recipe.ts';
+
+/** What waits for somebody, and where most of it is. */
+export const BACKLOG: Recipe = {
+  name: 'backlog',
+  summary: 'what waits for somebody now, each working day at seven',
+  title: 'Compliance backlog',
+  file: 'Backlog',
+  schedule: '{ cron: "0 7 * * MON-FRI", catch_up: latest }   # working days at seven, in the zone of org.yaml',
+  period: 'previous_day',
+  unit: 'days',
+  sections: [
+    { ...CURRENT_QUEUE_SECTION, layout: 'scorecard' },
+    {
+      id: 'groups',
+      title: 'Overdue by group',
+      why: 'Exceptions: the worst rows only, here the groups with most overdue reviews. All rows are in the CSV file.',
+      layout: 'exceptions',
+      metrics: ['reviews.overdue', 'profiles.pending_review'],
+      dimensions: ['profile.group'],
+      order: { by: 'reviews.overdue', dir: 'desc' },
+      current: true,
+      safe: true,
+    },
+    {
+      id: 'ages',
+      title: 'Waiting reviews by age',
+      why: 'How long they have waited.',
+      metrics: ['profiles.pending_review'],
+      dimensions: ['review.age'],
+      chart: 'column',
+      current: true,
+    },
+    {
+      id: 'alerts',
+      title: 'Open alerts by type',
+      why: 'The types with most open alerts first.',
+      metrics: ['alerts.open', 'alerts.unassigned'],
+      dimensions: ['alert.type'],
+      order: { by: 'alerts.open', dir: 'desc' },
+      current: true,
+    },
+    {
+      id: 'rfis',
+      title: 'Open requests for information by group',
+      why: 'Those without an answer, and those past their date.',
+      metrics: ['rfis.open', 'rfis.overdue'],
+      dimensions: ['profile.group'],
+      order: { by: 'rfis.overdue', dir: 'desc' },
+      current: true,
+    },
+    {
+      id: 'flow',
+      title: 'Flow of the day before',
+      why: 'What came and what was finished: the backlog grows where more came.',
+      metrics: [
+        'profiles.created',
+        'profiles.decided',
+        'alerts.created',
+        'alerts.closed',
+        'rfis.sent',
+        'rfis.answered',
+      ],
+      safe: true,
+    },
+  ],
+  formats: ['xlsx', 'csv'],
+};

@@ -1,0 +1,12 @@
+import { BACKLOG } from './backlog.ts';
+import { BOARD_PACK } from './board-pack.ts';
+import { EXPORT } from './export.ts';
+import type { Recipe, RecipeName } from './recipe.ts';
+import { WEEKLY_KPI } from './weekly-kpi.ts';
+
+export const RECIPES: Readonly<Record<RecipeName, Recipe>> = {
+  'weekly-kpi': WEEKLY_KPI,
+  'board-pack': BOARD_PACK,
+  backlog: BACKLOG,
+  export: EXPORT,
+};
