@@ -17,10 +17,14 @@ export interface RunConditions {
   readonly error?: string;
   readonly from?: string;
   readonly to?: string;
+  /** Names of indexes, one of which has the run. */
+  readonly in?: readonly string[];
 }
 
 /** With more reports, their indexes are not merged: the runs of a wider index are filtered instead. */
 const MAX_REPORT_INDEXES = 500;
+/** Indexes in which each run of another index is looked up. */
+const MAX_CHECKED_INDEXES = 10;
 /** Runs in the other states have no error. */
 const STATES_WITH_ERRORS: readonly RunState[] = [
   'waiting',
@@ -47,19 +51,23 @@ export async function planRunQuery(redis: RedisClient, keys: RedisKeys, filter: 
     ...(error === undefined ? {} : { error }),
     ...(begins === undefined ? {} : { from: begins.from, to: begins.to }),
   };
+  const byDay = async (): Promise<RunQuery[]> => {
+    if (begins === undefined) return [];
+    const { from: _, to: __, ...rest } = conditions;
+    const days = await redis.zrangebyscore(keys.firstDays, dayNumber(begins.from), dayNumber(begins.to));
+    return [{ indexes: days.map((day) => keys.beginsOn(day, org)), conditions: rest }];
+  };
   if (recipients !== undefined) {
     const names = recipients.filter((name) => org === undefined || name.startsWith(`${org}/`));
-    return withoutEmpty({ indexes: names.map(keys.deliveredTo), conditions });
+    const indexes = names.map(keys.deliveredTo);
+    const days = names.length <= MAX_CHECKED_INDEXES ? await byDay() : [];
+    const ofDays = days.map((query) => ({ ...query, conditions: { ...query.conditions, in: indexes } }));
+    return withoutEmpty(await withFewestRuns(redis, [{ indexes, conditions }, ...ofDays]));
   }
-  const candidates: RunQuery[] = [];
+  const candidates: RunQuery[] = await byDay();
   if (scopes !== undefined && scopes.length <= MAX_REPORT_INDEXES) {
     const { reports: _, states: __, ...rest } = conditions;
     candidates.push({ indexes: scopes.flatMap((scope) => indexNames(keys, scope, states)), conditions: rest });
-  }
-  if (begins !== undefined) {
-    const { from: _, to: __, ...rest } = conditions;
-    const days = await redis.zrangebyscore(keys.firstDays, dayNumber(begins.from), dayNumber(begins.to));
-    candidates.push({ indexes: days.map((day) => keys.beginsOn(day, org)), conditions: rest });
   }
   const { states: _, ...rest } = conditions;
   candidates.push({ indexes: indexNames(keys, org === undefined ? undefined : { org }, states), conditions: rest });

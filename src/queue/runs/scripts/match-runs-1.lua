@@ -3,7 +3,8 @@
 
   KEYS[1]  the index of all runs: names the node of a Cluster
   ARGV[1]  prefix of the records   ARGV[2]  the conditions as JSON: { reports: { "org/report": true }, states: { state: true }, error,
-  from, to }, each optional: a part of an error code in lower case; first and last day (YYYY-MM-DD) on which the period begins
+  from, to }, each optional: a part of an error code in lower case; first and last day (YYYY-MM-DD) on which the period begins;
+  `in`: names of sorted sets of runs, one of which has the run
   ARGV[3…]  ids of runs
 
   Returns the ids that match, in their order.
@@ -26,7 +27,15 @@ local function hasError(key)
     and string.find(string.lower(failure.code), wanted.error, 1, true) ~= nil
 end
 
-local function isMatch(key)
+local function isInOne(id)
+  for _, index in ipairs(wanted['in']) do
+    if redis.call('ZSCORE', index, id) then return true end
+  end
+  return false
+end
+
+local function isMatch(key, id)
+  if wanted['in'] and not isInOne(id) then return false end
   local stored = redis.call('HMGET', key, 'state', 'indexed')
   if not stored[1] or (wanted.states and not wanted.states[stored[1]]) then return false end
   if needsOrder then
@@ -39,6 +48,6 @@ end
 
 local matching = {}
 for i = 3, #ARGV do
-  if isMatch(ARGV[1] .. ARGV[i]) then matching[#matching + 1] = ARGV[i] end
+  if isMatch(ARGV[1] .. ARGV[i], ARGV[i]) then matching[#matching + 1] = ARGV[i] end
 end
 return matching
