@@ -105,11 +105,9 @@ try {
   const per = 100_000 / runs;
   const deliveries = await bytesOf(redis, keys.recipients, keys.deliveredTo('*'));
   const periods = await bytesOf(redis, keys.firstDays, keys.beginsOn('*', '*'), keys.reports);
-  const rows = await bytesOf(redis, `${prefix}:deliveries:*`);
   report({
     name: 'index of recipients, 100,000 deliveries',
     mb: rounded((deliveries.bytes * per) / 3 / 1e6, 1),
-    ledger_mb: rounded((rows.bytes * per) / 3 / 1e6, 1),
     keys: deliveries.keys,
     limit: { mb: 20 },
   });

@@ -12,7 +12,7 @@ import { addOpenApiDocument } from './api/openapi-document.ts';
 import { addPauseRoutes } from './api/pauses.ts';
 import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
 import { addReportRoutes } from './api/reports.ts';
-import { addRunEventRoutes } from './api/run-events.ts';
+import { addRunEventRoutes } from './api/runs/run-events.ts';
 import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';

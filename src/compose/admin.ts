@@ -104,7 +104,10 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   // The provider sends browsers back to this name.
   const callback = oidcSettings(config)?.redirectUrl;
   return {
-    tokens: file === undefined ? noTokens(log) : await watchTokenFile(file, { clock, log }),
+    tokens:
+      file === undefined
+        ? noTokens(callback === undefined ? log : undefined)
+        : await watchTokenFile(file, { clock, log }),
     loginThrottle: createLoginThrottle({ clock, log }),
     limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,

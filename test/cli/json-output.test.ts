@@ -57,6 +57,7 @@ describe('--json', () => {
     ['schema'],
     ['schema org'],
     ['check --offline'],
+    ['catalog --org demo'],
     ['explain demo/weekly-kpi'],
     ['diff'],
     ['schedule'],

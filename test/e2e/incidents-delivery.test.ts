@@ -41,7 +41,7 @@ beforeAll(async () => {
     await add(`${by}-held`, { period: '{ from: 2015-01-05, to: 2015-01-11 }', more: 'on_incomplete: hold\n' });
   }
   await deployment.start();
-  for (const org of mail.keys()) await deployment.trigger(org);
+  for (const org of mail.keys()) if (!org.endsWith('forty')) await deployment.trigger(org);
 });
 afterAll(() => deployment?.close());
 
@@ -173,7 +173,13 @@ incident(
   () => deployment,
   {
     orgs: { page: 'p-forty', terminal: 't-forty' },
-    raise: () => Promise.all(['p-forty', 't-forty'].map((org) => deployment.runIn(org, 'partly_delivered'))),
+    // The list of the terminal has all organizations, the oldest first: those of the page come later.
+    raise: async () => {
+      for (const org of ['t-forty', 'p-forty']) {
+        await deployment.trigger(org);
+        await deployment.runIn(org, 'partly_delivered');
+      }
+    },
     page: async (operator) => {
       await operator.opens();
       await operator.clicks('link', /^Decide/);
@@ -192,7 +198,8 @@ incident(
       await deployment.runIn('t-forty', 'done');
     },
   },
-  { concurrent: true },
+  // After the others: none of their deliveries is to be decided any more.
+  {},
 );
 
 /** Writes the definition with the right address. */

@@ -49,8 +49,7 @@ incident('Redis frozen', () => deployment, {
   page: async (operator) => {
     await operator.opens();
     await operator.reads('redis.unreachable');
-    await operator.repairs('mend Redis', /Redis/, mend);
-    await operator.opens();
+    await operator.repairs('mend Redis', /Start Redis/, mend);
     await operator.reads(CLEAR);
   },
   terminal: async (operator) => {
@@ -69,7 +68,6 @@ incident('Redis full', () => deployment, {
   page: async (operator) => {
     await operator.opens();
     await operator.repairs('raise maxmemory', /maxmemory/, mend);
-    await operator.opens();
     await operator.reads(CLEAR);
   },
   terminal: async (operator) => {

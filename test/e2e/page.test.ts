@@ -360,7 +360,7 @@ describe('the page in a browser', () => {
       await page.goto(url + path);
       // Of the buttons only those that sign out and filter; behind `details` only the zone, filters and the YAML.
       expect(await page.getByRole('button').allTextContents()).toEqual(
-        path === '/runs' ? ['Sign out', 'Show'] : ['Sign out'],
+        ['/runs', '/deliveries'].includes(path) ? ['Sign out', 'Show'] : ['Sign out'],
       );
       const folded = await page.locator('details').evaluateAll((all) => all.map(({ className }) => className));
       const expected: Readonly<Record<string, string>> = {

@@ -190,9 +190,9 @@ export async function watchTokenFile(
   return createTokenVerifier(current, () => clock.now());
 }
 
-/** Without a token file no token is accepted; logs how to create one. */
-export function noTokens(log: Log): TokenVerifier {
-  log.warn(
+/** Without a token file no token is accepted. @param log says how to create one; absent where accounts can sign in */
+export function noTokens(log?: Log): TokenVerifier {
+  log?.warn(
     'The admin route lets nobody in: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',
   );
   return createTokenVerifier(

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { parseYamlDocument } from '../../definitions/yaml/source-file.ts';
-import { checkStructure, syntaxDiagnostics } from '../../definitions/yaml/yaml-diagnostics.ts';
+import { parseYamlDocument, positionOf } from '../../definitions/yaml/source-file.ts';
+import { checkStructure, stopDiagnostic } from '../../definitions/yaml/yaml-diagnostics.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 /** Ms until a change of the file is detected. */
@@ -58,8 +58,13 @@ export async function readYamlList<Entry>(path: string, format: YamlListFormat<E
 /** Throws as `readYamlList`. */
 export function parseYamlList<Entry>(path: string, text: string, format: YamlListFormat<Entry>): readonly Entry[] {
   const yaml = parseYamlDocument(path, text);
-  const fault = syntaxDiagnostics(yaml)[0] ?? checkStructure(yaml).diagnostics[0];
-  // The error must not quote values: one may be a token.
+  // The error must not quote values: one may be a token. The first one is enough: the file has one kind of entry.
+  const [error] = [...yaml.document.errors, ...yaml.document.warnings];
+  if (error !== undefined) {
+    const { line } = positionOf(yaml.source, error.pos[0]);
+    throw invalidFile(format, path, `a YAML error (${error.code}) in line ${line}`);
+  }
+  const fault = stopDiagnostic(yaml) ?? checkStructure(yaml).diagnostics[0];
   if (fault !== undefined)
     throw invalidFile(format, path, `${fault.got} in line ${fault.line}, which takes ${fault.expected}`);
   const entries = format.schema.safeParse(values(path, yaml.document, format) ?? []);

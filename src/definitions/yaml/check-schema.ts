@@ -81,7 +81,8 @@ export function checkSchema<Schema extends z.ZodType>(input: SchemaCheckInput<Sc
     if (shown.length === 0) break;
     const before = state.current;
     diagnostics.push(...state.take(shown));
-    if (state.current === before) break;
+    // Of a file with more faults than are shown, nothing is worth a further look.
+    if (state.current === before || more > 0) break;
   }
   return { diagnostics, more };
 }

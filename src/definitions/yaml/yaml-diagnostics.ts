@@ -85,22 +85,35 @@ export const stopDiagnostic = ({ source, stoppedAt }: ParsedYaml): Diagnostic | 
 function parseErrors(text: string): readonly ParseError[] | undefined {
   const { document, stop } = composeYaml(text);
   if (stop !== undefined || document === undefined) return undefined;
-  const errors = [...document.errors, ...document.warnings].map((error) => ({
-    offset: errorOffset(error, document.contents),
-    text: syntaxText(error),
-  }));
+  const found = [...document.errors, ...document.warnings];
+  // A quote that is not closed is reported at the end of the file. At most one is.
+  const unclosed = found.findLast(({ code }) => code === 'MISSING_CHAR');
+  const quotes = unclosed === undefined ? [] : quotedRanges(document.contents);
+  const errors = found.map((error) => {
+    const [offset] = error.pos;
+    const quote = error === unclosed ? quotes.find(([start, end]) => start < offset && end >= offset) : undefined;
+    return { offset: quote?.[0] ?? offset, text: syntaxText(error) };
+  });
   return [...errors, ...unlikelyTexts(document.contents, text)];
 }
 
-/** Where an error begins: a quote that is not closed is reported at the end of the file. */
-function errorOffset({ code, pos: [offset] }: YAMLError, root: unknown): number {
-  if (code !== 'MISSING_CHAR') return offset;
-  for (const { node } of walkNodes(root)) {
-    if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) continue;
+/** Texts in quotes, for errors at their end. */
+function quotedRanges(root: unknown): readonly (readonly [start: number, end: number])[] {
+  return [...walkNodes(root)].flatMap(({ node }) => {
+    if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) return [];
     const [start = 0, end = start] = node.range ?? [];
-    if (start < offset && end >= offset) return start;
-  }
-  return offset;
+    return [[start, end] as const];
+  });
+}
+
+/** Offset of a "-" directly before a text at the beginning of a line, in or at the start of a plain scalar. */
+function entryWithoutSpace(text: string, start: number, end: number): number | undefined {
+  let lineStart = start;
+  while (text[lineStart - 1] === ' ') lineStart -= 1;
+  const startsLine = lineStart === 0 || text[lineStart - 1] === '\n';
+  if (startsLine && /^-[A-Za-z]/.test(text.slice(start, start + 2))) return start;
+  const entry = /\n[ ]*-(?=[A-Za-z])/.exec(text.slice(start, end));
+  return entry === null ? undefined : start + entry.index + entry[0].length - 1;
 }
 
 /** What is YAML, but surely not meant: texts that begin with "*" and are no anchors, and entries without a space after "-". */
@@ -110,9 +123,8 @@ const unlikelyTexts = (root: unknown, text: string): ParseError[] =>
     const [start = 0, end = start] = node.range ?? [];
     if (isAlias(node)) return /^[\w-]+$/.test(node.source) ? [] : [{ offset: start, text: ALIAS_OF_NOTHING }];
     if (!isScalar(node) || node.type !== 'PLAIN') return [];
-    const lineStart = text.lastIndexOf('\n', start - 1) + 1;
-    const entry = /^[ ]*-(?=[A-Za-z])/m.exec(text.slice(lineStart, end));
-    return entry === null ? [] : [{ offset: lineStart + entry.index + entry[0].length - 1, text: MISSING_SPACE('-') }];
+    const entry = entryWithoutSpace(text, start, end);
+    return entry === undefined ? [] : [{ offset: entry, text: MISSING_SPACE('-') }];
   });
 
 /** The text with usual mistakes repaired, and a diagnostic for each. */

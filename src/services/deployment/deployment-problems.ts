@@ -52,7 +52,10 @@ export function evaluateDeployment(facts: DeploymentFacts): readonly DeploymentP
   } else if (memory !== null && memory.limitBytes > 0 && memory.usedBytes >= memory.limitBytes * MAX_MEMORY_RATIO) {
     problems.push({
       code: 'redis.memory',
-      message: `Redis uses ${Math.round((100 * memory.usedBytes) / memory.limitBytes)} % of its memory. When it is full, runs wait.`,
+      message:
+        memory.usedBytes >= memory.limitBytes
+          ? 'Redis is full: runs wait, and no decision can be recorded.'
+          : `Redis uses ${Math.round((100 * memory.usedBytes) / memory.limitBytes)} % of its memory. When it is full, runs wait.`,
       next: MEMORY_REMEDY,
     });
   }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { progressSchema } from '../../../src/admin/api/run-events.ts';
+import { progressSchema } from '../../../src/admin/api/runs/run-events.ts';
 import { runSchema } from '../../../src/admin/api/schemas.ts';
 import { createStreamLimiter, type StreamLimiter } from '../../../src/admin/api/stream-limiter.ts';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';

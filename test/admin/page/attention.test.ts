@@ -34,7 +34,7 @@ test('names each problem of the deployment with what to do', async () => {
     ],
   });
   expect(shown).toContain('data-deployment-problem="worker.none"');
-  expect(shown).toContain('Start one: `docket start`.');
+  expect(shown).toContain('Start one: <code>docket start</code>.');
   expect(shown).not.toContain('class="all-clear"');
 });
 

@@ -24,7 +24,8 @@ describe('short ids', () => {
 
   it('name a run by its first eight digits or more, also one that was on record before there was an index of ids', async () => {
     const id = await open(idOf('11111111a'));
-    for (const text of ['11111111', '11111111a', id.slice(0, 31)]) expect(await resolve(text)).toBe(id);
+    for (const text of ['11111111', '11111111a', '11111111A', id.slice(0, 31), id.toUpperCase()])
+      expect(await resolve(text)).toBe(id);
     // The index is there now, and follows what is opened from here on.
     const later = await open(idOf('11111112'));
     expect(await resolve('11111112')).toBe(later);

@@ -7,10 +7,15 @@ export const DeploymentProblems = ({ problems }: { readonly problems: readonly D
   <>
     {problems.map(({ code, message, next }) => (
       <p data-deployment-problem={code}>
-        <strong>{message}</strong> {next}
+        <strong>{message}</strong> <WithCommands text={next} />
       </p>
     ))}
   </>
+);
+
+/** A sentence whose commands stand between backticks. */
+const WithCommands = ({ text }: { readonly text: string }) => (
+  <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
 );
 
 const MAX_RUNS = 3;
@@ -27,7 +32,7 @@ export const WaitingRuns = ({ runs }: { readonly runs: readonly RunRecord[] }) =
         return (
           <p data-waiting={code}>
             <strong>{alike.length === 1 ? '1 run waits' : `${alike.length} runs wait`}</strong> and will continue:{' '}
-            {error.message} <code>{error.code}</code> {error.next}{' '}
+            {error.message} <code>{error.code}</code> <WithCommands text={error.next ?? ''} />{' '}
             {alike.slice(0, MAX_RUNS).map((run, index) => (
               <>
                 {index === 0 ? '' : ', '}

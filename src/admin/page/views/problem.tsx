@@ -46,6 +46,12 @@ export const ProblemPage = ({ assets, problem, retry }: ProblemPageProps) => (
       {problem.expected === undefined ? null : <p>Expected: {problem.expected}</p>}
       {problem.got === undefined ? null : <GotText problem={problem} got={problem.got} />}
       {problem.next === undefined ? null : <p>{problem.next}</p>}
+      {problem.code === 'redis.unreachable' ? (
+        <p>
+          Nothing is lost: runs continue when Redis answers again. Start Redis, or mend the network between it and
+          Docket; on Docket's machine <code>docket doctor</code> says which.
+        </p>
+      ) : null}
       {problem.status >= 500 && retry !== undefined ? (
         <>
           <p class="muted" data-retry role="status"></p>

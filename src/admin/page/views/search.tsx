@@ -83,7 +83,7 @@ const Recipient = ({ recipient: found, period, now }: RecipientProps) => {
   const { org, recipient, matches, total } = found;
   return (
     <>
-      <h3 class="wrap">
+      <h3 class="wrap found-recipient">
         {recipient} <small class="muted">{org}</small>
       </h3>
       {total === 0 ? (

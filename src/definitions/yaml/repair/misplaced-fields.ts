@@ -13,6 +13,8 @@ export interface Misplaced {
 
 /** Each trial validates the whole file. */
 const MAX_TRIALS = 24;
+/** More unknown fields than these are no slips of the indentation. */
+const MAX_FIELDS = 12;
 const MAX_TEXT_LENGTH = 100_000;
 
 /** The unknown fields that a mapping directly around or before them has, and of whose value it approves. */
@@ -29,8 +31,8 @@ export function findMisplaced(
   const unknown = findings.flatMap(({ path, known }) => (known === undefined ? [] : [path]));
   let trials = 0;
   let current = value;
-  for (const { path, known } of findings) {
-    if (known === undefined || !beginsLine(source, path)) continue;
+  for (const path of unknown.slice(0, MAX_FIELDS)) {
+    if (!beginsLine(source, path)) continue;
     const name = String(path.at(-1));
     for (const target of targetsOf(current, path)) {
       const to = [...target, name];

@@ -10,7 +10,7 @@ import {
   originalColumn,
   textOf,
 } from './edited-text.ts';
-import { MERGE_CONFLICT, type Mistake } from './mistakes.ts';
+import { type Candidate, MERGE_CONFLICT, type Mistake } from './mistakes.ts';
 
 /** A syntax error of a parsed text. */
 export interface ParseError {
@@ -107,6 +107,12 @@ const isBetter = (a: Parsed, b: Parsed): boolean => {
   return lineA > lineB || (lineA === lineB && a.count < b.count);
 };
 
+const CERTAIN: ReadonlySet<unknown> = new Set(['yaml.unquoted_template', 'yaml.unquoted_colon', 'yaml.tab']);
+
+/** A repair of the line of the error itself that no other one can beat: further ones need not be tried. */
+const isCertain = ({ mistakes }: Candidate, line: number, { error }: Parsed): boolean =>
+  (error?.at.line ?? 0) > line && mistakes.every(({ at, text }) => at.line === line && CERTAIN.has(text.code));
+
 function bestRepair(
   text: EditedText,
   current: Parsed,
@@ -120,7 +126,7 @@ function bestRepair(
     const parsed = parse(candidate.text);
     if (parsed === undefined || !isBetter(parsed, best?.parsed ?? current)) continue;
     best = { ...candidate, parsed };
-    if (parsed.error === undefined) return best;
+    if (parsed.error === undefined || isCertain(candidate, line, parsed)) return best;
   }
   if (best !== undefined || current.error === undefined) return best;
   const { at, text: why } = current.error;

@@ -45,8 +45,12 @@ for i = 4, #ARGV do
   local missesRows = counts[1] and (all or counts[1] ~= counts[2])
   if missesRun then
     local order = decode(stored[1])
-    if order and order.org and order.report and tonumber(order.createdAt) then enterRun(prefix, order, id, ttl) end
-    redis.call('HSET', record, 'indexed', 1)
+    local mark = '""'
+    if order and order.org and order.report and tonumber(order.createdAt) then
+      enterRun(prefix, order, id, ttl)
+      mark = indexMark(order)
+    end
+    redis.call('HSET', record, 'indexed', mark)
   end
   if missesRows then
     enterDeliveries(rows, id, stored[1])

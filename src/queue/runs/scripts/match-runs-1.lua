@@ -11,36 +11,34 @@
 local wanted = cjson.decode(ARGV[2])
 local needsOrder = wanted.reports or wanted.from
 
--- Organization, report and first day of an order. Its JSON is read without decoding, which takes ten times as long; no text
--- within it can look like these members, because its quotation marks are escaped.
-local function fieldsOf(order)
-  local org, report = string.match(order, '"org":"([^"\\]*)"'), string.match(order, '"report":"([^"\\]*)"')
-  local day = string.match(order, '"period":{"from":"([%d-]*)"')
-  if org and report and day then return org, report, day end
-  local readable, run = pcall(cjson.decode, order)
-  if not readable or type(run) ~= 'table' then return nil end
-  return tostring(run.org), tostring(run.report), type(run.period) == 'table' and run.period.from
+-- First day and `org/report` of a run: from what its version has noted beside the order, or from the order.
+local function fieldsOf(key, noted)
+  local day, report = string.match(noted or '', '^"(%S+) ([^"]+)"$')
+  if day then return day, report end
+  local readable, run = pcall(cjson.decode, redis.call('HGET', key, 'order') or '')
+  if not readable or type(run) ~= 'table' or type(run.period) ~= 'table' then return nil end
+  return tostring(run.period.from), tostring(run.org) .. '/' .. tostring(run.report)
 end
 
-local function isMatch(order, failure, state)
-  if wanted.states and not wanted.states[state] then return false end
-  if wanted.error then
-    if not failure or failure == 'null' then return false end
-    local readable, stored = pcall(cjson.decode, failure)
-    if not readable or type(stored) ~= 'table' or type(stored.code) ~= 'string' then return false end
-    if not string.find(string.lower(stored.code), wanted.error, 1, true) then return false end
+local function hasError(key)
+  local readable, failure = pcall(cjson.decode, redis.call('HGET', key, 'error') or 'null')
+  return readable and type(failure) == 'table' and type(failure.code) == 'string'
+    and string.find(string.lower(failure.code), wanted.error, 1, true) ~= nil
+end
+
+local function isMatch(key)
+  local stored = redis.call('HMGET', key, 'state', 'indexed')
+  if not stored[1] or (wanted.states and not wanted.states[stored[1]]) then return false end
+  if needsOrder then
+    local day, report = fieldsOf(key, stored[2])
+    if not day or (wanted.reports and not wanted.reports[report]) then return false end
+    if wanted.from and (day < wanted.from or day > wanted.to) then return false end
   end
-  if not needsOrder then return true end
-  local org, report, day = fieldsOf(order)
-  if not org then return false end
-  if wanted.reports and not wanted.reports[org .. '/' .. report] then return false end
-  if not wanted.from then return true end
-  return type(day) == 'string' and day >= wanted.from and day <= wanted.to
+  return not wanted.error or hasError(key)
 end
 
 local matching = {}
 for i = 3, #ARGV do
-  local stored = redis.call('HMGET', ARGV[1] .. ARGV[i], 'order', 'error', 'state')
-  if stored[1] and isMatch(stored[1], stored[2], stored[3]) then matching[#matching + 1] = ARGV[i] end
+  if isMatch(ARGV[1] .. ARGV[i]) then matching[#matching + 1] = ARGV[i] end
 end
 return matching

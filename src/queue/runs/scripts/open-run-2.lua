@@ -45,7 +45,8 @@ for i = 3, #KEYS do
   trim(KEYS[i], oldest, ARGV[3])
 end
 local stored = redis.call('HMGET', KEYS[1], 'order', 'state')
-enterRun(ARGV[6], cjson.decode(stored[1]), ARGV[1], tonumber(ARGV[3]))
-redis.call('HSET', KEYS[1], 'indexed', 1)
+local order = cjson.decode(stored[1])
+enterRun(ARGV[6], order, ARGV[1], tonumber(ARGV[3]))
+redis.call('HSET', KEYS[1], 'indexed', indexMark(order))
 moveState(ARGV[4], stored[1], ARGV[1], skippedTooEarly and 'skipped' or false, stored[2], tonumber(ARGV[3]))
 return { 1, fields }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import type { Clock } from '../../base/clock.ts';
-import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
-import { TERMINAL_STATES } from '../../run/run-record.ts';
-import type { AdminApp } from '../hono-env.ts';
-import { problem } from '../problem.ts';
-import { idParams, lookupProblems, PROBLEM_RESPONSES, security } from './openapi-helpers.ts';
-import { runView } from './schemas.ts';
-import type { StreamLimiter } from './stream-limiter.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../../run/live-progress.ts';
+import { TERMINAL_STATES } from '../../../run/run-record.ts';
+import type { AdminApp } from '../../hono-env.ts';
+import { problem } from '../../problem.ts';
+import { idParams, lookupProblems, PROBLEM_RESPONSES, security } from '../openapi-helpers.ts';
+import { runView } from '../schemas.ts';
+import type { StreamLimiter } from '../stream-limiter.ts';
 
 /** Ms of silence after which a comment keeps proxies from ending the stream. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000;
