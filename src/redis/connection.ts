@@ -9,6 +9,8 @@ import { redisUnreachable, toRedisError } from './errors.ts';
 
 /** For connecting to a server at start, ms. */
 const CONNECT_TIMEOUT_MS = 1_800;
+/** For a connection to end, ms, where the caller is in a hurry. */
+const DISCONNECT_TIMEOUT_MS = 50;
 /** For the reply to a producer's command, ms: a caller waits for it. */
 const COMMAND_TIMEOUT_MS = 2_000;
 /** A socket without data for this long, ms, is dead. Longer than the ten seconds for which BullMQ blocks. */
@@ -54,7 +56,10 @@ export async function openRedis(
   if (typeof topology === 'string') {
     throw new DocketError('config.invalid', 'Invalid REDIS_URL.', { where: 'REDIS_URL', expected: topology });
   }
-  const redis = topology.kind === 'cluster' ? createClusterClient(topology, role) : createServerClient(topology, role);
+  const redis =
+    topology.kind === 'cluster'
+      ? createClusterClient(topology, role)
+      : createServerClient(topology, role, connectTimeoutMs);
   const server = topology.kind === 'cluster' ? clusterName(topology.nodes) : redisName(redis);
   let failure: unknown;
   let open = false;
@@ -99,11 +104,17 @@ function passwordRedactor(url: string): Redact {
   return redact;
 }
 
-function createServerClient(topology: Exclude<RedisTopology, { kind: 'cluster' }>, role: ClientRole): Redis {
+function createServerClient(
+  topology: Exclude<RedisTopology, { kind: 'cluster' }>,
+  role: ClientRole,
+  connectTimeoutMs: number,
+): Redis {
   const options = {
     ...ROLE_OPTIONS[role],
     lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: connectTimeoutMs,
+    // After a disconnect, ioredis keeps the process alive for so long where the socket does not close.
+    ...(connectTimeoutMs < CONNECT_TIMEOUT_MS ? { disconnectTimeout: DISCONNECT_TIMEOUT_MS } : {}),
     retryStrategy: reconnectDelayMs,
     // The former master has become a replica. 2: reconnect, which resolves the new master, and resend the command.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),

@@ -37,7 +37,8 @@ export async function findKnownIds(
     const { REDIS_URL } = readConfig(env);
     const late = systemClock.sleep(DEADLINE_MS, timeout.signal).then((): readonly Completion[] => []);
     late.catch(() => {});
-    redis = await openRedis(REDIS_URL, 'producer', silentLog, { connectTimeoutMs: DEADLINE_MS });
+    // Not a producer: the timer of each of its commands would keep the process alive after the deadline.
+    redis = await openRedis(REDIS_URL, 'worker', silentLog, { connectTimeoutMs: DEADLINE_MS });
     return await Promise.race([read(redis, wanted, prefix, env), late]);
   } catch {
     return [];

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -229,5 +231,12 @@ describe('listings and runs on a terminal', () => {
     expect(deliveries).toEqual([[expect.any(String), expect.stringContaining('acme/board-pack')]]);
     expect(await complete('redis://127.0.0.1:1', 'runs', 'release', '')).toEqual([]);
     expect(await complete('not a url', 'runs', 'release', '')).toEqual([]);
+    // One that accepts and says nothing.
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    expect(await complete(`redis://127.0.0.1:${port}`, 'runs', 'release', '')).toEqual([]);
+    silent.close();
   });
 });
