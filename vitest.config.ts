@@ -12,8 +12,8 @@ const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
 
-/** Test files at once in the tiers whose tests wait for other programs: for a third of the time, for half of it. */
-const [INTEGRATION_FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 2];
+/** Test files at once. Unit tests wait for Redis and integration tests for processes, both for a third of the time; end-to-end tests for half of it. */
+const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 2];
 
 /** Lets Docket's worker threads and forked processes run from the source. */
 const THREADS = ['--import', new URL('./test/support/typescript-threads.mjs', import.meta.url).href];
@@ -47,8 +47,7 @@ export default defineConfig({
           // No test measures time: these limits end what hangs.
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // Vitest would leave one core free, which is half of a small machine.
-          maxWorkers: '100%',
+          maxWorkers: FILES,
         },
       },
       {
@@ -61,8 +60,7 @@ export default defineConfig({
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // They wait a third of the time, for processes and clocks.
-          maxWorkers: INTEGRATION_FILES,
+          maxWorkers: FILES,
           sequence: { groupOrder: 1 },
         },
       },
@@ -76,7 +74,6 @@ export default defineConfig({
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
-          // Each starts whole programs, and waits for them half of the time.
           maxWorkers: E2E_FILES,
           maxConcurrency: 6,
           sequence: { groupOrder: 2 },
@@ -89,8 +86,8 @@ export default defineConfig({
           include: [SOAK],
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           maxWorkers: 1,
-          // Two soaks keep two cores busy; more at once do so little that they find nothing.
-          maxConcurrency: 2,
+          // Two soaks leave a third of two cores idle; four at once do so little that they find nothing.
+          maxConcurrency: 3,
           sequence: { groupOrder: 3 },
         },
       },

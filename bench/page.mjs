@@ -1,8 +1,9 @@
-// The operator's page as a browser gets it: bytes of the first paint of the overview (HTML, CSS, script and icon as they are,
-// nothing compressed), and when Chromium has painted it, with nothing in its cache. Needs the distribution's
-// Chromium; where there is none, its line says so.
+// The operator's pages as a browser gets them, with as many rows as a page has at most: bytes of the first paint (HTML as it
+// is; style, script and icon compressed, as they are sent) and when Chromium has painted it, with nothing in its cache.
+// Deliveries are measured empty: an admin process alone sends nothing. test/admin/page/page.test.ts counts the bytes of a
+// hundred rows of everything. Needs the distribution's Chromium; where there is none, its line says so.
 //
-//   npm run build && node bench/page.mjs [--quick] [--loads 20] [--runs 40]
+//   npm run build && node bench/page.mjs [--quick] [--loads 10] [--rows 100]
 import { spawnSync } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
 import { chromium } from 'playwright-core';
@@ -12,23 +13,17 @@ import { ONE_CALL } from './support/processes.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
 
-const { loads, runs } = readOptions({ loads: 20, runs: 40 }, { loads: 3 });
+const { loads, rows } = readOptions({ loads: 10, rows: 100 }, { loads: 2 });
 const report = reportOf('page');
+const MAX_BYTES = 80 * 1024;
 
-/** One visit with an empty cache. */
-async function visit(browser, docket) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-  const page = await context.newPage();
-  await page.goto(docket.url);
-  await page.getByLabel('Token').fill(docket.headers.Authorization.replace('Bearer ', ''));
-  const session = await context.newCDPSession(page);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('link', { name: 'Overview' }).waitFor();
-  await page.waitForLoadState('networkidle');
-  const parts = [];
-  page.on('response', (response) => parts.push(response));
+/** One load of a page with an empty cache. */
+async function load(page, session, url) {
   await session.send('Network.clearBrowserCache');
-  await page.reload({ waitUntil: 'load' });
+  const parts = [];
+  const keep = (response) => parts.push(response);
+  page.on('response', keep);
+  await page.goto(url, { waitUntil: 'load' });
   const painted = await page.evaluate(
     () =>
       new Promise((resolve) => {
@@ -40,27 +35,32 @@ async function visit(browser, docket) {
         new PerformanceObserver((list) => resolve(seen(list.getEntries()))).observe({ type: 'paint' });
       }),
   );
-  // What the script asks for later is none of the first paint.
-  const first = parts.filter((part) => part.request().isNavigationRequest() || part.url().includes('/assets/'));
-  const bodies = await Promise.all(first.map((part) => part.body()));
   const first_byte = await page.evaluate(
     () =>
       // @ts-expect-error: as above.
       performance.getEntriesByType('navigation')[0].responseStart,
   );
-  await context.close();
-  return { bytes: bodies.reduce((sum, { length }) => sum + length, 0), painted, first_byte };
+  page.off('response', keep);
+  // What the script asks for later is none of the first paint.
+  const first = parts.filter((part) => part.request().isNavigationRequest() || part.url().includes('/assets/'));
+  const sizes = await Promise.all(first.map((part) => part.request().sizes()));
+  return { bytes: sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0), painted, first_byte };
 }
 
 async function measure(executablePath) {
   const redis = await privateRedis();
+  const scheduled = { ...ONE_CALL, schedule: { cron: '0 * * * *' } };
+  const others = Object.fromEntries(
+    Array.from({ length: Math.max(0, rows / 2 - 1) }, (_, index) => [`report-${index}`, scheduled]),
+  );
   const docket = await startDocket({
     redisUrl: redis.url,
     // An admin process calls nothing.
     apiUrl: 'http://127.0.0.1:9',
-    keys: Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`org${index}`, `bench${index}.key`])),
+    keys: { acme: 'bench0.key', globex: 'bench1.key' },
     budget: { calls: 30, window: 60 },
-    report: { ...ONE_CALL, schedule: { cron: '0 * * * *' } },
+    report: scheduled,
+    others,
     role: 'admin',
   });
   const browser = await chromium.launch({
@@ -68,34 +68,52 @@ async function measure(executablePath) {
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
   try {
-    for (let index = 0; index < runs; index += 1) {
-      await fetch(`${docket.url}/api/reports/org${index % 5}/report/runs`, {
+    let run = '';
+    for (let index = 0; index < rows; index += 1) {
+      const answer = await fetch(`${docket.url}/api/reports/${index % 2 ? 'acme' : 'globex'}/report/runs`, {
         method: 'POST',
         headers: docket.headers,
         body: '{"deliver":false}',
       });
+      run = (await answer.json()).id;
     }
-    await visit(browser, docket);
-    const seen = [];
-    for (let index = 0; index < loads; index += 1) seen.push(await visit(browser, docket));
-    const times = seen.map(({ painted }) => painted);
-    report({
-      name: `the overview, ${runs} runs`,
-      bytes: Math.max(...seen.map(({ bytes }) => bytes)),
-      first_byte_p50_ms: rounded(
-        percentile(
-          seen.map(({ first_byte }) => first_byte),
-          0.5,
-        ),
-        0,
-      ),
-      painted_p50_ms: rounded(percentile(times, 0.5), 0),
-      painted_p95_ms: rounded(percentile(times, 0.95), 0),
-      loads,
-      load: rounded(loadavg()[0], 1),
-      cores: availableParallelism(),
-      limit: { bytes: 60 * 1024 },
-    });
+    const pages = {
+      'the overview': '/',
+      'the list of reports': '/reports',
+      'a report': '/reports/acme/report',
+      'the list of runs': '/runs',
+      'a run': `/runs/${run}`,
+      'the list of deliveries, empty': '/deliveries',
+      'the list of slots': '/slots',
+      pauses: '/pauses',
+      'the audit log': '/audit',
+    };
+    const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+    const session = await page.context().newCDPSession(page);
+    await page.goto(docket.url);
+    await page.getByLabel('Token').fill(docket.headers.Authorization.replace('Bearer ', ''));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'Overview' }).waitFor();
+    for (const [name, path] of Object.entries(pages)) {
+      await load(page, session, docket.url + path);
+      const seen = [];
+      for (let index = 0; index < loads; index += 1) seen.push(await load(page, session, docket.url + path));
+      const of = (figure) => seen.map((each) => each[figure]);
+      const bytes = Math.max(...of('bytes'));
+      report({
+        name,
+        rows,
+        bytes,
+        bytes_of_limit: rounded(bytes / MAX_BYTES),
+        first_byte_p50_ms: rounded(percentile(of('first_byte'), 0.5), 0),
+        painted_p50_ms: rounded(percentile(of('painted'), 0.5), 0),
+        painted_p95_ms: rounded(percentile(of('painted'), 0.95), 0),
+        loads,
+        load: rounded(loadavg()[0], 1),
+        cores: availableParallelism(),
+        limit: { bytes: MAX_BYTES },
+      });
+    }
   } finally {
     await browser.close();
     await docket.close();
@@ -104,5 +122,5 @@ async function measure(executablePath) {
 }
 
 const path = spawnSync('which', ['chromium'], { encoding: 'utf8' }).stdout.trim();
-if (path === '') report({ name: `the overview, ${runs} runs`, absent: 'no chromium on the PATH' });
+if (path === '') report({ name: 'the overview', absent: 'no chromium on the PATH' });
 else await measure(path);

@@ -9,15 +9,19 @@ import { layOut, MAIN, ONE_CALL, startProcess } from './processes.mjs';
 /** @typedef {import('../../dist/admin/api/schemas.js').RunView} RunView */
 
 /**
- * `docket start` in a process of its own: one organization for each key, each with the report `report`. `ask` triggers it
+ * `docket start` in a process of its own: one organization for each key, each with the report `report` and those of `others`. `ask` triggers the former
  * through the admin route, for its own period or another one, and resolves when its run has ended.
  *
  * @param {{
  *   redisUrl: string, apiUrl: string, keys: Record<string, string>, budget: OrgFile['budget'], report?: ReportFile, role?: string,
+ *   others?: Record<string, ReportFile>,
  * }} options `keys`: organization's name → API key; `role`: what the process does, everything when absent
  */
-export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE_CALL, role = 'all' }) {
-  const orgs = Object.entries(keys).map(([org, key]) => [org, { key, settings: { budget }, reports: { report } }]);
+export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE_CALL, role = 'all', others = {} }) {
+  const orgs = Object.entries(keys).map(([org, key]) => [
+    org,
+    { key, settings: { budget }, reports: { report, ...others } },
+  ]);
   const laidOut = await layOut(Object.fromEntries(orgs));
   const port = await freePort();
   const env = {

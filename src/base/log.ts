@@ -19,6 +19,8 @@ const TEXT_FIELDS = [
   'event',
   /** Name of the admin token, or of the person. */
   'who',
+  /** Issuer and subject of a company account. */
+  'account',
   /** Client address. */
   'from',
   'url',

@@ -31,12 +31,13 @@ export function createContext(io: CommandIo): AppContext {
 }
 
 function withResolvedPaths(config: Config, io: CommandIo): Config {
-  const { DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ADMIN_TOKENS } = config;
+  const { DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ADMIN_TOKENS, DOCKET_OIDC_ACCOUNTS } = config;
   return {
     ...config,
     DOCKET_ARCHIVE: DOCKET_ARCHIVE ?? { kind: 'directory', folder: resolvePath('archive', io) },
     DOCKET_JOBS: resolvePath(DOCKET_JOBS, io),
     ...(DOCKET_TEMPLATES === undefined ? {} : { DOCKET_TEMPLATES: resolvePath(DOCKET_TEMPLATES, io) }),
     ...(DOCKET_ADMIN_TOKENS === undefined ? {} : { DOCKET_ADMIN_TOKENS: resolvePath(DOCKET_ADMIN_TOKENS, io) }),
+    ...(DOCKET_OIDC_ACCOUNTS === undefined ? {} : { DOCKET_OIDC_ACCOUNTS: resolvePath(DOCKET_OIDC_ACCOUNTS, io) }),
   };
 }

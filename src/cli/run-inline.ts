@@ -66,7 +66,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
     const bars = scope.add(openProgressBars(io));
     const { readings } = request;
     const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }) };
-    const observe = showRunProgress(report, bars, context.clock.now);
+    const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
       run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),
     );

@@ -3,7 +3,8 @@ import { DocketError, formatError, toDocketError } from '../base/error.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
 import { closestMatches } from '../definitions/diagnostics/suggest.ts';
 import type { CommandIo } from './io.ts';
-import { applyStyle } from './terminal/style.ts';
+import { applyStyle, terminalWidth } from './terminal/style.ts';
+import { wrapText } from './terminal/wrap.ts';
 
 /**
  * Runs a command and returns the exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly
@@ -39,7 +40,11 @@ function printFatalError(error: DocketError, stack: string | undefined, json: bo
 function printError(error: DocketError, json: boolean, io: CommandIo, redact = (text: string) => text): void {
   const { stdout, stderr, env } = io;
   if (json) stdout.write(`${redact(JSON.stringify({ error: error.toJSON() }, null, 2))}\n`);
-  stderr.write(`${applyStyle('red', 'docket:', stderr, env)} ${redact(formatError(error))}\n`);
+  const text = wrapText(
+    `${applyStyle('red', 'docket:', stderr, env)} ${redact(formatError(error))}`,
+    terminalWidth(stderr, env),
+  );
+  stderr.write(`${text}\n`);
 }
 
 function handleError(error: DocketError, json: boolean, io: CommandIo): number {

@@ -7,12 +7,12 @@ import { createAdminApp, createProbeApp } from '../admin/app.ts';
 import type { Auth } from '../admin/auth/authenticate.ts';
 import { createLoginThrottle } from '../admin/auth/login-throttle.ts';
 import { createRateLimit } from '../admin/auth/rate-limit.ts';
-import { redisSessions } from '../admin/auth/sessions.ts';
 import { noTokens, watchTokenFile } from '../admin/auth/token-file.ts';
 import { openBullBoard } from '../admin/bull-board.ts';
 import type { AdminApp } from '../admin/hono-env.ts';
 import type { ExpectedSeries, Metrics, ProcessInfo } from '../admin/metrics/process-metrics.ts';
 import { type AdminServer, listenAdmin } from '../admin/server.ts';
+import { oidcSettings } from '../base/config/oidc-variables.ts';
 import type { AppContext } from '../base/context.ts';
 import { version } from '../base/context.ts';
 import { NO_ADDRESSES } from '../base/net/address-list.ts';
@@ -26,6 +26,7 @@ import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
 import { redisActiveVersions } from '../queue/definitions/active-versions.ts';
+import { redisProcessRegistry } from '../queue/process-registry.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
@@ -34,8 +35,12 @@ import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
+import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
+import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
+import { loadRunHistory } from '../services/runs/run-history.ts';
+import { composeSessions } from './account-sign-in.ts';
 import { openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import { composeDecisionService } from './decisions.ts';
@@ -69,14 +74,14 @@ export async function composeAdmin(
   try {
     const { redis, prefix } = store;
     const audit = redisAuditLog(redis, { prefix, clock, log });
-    const ports = openAccessPorts(context, jobs, { store, identity }, audit, scope);
+    const ports = openAccessPorts(context, jobs, { store, identity, health }, audit, scope);
     const board =
       config.DOCKET_ADMIN_BULL_BOARD === 'on' ? scope.add(await openBullBoard(redis, { prefix })) : undefined;
     const streams = createStreamLimiter();
-    const { tokens, loginThrottle } = auth;
+    const sessions = await composeSessions(context, store, auth, audit);
     const app = createAdminApp({
       ...probes,
-      auth: { ...auth, sessions: redisSessions({ redis, prefix, tokens, loginThrottle, audit, clock }) },
+      auth: { ...auth, ...sessions },
       access: (principal) => createAccess(ports, principal),
       streams,
       board,
@@ -96,12 +101,14 @@ export async function composeAdmin(
 async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
+  // The provider sends browsers back to this name.
+  const callback = oidcSettings(config)?.redirectUrl;
   return {
     tokens: file === undefined ? noTokens(log) : await watchTokenFile(file, { clock, log }),
     loginThrottle: createLoginThrottle({ clock, log }),
     limit: createRateLimit(config.DOCKET_ADMIN_RATE, clock),
     proxies,
-    names: [host.toLowerCase(), ...names],
+    names: [host.toLowerCase(), ...names, ...(callback === undefined ? [] : [new URL(callback).hostname])],
   };
 }
 
@@ -109,15 +116,16 @@ async function openAuth({ config, clock, log }: AppContext): Promise<Auth> {
 function openAccessPorts(
   context: AppContext,
   jobs: DefinitionSource,
-  { store, identity }: Pick<RunningDocket, 'store' | 'identity'>,
+  { store, identity, health }: Pick<RunningDocket, 'store' | 'identity' | 'health'>,
   audit: AuditLog,
   scope: Scope,
 ): AccessPorts {
   const { clock, log } = context;
-  const { redis, prefix, trigger, runs, queue, pauses, definitions } = store;
+  const { redis, prefix, trigger, runs, queue, pauses, definitions, searchIndex } = store;
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const { archive, storage, signing } = openArchive(context, scope, identity);
+  const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
   const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
   const explainer = composePlanExplainer(
@@ -134,6 +142,9 @@ function openAccessPorts(
     },
     trigger,
     runs,
+    ledger,
+    definitions,
+    searchIndex,
     decisions: composeDecisionService({
       runs,
       queue,
@@ -147,6 +158,7 @@ function openAccessPorts(
     }),
     pauses,
     readings: redisReadingIndex(redis, { prefix }),
+    deploymentProblems: () => findDeploymentProblems({ redis, prefix, clock, health }),
     archivedFiles: createRunFileReader(storage, signing),
     heldRun: (run) =>
       loadReleasePreview(run, {
@@ -158,6 +170,9 @@ function openAccessPorts(
         settingsNow: (org) => jobs.current().orgs.get(org),
         workingDirectory: context.workingDirectory,
       }),
+    runHistory: (record, rows) => loadRunHistory(record, rows, { storage, log }),
+    earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
     audit,
     live: redisLiveProgress(redis, { prefix }),
     findSlots: reportSlotFinder(),

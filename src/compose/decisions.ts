@@ -1,11 +1,14 @@
 import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
+import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
 import { runQueue } from '../queue/jobs/run-queue.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import type { RedisRunStore } from '../queue/runs/run-store.ts';
+import type { SearchIndex } from '../queue/runs/search-index.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
@@ -23,13 +26,18 @@ export const composeDecisionService = (
   ports: Omit<DecisionServicePorts, 'archive'> & DecisionArchivePorts,
 ): DecisionService => createDecisionService({ ...ports, archive: createDecisionArchive(ports) });
 
+/** A command waits longer for missing search indexes than a page does. */
+const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
+
 /** What a command needs to inspect deliveries and to decide about them. */
 export interface DecisionContext {
   readonly decisions: DecisionService;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
   readonly ledger: Ledger;
+  readonly searchIndex: SearchIndex;
   readonly archive: Archive;
+  readonly storage: ArchiveStorage;
   readonly redis: RedisClient;
 }
 
@@ -48,12 +56,14 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const { config, clock, log } = context;
   const prefix = DEFAULT_KEY_PREFIX;
   const redis = scope.use(await openRedis(config.REDIS_URL, 'producer', log), (opened) => opened.disconnect());
-  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const search = { clock, maxWaitMs: MAX_INDEX_WAIT_MS };
+  const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log, search);
   const queue = scope.add(runQueue(redis, { prefix }));
   const identity = openIdentity(context, { redis, prefix, runs, writes: true }, scope);
   if (decides) await identity.id();
   const { archive, storage } = openArchive(context, scope, identity);
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
-  return { decisions: composeDecisionService(ports), runs, definitions, ledger, archive, redis };
+  const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
+  return { decisions: composeDecisionService(ports), ...stores };
 }

@@ -7,6 +7,7 @@ import { deleteResponses } from '../fetch/cache/redis-response-store.ts';
 import { type DefinitionStore, definitionStore } from '../queue/definitions/definition-store.ts';
 import { type RunQueue, runQueue } from '../queue/jobs/run-queue.ts';
 import { type RedisRunStore, redisRunStore } from '../queue/runs/run-store.ts';
+import { redisSearchIndex, type SearchIndex, type SearchIndexOptions } from '../queue/runs/search-index.ts';
 import { type Pauses, redisPauses } from '../queue/schedules/pauses.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { type ClientRole, openRedis } from '../redis/connection.ts';
@@ -27,6 +28,7 @@ export interface Store {
   readonly definitions: DefinitionStore;
   readonly queue: RunQueue;
   readonly pauses: Pauses;
+  readonly searchIndex: SearchIndex;
   readonly trigger: TriggerRun;
   /** Throws `redis.unreachable`. */
   readonly ping: () => Promise<void>;
@@ -41,14 +43,24 @@ export interface StoreSettings {
   readonly requireDurable?: boolean;
 }
 
-/** The records, the definitions and the ledger of runs. */
-export function openRunStores(redis: RedisClient, prefix: string, log: Log) {
+/**
+ * The records, the definitions, the ledger and the search indexes of runs.
+ *
+ * @param search of the search indexes
+ */
+export function openRunStores(
+  redis: RedisClient,
+  prefix: string,
+  log: Log,
+  search: Pick<SearchIndexOptions, 'clock' | 'maxWaitMs'> = {},
+) {
   const kept = { prefix, keepDays: RETENTION_DAYS };
   const keyPrefix = { prefix: `${prefix}:` };
   return {
     runs: redisRunStore(redis, { ...kept, log, ended: deleteResponses(redis, keyPrefix) }),
     definitions: definitionStore(redis, { ...kept, reportSchema: reportFileSchema }),
     ledger: redisLedger(redis, { ...keyPrefix, ttlDays: RETENTION_DAYS }),
+    searchIndex: redisSearchIndex(redis, { ...kept, ...search, log }),
   };
 }
 
@@ -63,7 +75,7 @@ export async function openStore(
     scope.use(await openRedis(config.REDIS_URL, role, log), (opened) => opened.disconnect());
   const redis = await client('producer');
   await assertSuitable(redis, log, { requireDurable });
-  const { runs, definitions, ledger } = openRunStores(redis, prefix, log);
+  const { runs, definitions, ledger, searchIndex } = openRunStores(redis, prefix, log, { clock });
   const queue = scope.add(runQueue(redis, { prefix }));
   const findDelivered = composeFindDelivered(context, { runs, ledger }, scope);
   const ports = { runs, definitions, queue, findDelivered, clock, log, trace };
@@ -74,6 +86,7 @@ export async function openStore(
     definitions,
     queue,
     pauses: redisPauses(redis, { prefix }),
+    searchIndex,
     trigger: traceTrigger(trace, (request) => triggerRun(request, ports)),
     ping: async () => {
       // A key with the prefix: in a Cluster this reaches the master that holds Docket's keys.

@@ -190,6 +190,8 @@ export async function openWorker(
         () => touchUndecided({ runs, definitions, ledger, log }),
         () => recoverExpiredRows(redis, keyPrefix.prefix, { runs, ledger, archive, storage, clock, log }),
         () => rebuildSummaries(orgs(), readings),
+        // Enters what processes of an older version have added to runs of long ago.
+        () => store.searchIndex.repair(),
         () =>
           applyRetention({
             storage,

@@ -9,6 +9,9 @@ p,h1,h2,ul,pre{margin:0}
 h1{font-size:22px;line-height:28px;color:#1b2a41}
 h2{font-size:16px;line-height:22px;color:#1b2a41;padding-top:18px}
 ul{padding-left:18px}
+ul+p,pre+p{padding-top:8px}
+.text{overflow-wrap:anywhere}
+.label{white-space:nowrap}
 pre{margin-top:6px;padding:8px 10px;background:#eef2f6;color:#1b2a41;font:13px/19px Consolas,Menlo,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 a{color:#0b6e69}
 .quiet{color:#5b6472;font-size:13px;line-height:19px}
@@ -55,6 +58,11 @@ export function noticeHtml(content: NoticeContent): string {
   const { lead, groups, facts, closing } = buildNotice(content);
   const { order, organization = order.org, pageUrl } = content;
   const subject = toSingleLine(noticeSubject(content));
+  const { label } = order.period;
+  // A label such as 2026-W46 does not break at its hyphen.
+  const heading = subject.endsWith(label)
+    ? `${foreign(subject.slice(0, -label.length))}<span class="label">${foreign(label)}</span>`
+    : foreign(subject);
   const link =
     pageUrl === undefined
       ? ''
@@ -76,7 +84,7 @@ ${STYLE}
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td align="center">
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:640px;background:#ffffff;border-top:6px solid #1b2a41"><tr><td class="text" style="padding:24px;${FONT}">
 <p class="org">${foreign(toSingleLine(organization))}</p>
-<h1>${foreign(subject)}</h1>
+<h1>${heading}</h1>
 <p style="padding-top:8px">${foreign(lead)}</p>
 ${link}
 ${groups.map(groupHtml).join('\n')}

@@ -93,11 +93,18 @@ export function buildNotice({ order, definition, error, receipts }: NoticeConten
       ]),
       ...deliveryGroup('Delivery uncertain:', ['unknown', 'sending'], receipts, (found) => [
         sentence(
-          'Docket does not send these again by itself, because they may have arrived. Ask the recipients, then confirm the delivery or send it again:',
+          'Docket does not send these again by itself, because they may have arrived. Ask the recipients. Confirm what arrived:',
         ),
-        ...found.map(({ delivery }) =>
-          command(`deliveries resolve ${delivery} --sent|--resend --reason "..."`, 'text'),
-        ),
+        ...found.map(({ delivery }) => command(`deliveries resolve ${delivery} --sent --reason "..."`, 'text')),
+        sentence('Send the others again:'),
+        ...found.map(({ delivery }) => command(`deliveries resolve ${delivery} --resend --reason "..."`, 'text')),
+        ...(found.length === 1
+          ? []
+          : [
+              sentence('Or decide about all of them at once, in one of these ways:'),
+              command(`deliveries resolve --run ${order.id} --sent --reason "..."`, 'text'),
+              command(`deliveries resolve --run ${order.id} --resend --reason "..."`, 'text'),
+            ]),
       ]),
       ...deliveryGroup('Delivered:', ['sent'], receipts),
       ...(receipts.length === 0 && error !== null ? [{ heading: 'Nothing was delivered.', lines: [] }] : []),

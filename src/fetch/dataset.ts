@@ -168,6 +168,13 @@ export interface TableTrend {
   readonly buckets: readonly { readonly label: string; readonly partial: boolean }[];
   /** By metric, one value per bucket; null is undefined and leaves a gap. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
+  /** The readings that its values are, one for each bucket. Absent where they are not of readings. */
+  readonly readings?: readonly TrendReading[];
+}
+
+/** The reading of the last day of a bucket of a trend, or the gap in its place. */
+export interface TrendReading extends Pick<TableReading, 'day' | 'question' | 'asOf' | 'correlationId'> {
+  readonly bucket: string;
 }
 
 /** A section's typed table, the only input of renderers: values cannot differ between e-mail, workbook and CSV. */

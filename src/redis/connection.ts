@@ -42,8 +42,14 @@ const reconnectDelayMs = (times: number): number => Math.min(times * 100, 2_000)
  * for an invalid URL.
  *
  * @param url as `parseRedisUrl` takes it. It may hold a password, and is never repeated.
+ * @param options.connectTimeoutMs instead of about two seconds, for a caller that can do without
  */
-export async function openRedis(url: string, role: ClientRole, log: Log): Promise<RedisClient> {
+export async function openRedis(
+  url: string,
+  role: ClientRole,
+  log: Log,
+  { connectTimeoutMs = CONNECT_TIMEOUT_MS }: { readonly connectTimeoutMs?: number } = {},
+): Promise<RedisClient> {
   const topology = parseRedisUrl(url);
   if (typeof topology === 'string') {
     throw new DocketError('config.invalid', 'Invalid REDIS_URL.', { where: 'REDIS_URL', expected: topology });
@@ -68,9 +74,9 @@ export async function openRedis(url: string, role: ClientRole, log: Log): Promis
     // `connect()` also rejects while ioredis keeps trying, e.g. when the server is still loading its data.
     await withTimeout(
       redis.connect().then(() => ready),
-      CONNECT_TIMEOUT_MS,
+      connectTimeoutMs,
       () => {
-        throw new Error(`no answer within ${CONNECT_TIMEOUT_MS} ms`);
+        throw new Error(`no answer within ${connectTimeoutMs} ms`);
       },
     );
     // When the server rejects the URL's database, ioredis continues in database 0, which may be another deployment's.

@@ -28,6 +28,18 @@ export function redisKeys(prefix: string) {
       `${prefix}:states:${of === undefined ? '' : scopeName(of)}:${state}`,
     /** Sorted set: organizations with runs, by creation time of the latest. */
     orgs: `${prefix}:orgs`,
+    /** Sorted set: reports with runs (`org/report`), by creation time of the latest. */
+    reports: `${prefix}:reports`,
+    /** Sorted set: first days of the periods of runs, by the day as a number, e.g. 20261001. */
+    firstDays: `${prefix}:first-days`,
+    /** Sorted set by creation time: runs whose period begins on this day (YYYY-MM-DD); of one organization or of all. */
+    beginsOn: (day: string, org = '') => `${prefix}:begins:${org}:${day}`,
+    /** Sorted set: recipients (`org/recipient`, lower case), by the time of their latest delivery. */
+    recipients: `${prefix}:recipients`,
+    /** Lock of the process that builds the search indexes. */
+    indexing: `${prefix}:indexing`,
+    /** Sorted set by creation time: runs with a delivery to this recipient, `org/recipient`. */
+    deliveredTo: (recipient: string) => `${prefix}:to:${recipient}`,
     /** Set: runs whose cancellation was requested and that have not ended. */
     cancels: `${prefix}:cancels`,
     /** Hash: next round of fair queueing, by organization and priority. */
@@ -65,7 +77,7 @@ export function redisKeys(prefix: string) {
     pauseHistory: `${prefix}:pauses:history`,
     /** Probe: written to check that Redis accepts writes. */
     writable: `${prefix}:writable`,
-    /** A session of the admin page, by the hash of its id. */
+    /** A session of the admin page, by the hash of its id. Beside it `:account` (encrypted) and `:refresh` (in progress). */
     session: (hash: string) => `${prefix}:session:${hash}`,
     /** Stream: the audit log. */
     audit: `${prefix}:audit`,

@@ -1,4 +1,5 @@
 import { DocketError } from '../base/error.ts';
+import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import type { Output } from '../definitions/schema/kinds.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { type Artifact, type MailBodyName, mailAttachments, type NamedMailBody, type RunMail } from './artifact.ts';
@@ -11,9 +12,12 @@ import { type RenderOptions, renderFiles } from './render-files.ts';
 export interface RenderRequest {
   readonly dataset: Dataset;
   readonly outputs: readonly Output[];
-  readonly files: Omit<RenderOptions, 'signal' | 'run' | 'madeAt' | 'locale'>;
+  readonly files: Omit<RenderOptions, 'signal' | 'run' | 'madeAt' | 'locale' | 'calendar'>;
   /** `bodies`: what to render, the first one first, with the output formats that every e-mail of that body attaches. */
-  readonly mail: Omit<EmailOptions, 'run' | 'madeAt' | 'locale' | 'body' | 'attached' | 'logo' | 'classification'> & {
+  readonly mail: Omit<
+    EmailOptions,
+    'run' | 'madeAt' | 'locale' | 'calendar' | 'body' | 'attached' | 'logo' | 'classification'
+  > & {
     readonly bodies?: readonly { readonly body: MailBodyName; readonly attached: readonly string[] }[];
   };
   /** The run's id. */
@@ -22,6 +26,8 @@ export interface RenderRequest {
   readonly madeAt: number;
   /** BCP 47; `en-GB` when absent. */
   readonly locale?: string | undefined;
+  /** The organization's fiscal year, for sentences about changes. */
+  readonly calendar?: FiscalCalendar | undefined;
 }
 
 export interface Rendered {

@@ -3,7 +3,7 @@ import { runPageUrl } from '../base/config/public-url.ts';
 import { DocketError } from '../base/error.ts';
 import { describeDelivery, type TargetDescription } from '../definitions/schema/kinds.ts';
 import type { Manifest, PublishedRun } from '../deliver/archive/archive.ts';
-import type { ReadingRecord } from '../deliver/archive/manifest.ts';
+import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manifest.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
@@ -50,13 +50,13 @@ export async function renderAndPublish(
       templates,
       bodies: neededBodies(deliveries, outputs),
       pageUrl: runPageUrl(publicUrl, order.id),
-      calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
       ...scheduleOptions(order, definition, settings),
     },
     run: order.id,
     madeAt,
     // The digest freezes both files, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
+    calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
   };
   const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
   const published = await timedStage('seal', stageContext, async () => {
@@ -135,8 +135,8 @@ const manifestOf = (
   made_at: new Date(madeAt).toISOString(),
 });
 
-/** The readings that the figures are, section by section. */
-function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings'> {
+/** The readings that the figures and the points of trends are, section by section. */
+function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {
   const readings = tables.flatMap(({ id: section, readings: own = [] }) =>
     own.map(
       ({ asOf, correlationId, ...reading }): ReadingRecord => ({
@@ -147,7 +147,20 @@ function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings'> {
       }),
     ),
   );
-  return readings.length === 0 ? {} : { readings };
+  const ofTrends = tables.flatMap(({ id: section, trend }) =>
+    (trend?.readings ?? []).map(
+      ({ asOf, correlationId, ...reading }): TrendReadingRecord => ({
+        section,
+        ...reading,
+        as_of: asOf,
+        correlation_id: correlationId,
+      }),
+    ),
+  );
+  return {
+    ...(readings.length === 0 ? {} : { readings }),
+    ...(ofTrends.length === 0 ? {} : { trend_readings: ofTrends }),
+  };
 }
 
 /**

@@ -90,6 +90,11 @@ export interface RunRecord extends RunOrder {
   readonly finishedAt: number | null;
   /** Epoch ms until which the run is snoozed, while `waiting`. */
   readonly until: number | null;
+  /**
+   * What the run waits for until `until`; valid while both are the same. Absent in older records, null where `error` says
+   * it.
+   */
+  readonly waitingFor?: { readonly until: number; readonly why: string } | null;
   /** Times a worker started the run: attempts, and wake-ups from a snooze. */
   readonly starts: number;
   /** Attempts used, including the active one; a snooze uses none. */
@@ -98,6 +103,8 @@ export interface RunRecord extends RunOrder {
   readonly calls: { readonly planned: number; readonly made: number; readonly saved: number };
   /** Ms spent in each stage over all attempts, without snoozes. Stages not reached are absent. */
   readonly timings: Readonly<Partial<Record<Stage, number>>>;
+  /** Epoch ms of the last end of each stage. Absent in older records. */
+  readonly stageEnds?: Readonly<Partial<Record<Stage, number>>>;
   /** Ms in which the run waited for tokens of its API key, snoozes included. */
   readonly tokenWaitMs: number;
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
@@ -145,10 +152,24 @@ export interface RunCursor {
   readonly id: string;
 }
 
+/** Civil days, YYYY-MM-DD, both included. */
+export interface DayRange {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface RunFilter {
   /** Only of this organization; of all when absent. */
   readonly org?: string | undefined;
   readonly report?: string | undefined;
+  /** Only of these reports, `org/report`. */
+  readonly reports?: readonly string[] | undefined;
+  /** Only with a delivery to one of these recipients: `org/recipient` as the index of recipients has them. */
+  readonly recipients?: readonly string[] | undefined;
+  /** Only with an error whose code contains this text. */
+  readonly error?: string | undefined;
+  /** Only with a period that begins on one of these days. */
+  readonly begins?: DayRange | undefined;
   /** Only in one of these states. */
   readonly states?: readonly RunState[] | undefined;
   /** Created at this instant (epoch ms) or later. */

@@ -81,7 +81,7 @@ export function undeliveredError(receipts: readonly Receipt[], run: string | und
 function nextStep(unknown: boolean, run: string | undefined): string {
   if (unknown) {
     const check = 'Check with the recipients of `unknown` deliveries; Docket does not resend them automatically';
-    return run === undefined ? `${check}.` : `${check}. Then run \`docket deliveries resolve\`.`;
+    return run === undefined ? `${check}.` : `${check}. Then run \`docket deliveries resolve --run ${run}\`.`;
   }
   return run === undefined
     ? 'Fix the error that the target reports. A new run sends to all recipients again.'

@@ -36,6 +36,8 @@ export interface AuditEntry {
   readonly event: AuditEvent;
   /** Name of the token; on the command fields, of the user. */
   readonly who: string;
+  /** Issuer and subject of a company account; absent for tokens and on the command line. */
+  readonly account?: string | undefined;
   /** Client address; absent on the command line. */
   readonly from?: string | undefined;
   readonly org?: string | undefined;
@@ -108,6 +110,7 @@ const entrySchema = z.object({
   event: z.enum(AUDIT_EVENTS),
   who: z.string(),
   at: epochMsSchema,
+  account: text,
   from: text,
   org: text,
   report: text,
@@ -116,9 +119,11 @@ const entrySchema = z.object({
   why: text,
 });
 
-const logFields = ({ event, who, from, org, report, run, delivery, why }: AuditEntry) =>
+const logFields = ({ event, who, account, from, org, report, run, delivery, why }: AuditEntry) =>
   Object.fromEntries(
-    Object.entries({ event, who, from, org, report, run, delivery, why }).filter(([, value]) => value !== undefined),
+    Object.entries({ event, who, account, from, org, report, run, delivery, why }).filter(
+      ([, value]) => value !== undefined,
+    ),
   );
 
 /** Writes an entry to the log; without Redis this is the only record. */

@@ -91,6 +91,7 @@ describe('the server of the admin route', () => {
       runs: {
         get: async () => undefined,
         findIdsByPrefix: async () => [],
+        listAndCount: async () => ({ runs: [], total: 0 }),
         list: async () => {
           asked.tell();
           await go.promise;

@@ -60,7 +60,8 @@ const comparable = (text: string): string =>
     .replace(/UTC[+-]\d\d:\d\d/g, '<offset>')
     .replace(/\d+(\.\d+)? (KB|MB|GB)\b/g, '<size>')
     .replace(/version \d+\.\d+\.\d+/g, 'version <version>')
-    .replace(/\d+ tokens left, finish in \d+ s/g, '<budget>')
+    // How long a stage took: `, 340 ms`, `, 1.2 s`, `, 1 min 1 s`.
+    .replace(/, \d[\d.]*( min \d+)? m?s$/gm, ', <time>')
     .replace(/\d+ of 30 calls free/g, '<free> of 30 calls free')
     // What was news in the last week, and its share of requests answered so far, is not what it was when the page was written.
     .replace(/(^ {2}[^/\n]+: [^\n]+ \([^)\n]+ the week before\)\n)+/gm, '  <headlines>\n');

@@ -77,7 +77,7 @@ async function aHouse() {
   open.push(desk);
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: 1 });
   const { runs, queue } = desk.store;
-  const archive = { isPublished: async () => true, recordDecision: async () => {}, release: async () => {} };
+  const archive = { isPublished: async () => true, recordDecisions: async () => {}, release: async () => {} };
   return {
     mail,
     wide,

@@ -103,7 +103,7 @@ test('a notice of a partial delivery lists recipients by state, each with its co
   await notifyOwner(input);
   const mail = await PostalMime.parse(sent[0]!.raw);
   expect(mail.text).toMatch(
-    /- b@acme\.example.*550 No such user[\s\S]*docket runs retry 0123456789abcdef0123456789abcdef [\s\S]*- c@acme.*No answer[\s\S]*docket deliveries resolve c@acme.example --sent\|--resend[\s\S]*- a@acme/,
+    /- b@acme\.example.*550 No such user[\s\S]*docket runs retry 0123456789abcdef0123456789abcdef [\s\S]*- c@acme.*No answer[\s\S]*docket deliveries resolve c@acme.example --sent --reason[\s\S]*docket deliveries resolve c@acme.example --resend --reason[\s\S]*- a@acme/,
   );
   expect(mail.attachments).toEqual([]);
 });

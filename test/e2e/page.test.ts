@@ -139,29 +139,33 @@ describe('the page in a browser', () => {
 
     // Without anybody loading it anew, it counts up and comes to its end.
     await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
-    await page.getByText('Partly delivered', { exact: true }).first().waitFor({ timeout: 120_000 });
+    await page.locator('#headline').getByText('Delivery unknown', { exact: true }).waitFor({ timeout: 120_000 });
     expect(page.url()).toBe(address);
-    expect(await heading(page).textContent()).toBe('Partly delivered');
+    expect(await heading(page).textContent()).toBe('Delivery unknown');
 
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: /^KPIs .*\.xlsx$/ }).click(),
+      page
+        .locator('#files-list')
+        .getByRole('link', { name: /^KPIs .*\.xlsx$/ })
+        .click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^KPIs \d{4}-W\d\d\.xlsx$/);
     const workbook = read(await readFile(await download.path()));
     const sheet = workbook.Sheets.Onboarding;
     expect(sheet === undefined ? '' : utils.sheet_to_csv(sheet)).toContain('Onboarding');
 
-    await page.getByRole('link', { name: /Deliveries 1/ }).click();
-    await page.getByText('1 delivery to decide').waitFor();
+    // The form came without anybody loading the page anew, with what it is about.
+    await page.locator('#decide').getByText('lead@acme.example').waitFor();
     await page.getByLabel('Send it again').check();
     await page.getByLabel('How do you know?').fill('The recipient has nothing');
     await page.getByRole('button', { name: 'Decide' }).click();
-    await page.getByText(/The delivery (is queued to be|is being|was) sent again/).waitFor();
+    await page.getByText('The delivery is queued to be sent again.').waitFor();
+    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
+    await page.locator('#steps').getByText('The recipient has nothing').first().waitFor();
+    await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
     await page.getByText('Nothing to decide').waitFor();
     await page.goto(address.replace(/\?.*/, ''));
-    await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
-    await page.getByText('The recipient has nothing').waitFor();
     // The owner is told of the first end as well.
     const ids = mail.conversations
       .filter(({ commands }) => commands.some((command) => command.includes('<lead@acme.example>')))
@@ -169,7 +173,7 @@ describe('the page in a browser', () => {
     expect(ids).toHaveLength(2);
     expect(ids[0]).toBe(ids[1]);
 
-    await page.getByRole('link', { name: 'acme/weekly-kpi' }).first().click();
+    await page.locator('.breadcrumbs').getByRole('link', { name: 'Weekly compliance KPIs' }).click();
     const preview = page.frameLocator('iframe');
     await preview.getByText('Weekly compliance KPIs').first().waitFor();
     const width = await preview
@@ -214,34 +218,95 @@ describe('the page in a browser', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
   });
 
-  test('says since when it is stale while Redis or Docket is frozen, and no longer once it is not', async () => {
-    const page = await visit();
-    const stale = page.locator('#stale');
-    await page.getByRole('heading', { name: 'Runs now' }).waitFor();
-    expect(await stale.textContent()).toBe('');
-    const frozen = async (what: { freeze(): void; thaw(): void }, reason: string) => {
-      what.freeze();
-      try {
-        await stale.getByText(/^Stale since \d+ \w+, \d\d:\d\d:\d\d /).waitFor();
-        await stale.getByText(reason).waitFor();
-      } finally {
-        what.thaw();
-      }
-      await stale.locator('p').waitFor({ state: 'detached' });
-    };
-    await frozen(redis, 'Docket cannot reach Redis.');
-    await frozen(process, 'Docket does not answer.');
+  /** Resolves when each page says since when and why it is stale. */
+  const allStale = (pages: readonly Page[], reason: string) =>
+    Promise.all(
+      pages.map(async (page) => {
+        await page.getByText(/^Stale since \d+ \w+, \d\d:\d\d:\d\d /).waitFor();
+        await page.locator('#stale').getByText(reason).waitFor();
+      }),
+    );
+  const noneStale = (pages: readonly Page[]) =>
+    Promise.all(pages.map((page) => page.locator('#stale p').waitFor({ state: 'detached' })));
 
+  test('says on every page since when it is stale and why, and no longer once it is not', async () => {
+    const overview = await visit();
+    const pages = [overview];
+    for (const path of ['/reports/acme/weekly-kpi', '/audit']) {
+      const page = await overview.context().newPage();
+      await page.goto(url + path);
+      pages.push(page);
+    }
+    expect(await Promise.all(pages.map((page) => page.locator('#stale').textContent()))).toEqual(['', '', '']);
+    const during = async (begin: () => unknown, end: () => unknown, reason: string) => {
+      await begin();
+      try {
+        await allStale(pages, reason);
+      } finally {
+        await end();
+      }
+      await noneStale(pages);
+    };
+    await during(redis.freeze, redis.thaw, 'Docket cannot reach Redis.');
+    await during(process.freeze, process.thaw, 'Docket does not answer.');
+    const offline = (is: boolean) => overview.context().setOffline(is);
+    await during(
+      () => offline(true),
+      () => offline(false),
+      'This browser is offline.',
+    );
+    await overview.getByRole('button', { name: 'Sign out' }).click();
+    await pages[2]?.locator('#stale').getByText('You are signed out.').waitFor();
+    await pages[2]?.locator('#stale').getByRole('link', { name: 'Sign in' }).click();
+    await pages[2]?.getByLabel('Token').waitFor();
+    expect(pages[2]?.url()).toBe(`${url}/sign-in?to=%2Faudit`);
+    visitors.at(-1)?.seen.errors.splice(0);
+  });
+
+  test('shows an error of its script, and loads a page again that could not be shown', async () => {
+    const page = await visit();
+    await page.evaluate('setTimeout(() => { throw new Error("out of order") })');
+    await page.locator('#stale').getByText('out of order').waitFor();
+    redis.freeze();
+    try {
+      await page.goto(`${url}/runs`);
+      await page.getByText('redis.unreachable').waitFor();
+    } finally {
+      redis.thaw();
+    }
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    visitors.at(-1)?.seen.errors.splice(0);
+  });
+
+  test('shows its times in the zone of the browser where that is chosen, on every page', async () => {
+    const page = await visit({ timezoneId: 'Asia/Tokyo' });
+    await page.getByText('Times: Europe/Zurich').click();
+    await page.getByRole('button', { name: 'This browser Asia/Tokyo' }).click();
+    await page.getByText('Times: Asia/Tokyo +09:00').waitFor();
+    await page.goto(`${url}/slots`);
+    const shown = page.locator('time').first();
+    const at = Date.parse((await shown.getAttribute('datetime')) ?? '') + 9 * 3_600_000;
+    expect(await shown.textContent()).toContain(`, ${new Date(at).toISOString().slice(11, 16)}`);
+  });
+
+  test('keeps the progress of a run when Redis was away', async () => {
+    const page = await visit();
     await page.goto(`${url}/reports/acme/weekly-kpi`);
     await page.getByText('Run now…').click();
     await page.getByLabel('Period').selectOption('last_30_days');
     await page.getByLabel('Keep them in the archive, send nothing').check();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 60_000 });
-    await frozen(redis, 'Docket cannot reach Redis.');
-    // It goes on where it was, and the page follows it to its end, after which nothing of it can be stale.
+    redis.freeze();
+    try {
+      await allStale([page], 'Docket cannot reach Redis.');
+    } finally {
+      redis.thaw();
+    }
+    await noneStale([page]);
+    // It goes on where it was, and the page follows it to its end.
     await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
-    await page.locator('[data-renew]').waitFor({ state: 'detached' });
+    await page.locator('[data-events]').waitFor({ state: 'detached' });
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
@@ -293,10 +358,16 @@ describe('the page in a browser', () => {
     const page = await visit({}, tokens.viewer);
     for (const path of ['/', '/reports/acme/weekly-kpi', '/runs', '/deliveries', '/pauses']) {
       await page.goto(url + path);
+      // Of the buttons only those that sign out and filter; behind `details` only the zone, filters and the YAML.
       expect(await page.getByRole('button').allTextContents()).toEqual(
         path === '/runs' ? ['Sign out', 'Show'] : ['Sign out'],
       );
-      expect(await page.locator('summary').count()).toBe(0);
+      const folded = await page.locator('details').evaluateAll((all) => all.map(({ className }) => className));
+      const expected: Readonly<Record<string, string>> = {
+        '/reports/acme/weekly-kpi': 'fold',
+        '/runs': 'more-filters',
+      };
+      expect(folded).toEqual(['zone-choice', ...(path in expected ? [expected[path]] : [])]);
     }
   });
 
@@ -320,6 +391,10 @@ describe('the page in a browser', () => {
         '/slots',
         '/pauses',
         '/audit',
+        '/search',
+        '/search?q=acme',
+        '/deliveries?to=acme',
+        '/runs?period=nonsense&error=smtp',
         '/runs/none',
       ];
       const look = async (view: string) => {
@@ -353,4 +428,13 @@ describe('the page in a browser', () => {
       await look('/sign-in');
     },
   );
+
+  // The last one: nothing answers afterwards.
+  test('says that Docket cannot be reached when it was killed', async () => {
+    const page = await visit();
+    await page.goto(`${url}/pauses`);
+    await process.kill();
+    await allStale([page], 'Docket cannot be reached');
+    visitors.at(-1)?.seen.errors.splice(0);
+  });
 });

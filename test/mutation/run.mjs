@@ -14,7 +14,7 @@ const LEAST = 85;
 const PARTS = {
   ledger: {
     mutate: ['src/deliver/ledger/*ledger.ts'],
-    lua: ['open-2', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
+    lua: ['open-3', 'begin-1', 'settle-2', 'resolve-2', 'expiry'].map(
       (step) => `src/deliver/ledger/ledger-${step}.lua`,
     ),
     tests: ['redis-ledger', 'ledger', 'file-ledger'].map((name) => `deliver/ledger/${name}`),

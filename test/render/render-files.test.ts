@@ -57,9 +57,21 @@ describe('the files of a report', () => {
   });
 
   it('are all removed when one of them fails', async () => {
-    const about = await options({ logo: 'no such logo.png' });
+    const about = await options();
     const outputs = [{ format: 'csv' }, { format: 'xlsx' }] as const;
-    await expect(renderFiles(dataset([onboarding]), outputs, FORMATS, about)).rejects.toMatchObject({
+    const broken = table({
+      id: 'broken',
+      columns: [groupColumn, countColumn],
+      rows: [
+        {
+          partial: false,
+          get values(): never {
+            throw new Error('a row that cannot be read');
+          },
+        },
+      ],
+    });
+    await expect(renderFiles(dataset([onboarding, broken]), outputs, FORMATS, about)).rejects.toMatchObject({
       code: 'render.failed',
     });
     expect(await readdir(about.folder)).toEqual([]);

@@ -196,7 +196,10 @@ describe('a run, from definition to receipts', () => {
   });
 
   test('freezes into the manifest which reading each figure is', async () => {
-    const { sections } = definitionOf([{ id: 'queue', metrics: ['alerts.open'], compare: 'previous_period' }]);
+    const { sections } = definitionOf([
+      { id: 'queue', metrics: ['alerts.open'], compare: 'previous_period' },
+      { id: 'card', layout: 'scorecard', metrics: ['alerts.open'], trend: 2 },
+    ]);
     const readings = { at: '22:30', metrics: ['alerts.open'], by: [] };
     report = { ...report, settings: { ...report.settings, readings } };
     const find: FindReadings = async (org, dimension, days) =>
@@ -223,13 +226,22 @@ describe('a run, from definition to receipts', () => {
     const before = sandbox.requests().length;
     const { outcome } = await go({ sections }, { deliver: false, ports: { readings: find } });
     const of = { section: 'queue', of: 'rows', bucket: null, question: 'whole' };
+    const read = { day: '2026-11-15', as_of: '2026-11-15T21:30:05Z', correlation_id: 'c1' };
+    const gap = { day: '2026-11-08', as_of: null, correlation_id: null };
     const expected = [
-      { ...of, comparison: null, day: '2026-11-15', as_of: '2026-11-15T21:30:05Z', correlation_id: 'c1' },
-      { ...of, comparison: 'previous_period', day: '2026-11-08', as_of: null, correlation_id: null },
+      { ...of, comparison: null, ...read },
+      { ...of, comparison: 'previous_period', ...gap },
+      { ...of, section: 'card', comparison: null, ...read },
+      { ...of, section: 'card', comparison: 'previous_period', ...gap },
     ];
     expect(outcome).toMatchObject({ kind: 'done', value: { calls: [], readings: expected } });
     const { manifest } = (await ports.archive.find(order(report.definition)))!;
     expect(manifest.readings).toEqual(expected);
+    const ofTrend = { section: 'card', question: 'whole' };
+    expect(manifest.trend_readings).toEqual([
+      { ...ofTrend, bucket: '2026-11-02', ...gap },
+      { ...ofTrend, bucket: '2026-11-09', ...read },
+    ]);
     expect(sandbox.requests().slice(before)).not.toContainEqual(expect.objectContaining({ method: 'POST' }));
   });
 

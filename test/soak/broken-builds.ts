@@ -118,11 +118,11 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'the ledger opens a delivery anew that it has on record',
         edits: [
           [
-            'deliver/ledger/ledger-open-2.lua',
+            'deliver/ledger/ledger-open-3.lua',
             'local state, epoch = ARGV[5], tonumber(ARGV[6])',
             "local state, epoch = 'pending', tonumber(redis.call('HGET', rows, id .. ':epoch') or '0')",
           ],
-          ['deliver/ledger/ledger-open-2.lua', 'if takes then', 'if true then'],
+          ['deliver/ledger/ledger-open-3.lua', 'if takes then', 'if true then'],
         ],
         breaks: 'sent twice',
       },

@@ -6,9 +6,11 @@ import type { TokenEntry } from '../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../src/admin/hono-env.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
+import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
 import type { AuditLog } from '../../src/services/audit-log.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
+import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { aDoor } from './page-auth.ts';
@@ -17,6 +19,7 @@ import { aDoor } from './page-auth.ts';
 export const NO_PACKS: RunFileReader = {
   files: async () => undefined,
   file: async () => undefined,
+  outputs: async () => undefined,
   preview: async () => undefined,
 };
 
@@ -26,17 +29,37 @@ export const NO_PLANNING: PlanExplainer = { explain: () => Promise.reject(new Er
 /** An audit log that is not kept. */
 export const NO_AUDIT: AuditLog = { record: async () => {}, list: async () => ({ entries: [], next: null }) };
 
+/** Indexes in which nothing is. */
+export const NO_SEARCH_INDEX: SearchIndex = {
+  refresh: async () => {},
+  repair: async () => 0,
+  findRecipients: async () => [],
+  reports: async () => [],
+};
+
 /** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
 export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   jobs: () => loadedJobs(),
   lastGood: async () => undefined,
   trigger: () => Promise.reject(new Error('not here')),
-  runs: { get: async () => undefined, list: async () => [], findIdsByPrefix: async () => [] },
+  runs: {
+    get: async () => undefined,
+    list: async () => [],
+    listAndCount: async () => ({ runs: [], total: 0 }),
+    findIdsByPrefix: async () => [],
+  },
+  ledger: { list: async () => [] },
+  definitions: { get: async () => undefined },
+  searchIndex: NO_SEARCH_INDEX,
   decisions: NO_DECISIONS,
   pauses: NO_PAUSES,
   readings: { list: async () => [] },
+  deploymentProblems: async () => [],
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
+  runHistory: async () => NO_HISTORY,
+  earlierDelivery: async () => undefined,
+  countWorkers: async () => 1,
   audit: NO_AUDIT,
   live: { get: async () => undefined },
   findSlots: reportSlotFinder(),

@@ -20,6 +20,7 @@ export const NO_DECISIONS: DecisionService = {
   page: async () => ({ deliveries: [], next: null }),
   list: async () => [],
   resolve: () => Promise.reject(new Error('not here')),
+  resolveMany: () => Promise.reject(new Error('not here')),
   retry: () => Promise.reject(new Error('not here')),
   release: () => Promise.reject(new Error('not here')),
   cancel: () => Promise.reject(new Error('not here')),
@@ -57,7 +58,8 @@ export function decisionHarness(bench: QueueHarness, log: Log = silentLog): Deci
   const kept: string[] = [];
   const archive: DecisionServicePorts['archive'] = {
     isPublished: async ({ id }) => !gone.has(id),
-    recordDecision: async ({ id, state, epoch }, { by }) => void kept.push(`${id} ${state} ${epoch} ${by}`),
+    recordDecisions: async (rows, { by }) =>
+      void kept.push(...rows.map(({ id, state, epoch }) => `${id} ${state} ${epoch} ${by}`)),
     release: async ({ id }, { by, reason }) => void kept.push(`${id} released ${by} ${reason}`),
   };
   const { runs, queue } = bench;

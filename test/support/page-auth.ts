@@ -10,8 +10,10 @@ import { NO_ADDRESSES } from '../../src/base/net/address-list.ts';
 /** Nobody is signed in, and nobody can. */
 const NO_SESSIONS: Sessions = {
   read: async () => undefined,
+  inspect: async () => ({ state: 'none' }),
   signIn: async () => ({ signedIn: false, why: 'unknown' }),
-  signOut: async () => {},
+  signInAccount: async () => undefined,
+  signOut: async () => undefined,
 };
 
 /** Authentication that accepts these tokens. */

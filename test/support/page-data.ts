@@ -5,16 +5,28 @@ import type { Pause } from '../../src/queue/schedules/pauses.ts';
 import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
 import type { RunRecord, RunState } from '../../src/run/run-record.ts';
 import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
+import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
+import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
+import { buildTimeline } from '../../src/services/runs/run-timeline.ts';
+import { waitReason } from '../../src/services/runs/wait-reason.ts';
+import type { ReceivedDelivery } from '../../src/services/search/received.ts';
+import type { SearchResult } from '../../src/services/search/search.ts';
 
 /** Saturday 21 November 2026, 14:12 in Zurich. */
 export const NOW = Date.parse('2026-11-21T13:12:00Z');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-export const OPERATOR: Principal = { name: 'anna', role: 'operator', orgs: '*' };
-export const VIEWER: Principal = { name: 'ben', role: 'viewer', orgs: ['acme'] };
+export const OPERATOR: Principal = { name: 'anna', kind: 'token', subject: 'token:anna', role: 'operator', orgs: '*' };
+export const VIEWER: Principal = {
+  name: 'ben',
+  kind: 'token',
+  subject: 'token:ben',
+  role: 'viewer',
+  orgs: ['acme'],
+};
 
 export const organizations: readonly OrganizationEntry[] = [
   { org: 'acme', name: 'Acme Compliance AG', timezone: 'Europe/Zurich', reports: 3, pause: null },
@@ -177,11 +189,78 @@ outputs:
 deliveries:
   - email: { to: [lead@acme.example], attach: [xlsx] }
 `;
+const named = (id: string, label: string | null = null) => ({ id, label });
+const plain = { layout: 'table', list: null, dimensions: [], granularity: null, filters: [], limit: null, chart: null };
+/** More than the text has, so that every kind of it is on the page. */
+export const outline: ReportOutline = {
+  period: 'previous_week',
+  compare: ['previous_period'],
+  to_date: 'year',
+  on_incomplete: 'hold',
+  schedules: [{ words: 'at 08:00, only on Monday', line: '0 8 * * MON', timezone: 'Europe/Zurich' }],
+  outputs: [
+    { format: 'xlsx', name: 'KPIs {{ period.label }}.xlsx' },
+    { format: 'csv', name: null },
+  ],
+  deliveries: [
+    {
+      kind: 'email',
+      recipients: ['lead@acme.example', 'board@acme.example'],
+      formats: ['xlsx'],
+      body: 'full',
+      send_if: null,
+    },
+    { kind: 's3', recipients: ['s3://reports/acme/'], formats: ['xlsx', 'csv'], body: null, send_if: 'changed' },
+    {
+      kind: 'webhook',
+      recipients: ['https://hooks.acme.example/kpi'],
+      formats: [],
+      body: null,
+      send_if: 'alerts.open > 10',
+    },
+  ],
+  sections: [
+    {
+      ...plain,
+      id: 'onboarding',
+      title: 'Onboarding <b>',
+      metrics: [named('profiles.created', 'New clients'), named('profiles.decided'), named('profiles.approval_rate')],
+      granularity: 'day',
+      chart: 'line',
+      period: null,
+      compare: null,
+    },
+    {
+      ...plain,
+      id: 'risks',
+      title: 'Open alerts by risk',
+      metrics: [named('alerts.open')],
+      dimensions: [named('profile.risk', 'Risk'), named('alert.type')],
+      filters: [{ dimension: 'profile.risk', op: 'in', values: ['high', 'medium'] }],
+      limit: 20,
+      period: 'last_30_days',
+      compare: ['previous_year'],
+    },
+    { ...plain, id: 'files', title: 'Clients', metrics: [], list: 'profiles', period: null, compare: null },
+  ],
+  targets: [
+    {
+      ...{ metric: 'profiles.approval_rate', label: null, where: null, per: null, better: 'higher', target: '90%' },
+      ...{ watch: '85%', from: null, source: 'organization' },
+    },
+    {
+      ...{ metric: 'alerts.open', label: null, where: { 'profile.risk': 'high' }, per: 'week', better: 'lower' },
+      ...{ target: 10, watch: null, from: '2027-01-01', source: 'report' },
+    },
+  ],
+};
+
 export const report: ReportDetail = {
   org: 'acme',
   report: 'weekly-kpi',
   title: 'Weekly compliance KPIs',
   schedules: ['0 8 * * MON'],
+  scheduleWords: ['at 08:00, only on Monday'],
   pause: null,
   faults: [],
   last: done,
@@ -190,6 +269,7 @@ export const report: ReportDetail = {
   text,
   digest: done.digest,
   slots: slots.slice(3),
+  outline,
 };
 
 export const budget: BudgetEntry = {
@@ -233,6 +313,39 @@ export const heldPack: HeldRun = {
   error: null,
 };
 
+const TITLES: Readonly<Record<string, string>> = {
+  'weekly-kpi': 'Weekly compliance KPIs',
+  'rfi-ageing': 'RFI ageing',
+  'board-pack': 'Board pack',
+};
+
+export const received: readonly ReceivedDelivery[] = deliveries.map((row) => ({
+  row,
+  period: done.period,
+  title: 'Weekly compliance KPIs',
+  content: row.target === '0-email' ? { kind: 'mail', formats: ['xlsx'] } : null,
+}));
+
+const group = <Match>(...matches: Match[]) => ({ matches, total: matches.length, isMinimum: false });
+export const NOTHING_FOUND: SearchResult = {
+  period: null,
+  words: [],
+  reports: group(),
+  runs: group(),
+  recipients: group(),
+};
+/** More runs than are shown, and a recipient that got nothing for the period. */
+export const found: SearchResult = {
+  period: { from: '2026-10-01', to: '2026-10-31', label: '2026-10' },
+  words: ['board'],
+  reports: group({ org: 'acme', report: 'board-pack', title: 'Board pack' }),
+  runs: { matches: runs, total: 200, isMinimum: true },
+  recipients: group(
+    { org: 'acme', recipient: 'board@acme.example', ...group(...received) },
+    { org: 'globex', recipient: 'board@globex.example', ...group<ReceivedDelivery>() },
+  ),
+};
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
@@ -241,6 +354,14 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     if (found === undefined) throw new Error(`no run ${id}`);
     return found;
   };
+  const deliveriesOf: Access['deliveries'] =
+    change.deliveries ??
+    (async ({ state, run }) => ({
+      deliveries: deliveries.filter(
+        (row) => (state === undefined || row.state === state) && (run === undefined || row.run === run),
+      ),
+      next: null,
+    }));
   const none = async () => {
     throw new Error('nothing is done here');
   };
@@ -257,6 +378,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
           report: 'board-pack',
           title: 'Board pack',
           schedules: [],
+          scheduleWords: [],
           last: running,
           faults: ['acme/board-pack.yaml:3:1: no'],
         },
@@ -267,6 +389,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
       report: name,
       ...(name === 'rfi-ageing' ? { pause, title: 'RFI ageing' } : {}),
     }),
+    titleOf: (org, name) => (org === 'acme' ? TITLES[name] : undefined),
     periods: async (_, __, specs) => specs.map((spec) => resolvePeriod(spec ?? 'previous_week', NOW, 'Europe/Zurich')),
     slots: async () => slots,
     explain: none,
@@ -278,17 +401,27 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     }),
     run: async (id) => find(id),
     audit: async () => ({ entries: [], next: null }),
+    search: async (words) => (words === '' ? NOTHING_FOUND : found),
+    received: async () => ({ deliveries: received, next: null }),
     watch: async function* (id) {
       yield newsOf(find(id));
     },
     decide: none,
     file: none,
-    deliveries: async ({ state, run }) => ({
-      deliveries: deliveries.filter(
-        (row) => (state === undefined || row.state === state) && (run === undefined || row.run === run),
-      ),
-      next: null,
-    }),
+    deliveries: deliveriesOf,
+    timeline: async (id) => {
+      const record = await (change.run ?? (async () => find(id)))(id);
+      const { deliveries: rows } = await deliveriesOf({ run: record.id, limit: 1 });
+      const { live: now } = newsOf(record);
+      const waits = waitReason({ record, live: now, pause: undefined, workers: 1 });
+      return {
+        entries: buildTimeline({ record, live: now, rows, history: NO_HISTORY, waits }),
+        waits,
+        earlier: null,
+      };
+    },
+    filesZip: none,
+    resolveMany: none,
     files: async () => files,
     preview: none,
     heldRun: async (id) => (find(id).state === 'held' ? heldPack : null),
@@ -296,6 +429,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     resolve: none,
     pauses: async () => [pause],
     readings: async () => [],
+    deploymentProblems: async () => [],
     pause: none,
     resume: none,
     budgets: async () => ({

@@ -4,12 +4,12 @@ import { createServer, type Server, type Socket } from 'node:net';
 export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'dot';
 
 /**
- * What it does there: says a line, closes (`FIN`), breaks off (`RST`), goes silent (`hang`), says a line without its
+ * What it does there: says a line (at `RCPT`: to the recipients in `only`), closes (`FIN`), breaks off (`RST`), goes silent (`hang`), says a line without its
  * end and closes (`cut`), repeats after this code what the client signed in with (`echo`), or calls the test, which
  * decides when the good course goes on (`meanwhile`).
  */
 export type SmtpAct =
-  | { say: string }
+  | { say: string; only?: RegExp }
   | { echo: string }
   | { cut: string }
   | { meanwhile: (resume: () => void) => void }
@@ -34,6 +34,8 @@ export interface ScriptedSmtp {
   readonly url: string;
   readonly port: number;
   readonly conversations: readonly SmtpConversation[];
+  /** Breaks every open connection; it goes on listening. */
+  cut(): void;
   /** Resolves when the client has closed every connection. */
   left(): Promise<void>;
   close(): Promise<void>;
@@ -89,6 +91,9 @@ export async function scriptedSmtp(
     url: `smtp://127.0.0.1:${address.port}`,
     port: address.port,
     conversations,
+    cut: () => {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
     left: () => (sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => empty.push(resolve))),
     close: () =>
       new Promise((resolve) => {
@@ -172,7 +177,10 @@ function converse(
       answer('AUTH');
     } else if (verb === 'MAIL') refused = !answer('MAIL');
     else if (verb === 'RCPT') {
+      const act = script.RCPT;
+      const others = typeof act === 'object' && 'only' in act && act.only?.test(line) === false;
       if (refused) say('503 5.5.1 Need MAIL first');
+      else if (others) say(GOOD.RCPT);
       else refused = !answer('RCPT');
     } else if (verb === 'DATA') {
       if (refused) say('554 5.5.1 No valid recipients');

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'vite';
 import { expect, test } from 'vitest';
+import { providerError } from '../../src/admin/auth/accounts/provider-errors.ts';
 import { DocketError, ERRORS, type ErrorCode, formatError, toDocketError } from '../../src/base/error.ts';
 import { httpError } from '../../src/fetch/client/http-error.ts';
 import { cancelledError } from '../../src/queue/runs/run-store.ts';
@@ -49,6 +50,9 @@ const EXAMPLES: readonly unknown[] = [
   incompleteError('run.incomplete', [INCOMPLETE]),
   incompleteError('run.held', [INCOMPLETE]),
   cancelledError({ by: 'ada', reason: 'wrong recipients', at: 0 }),
+  ...(['oidc.unavailable', 'oidc.client_refused', 'oidc.refused', 'oidc.invalid_response'] as const).map((code) =>
+    providerError(code, 'https://login.example', 'HTTP 400'),
+  ),
 ];
 
 interface Node {

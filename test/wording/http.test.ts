@@ -60,6 +60,7 @@ test('problem documents of the HTTP API', async () => {
       get: async (id) => (id === RUN.id ? RUN : undefined),
       list: async () => [RUN],
       findIdsByPrefix: async () => [],
+      listAndCount: async () => ({ runs: [], total: 0 }),
     },
     decisions: {
       ...NO_DECISIONS,
@@ -69,6 +70,7 @@ test('problem documents of the HTTP API', async () => {
     archivedFiles: {
       files: () => Promise.reject(new DocketError('archive.unreachable', 'The archive did not answer within 10 s.')),
       file: async () => undefined,
+      outputs: async () => undefined,
       preview: async () => undefined,
     },
   };

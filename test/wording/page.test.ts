@@ -6,7 +6,7 @@ import { DocketError } from '../../src/base/error.ts';
 import type { DeliveryState } from '../../src/services/deliveries/decisions.ts';
 import { cookieClient, createToken } from '../support/authenticated-app.ts';
 import { openPage } from '../support/open-page.ts';
-import { failed, held, NOW, pause, running, runOf, unknown } from '../support/page-data.ts';
+import { failed, held, NOTHING_FOUND, NOW, pause, running, runOf, unknown } from '../support/page-data.ts';
 import { randomPrefix } from '../support/queue-harness.ts';
 
 const anna = createToken('anna');
@@ -82,6 +82,12 @@ const VIEWS: readonly (readonly [path: string, change?: Partial<Access>])[] = [
   ['/pauses'],
   ['/pauses', NOTHING],
   ['/audit'],
+  ['/search'],
+  ['/search?q=board%40+october'],
+  ['/search?q=nobody', { search: async () => NOTHING_FOUND }],
+  ['/deliveries?to=board%40'],
+  ['/deliveries?to=nobody', { received: async () => ({ deliveries: [], next: null }) }],
+  ['/runs?period=nonsense', { runs: () => Promise.reject(new DocketError('usage.invalid', 'Invalid period.')) }],
   ['/runs/none', failing(new DocketError('request.not_found', 'No such run.'))],
 ];
 

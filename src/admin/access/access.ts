@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { DocketError, type ErrorJson } from '../../base/error.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Period } from '../../definitions/periods/period.ts';
@@ -11,9 +12,16 @@ import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
+import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
+import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
+import type { TimelineEntry } from '../../services/runs/run-timeline.ts';
+import type { WaitReason } from '../../services/runs/wait-reason.ts';
+import type { ReceivedPage } from '../../services/search/received.ts';
+import type { SearchResult } from '../../services/search/search.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 
 /**
@@ -32,6 +40,8 @@ export interface Access {
   /** The current reports by organization and id, including those with invalid files. */
   reports(filter: ReportsFilter): Promise<ReportPage>;
   report(org: string, report: string): Promise<ReportDetail>;
+  /** The title of a report; undefined where this process has loaded no valid version of it. Reads nothing. */
+  titleOf(org: string, report: string): string | undefined;
   /** Resolves period specifications for the report; none while no version of it is active. @param specs undefined: the definition's own */
   periods(org: string, report: string, specs: readonly (PeriodSpec | undefined)[]): Promise<readonly Period[]>;
   /** Next slots, soonest first. @param until epoch ms, at most `limit` slots in all */
@@ -58,6 +68,8 @@ export interface Access {
   files(id: string): Promise<readonly FileEntry[]>;
   /** A file by name; its hash is verified. */
   file(id: string, name: string): Promise<RunFile>;
+  /** The files as one zip. Throws `request.not_found` for a run without files in the archive. */
+  filesZip(id: string): Promise<FilesZip>;
   /**
    * The e-mail as an HTML page with inline images (`data:` URLs). Serve it with a policy that disables scripts:
    * `default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox`.
@@ -67,10 +79,25 @@ export interface Access {
   /** The preview of a release; null for a run that is not held. */
   heldRun(id: string): Promise<HeldRun | null>;
 
+  /** The steps of a run, what it waits for, and what was delivered before for its period. */
+  timeline(id: string): Promise<RunTimeline>;
+
   deliveries(filter: DeliveriesFilter): Promise<DeliveryPage>;
+  /** Who got what: the deliveries to matching recipients, by run, newest first. */
+  received(filter: ReceivedFilter): Promise<ReceivedPage>;
   delivery(id: string): Promise<DeliveryRow>;
   /** Throws `delivery.conflict`. */
   resolve(id: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow>;
+  /**
+   * Several deliveries of a run, all or none: these, or `all` whose result is unknown. Returns them as they are now. Throws
+   * `delivery.conflict`.
+   */
+  resolveMany(
+    run: string,
+    deliveries: readonly string[] | 'all',
+    as: 'sent' | 'resend',
+    reason: string,
+  ): Promise<readonly DeliveryRow[]>;
 
   pauses(): Promise<readonly Pause[]>;
   /** @param report null: all reports of the organization */
@@ -80,6 +107,9 @@ export interface Access {
   /** Organizations with readings of current counts, and what was missed lately. */
   readings(): Promise<readonly ReadingSummary[]>;
 
+  /** Searches reports, runs and recipients. @param text what somebody typed, at most 200 characters */
+  search(text: string): Promise<SearchResult>;
+
   /** Entries of the audit log, newest first. */
   audit(filter: {
     readonly org?: string | undefined;
@@ -88,6 +118,9 @@ export interface Access {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<AuditPage>;
+
+  /** Why reports of every organization do not go out, or soon will not: no worker, no scheduler, a full Redis, wrong clocks. */
+  deploymentProblems(): Promise<readonly DeploymentProblem[]>;
 
   /** The budgets of the API keys of the visible organizations. */
   budgets(): Promise<BudgetOverview>;
@@ -118,8 +151,10 @@ export interface ReportEntry {
   readonly org: string;
   readonly report: string;
   readonly title: string;
-  /** One line each (`scheduleText`); empty: on demand only. */
+  /** One line each (`formatSchedule`); empty: on demand only. */
   readonly schedules: readonly string[];
+  /** The same in words: `at 08:00, only on Monday`. */
+  readonly scheduleWords: readonly string[];
   /** The report's own pause or its organization's. */
   readonly pause: Pause | null;
   /** Diagnostics of its file. The report uses its last good version, if there is one. */
@@ -140,6 +175,8 @@ export interface ReportDetail extends ReportEntry {
   readonly digest: string | null;
   /** The next slots, at most five. */
   readonly slots: readonly SlotView[];
+  /** Who gets what, when and in which form, for people who do not read YAML. */
+  readonly outline: ReportOutline | null;
 }
 
 export interface SlotFilter {
@@ -183,6 +220,14 @@ export interface RunRequest {
 export interface RunsFilter {
   readonly org?: string | undefined;
   readonly report?: string | undefined;
+  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  readonly match?: string | undefined;
+  /** An address in any case, or a part of one. */
+  readonly to?: string | undefined;
+  /** A part of the code of the run's error. */
+  readonly error?: string | undefined;
+  /** A period as `parseDays` reads it: runs whose period begins in it. Throws `usage.invalid`. */
+  readonly period?: string | undefined;
   readonly states?: readonly RunState[] | undefined;
   /** Epoch ms. */
   readonly since?: number | undefined;
@@ -198,6 +243,25 @@ export interface HeldRun extends ReleasePreview {
   readonly error: ErrorJson | null;
 }
 
+export interface FilesZip {
+  /** E.g. `weekly-kpi 2026-W46.zip`. */
+  readonly name: string;
+  /** The caller closes the stream. Rejects, or fails before the stream is complete: `archive.corrupt`, `archive.unreachable`. */
+  open(): Promise<Readable>;
+}
+
+export interface RunTimeline {
+  /** Oldest first. */
+  readonly entries: readonly TimelineEntry[];
+  /** Null while the run works, and after its end. */
+  readonly waits: WaitReason | null;
+  /**
+   * The newest other run on record that has delivered the report for the period, or may have. Null where there is none, and
+   * for a run that needs no decision.
+   */
+  readonly earlier: EarlierDelivery | null;
+}
+
 export interface DeliveriesFilter {
   readonly org?: string | undefined;
   readonly report?: string | undefined;
@@ -206,6 +270,20 @@ export interface DeliveriesFilter {
   /** `next` of the page before. */
   readonly after?: string | undefined;
   /** Maximum number of runs to read, newest first; the number of deliveries differs, and `next` is null on the last page. */
+  readonly limit: number;
+}
+
+export interface ReceivedFilter {
+  readonly org?: string | undefined;
+  readonly report?: string | undefined;
+  /** As in `RunsFilter`. */
+  readonly match?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  /** Maximum number of runs to read, newest first. */
   readonly limit: number;
 }
 
@@ -218,10 +296,10 @@ export function assertVisible(principal: Principal, org: string): void {
 }
 
 /** Throws `auth.forbidden` for a viewer. Call `assertVisible` first. */
-export function assertOperator({ role }: Principal): void {
+export function assertOperator({ role, kind }: Principal): void {
   if (role === 'operator') return;
-  throw new DocketError('auth.forbidden', 'This token is read-only.', {
-    expected: 'a token with the role operator',
+  throw new DocketError('auth.forbidden', `This ${kind} is read-only.`, {
+    expected: `${kind === 'token' ? 'a token' : 'an account'} with the role operator`,
     got: `the role ${role}`,
   });
 }

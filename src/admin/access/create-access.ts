@@ -5,12 +5,15 @@ import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible } from './access.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
+import { type DeploymentPorts, deploymentAccess } from './deployment.ts';
 import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from './files.ts';
 import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
+import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
+import { type TimelinePorts, timelineAccess } from './timeline.ts';
 
 /** All ports behind `Access`. */
 export type AccessPorts = ReportsPorts &
@@ -23,7 +26,10 @@ export type AccessPorts = ReportsPorts &
   AuditPorts &
   SlotsPorts &
   BudgetsPorts &
+  DeploymentPorts &
+  SearchAccessPorts &
   DefinitionsPorts &
+  TimelinePorts &
   WatchPorts;
 
 /** Creates the access of a principal. Calls no port yet. */
@@ -33,14 +39,17 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
   ...heldRunAccess(ports, principal),
+  ...timelineAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...readingsAccess(ports, principal),
   ...slotsAccess(ports, principal),
   ...budgetsAccess(ports, principal),
+  ...deploymentAccess(ports),
   ...definitionsAccess(ports, principal),
   ...watchAccess(ports, principal),
   ...auditAccess(ports, principal),
+  ...searchAccess(ports, principal),
 });
 
 export interface AuditPorts {

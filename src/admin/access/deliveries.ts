@@ -1,13 +1,14 @@
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
-import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
+import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import type { DecisionService, DeliveryRow } from '../../services/deliveries/decisions.ts';
 import { resolveDeliveryId, resolveRunId } from '../../services/runs/resolve-id.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
+import { getVisibleRun } from './runs.ts';
 
 export interface DeliveriesPorts {
-  readonly decisions: Pick<DecisionService, 'page' | 'find' | 'recover' | 'resolve'>;
+  readonly decisions: Pick<DecisionService, 'page' | 'find' | 'recover' | 'resolve' | 'resolveMany'>;
   readonly runs: RunIdLookup;
   readonly audit: Pick<AuditLog, 'record'>;
 }
@@ -16,7 +17,7 @@ export interface DeliveriesPorts {
 export function deliveriesAccess(
   { decisions, runs, audit }: DeliveriesPorts,
   principal: Principal,
-): Pick<Access, 'deliveries' | 'delivery' | 'resolve'> {
+): Pick<Access, 'deliveries' | 'delivery' | 'resolve' | 'resolveMany'> {
   const visible = async (text: string, find: DecisionService['find']): Promise<DeliveryRow> => {
     const id = await resolveDeliveryId(text, { runs, deliveries: decisions }, principal.orgs);
     const row = id === undefined ? undefined : await find(id);
@@ -42,6 +43,12 @@ export function deliveriesAccess(
       const { id } = await visible(text, principal.role === 'operator' ? recover : decisions.find);
       assertOperator(principal);
       return resolveDelivery(id, as, auditActor(principal, reason), { decisions, audit });
+    },
+
+    resolveMany: async (text, which, as, reason) => {
+      const { id } = await getVisibleRun({ runs }, principal, text);
+      assertOperator(principal);
+      return resolveDeliveries(id, which, as, auditActor(principal, reason), { decisions, audit });
     },
   };
 }

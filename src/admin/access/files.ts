@@ -1,7 +1,9 @@
 import { toDocketError } from '../../base/error.ts';
+import { primedStream } from '../../base/files/primed-stream.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
+import { zipRunFiles } from '../../services/runs/run-files-zip.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { type Access, type HeldRun, notFoundError } from './access.ts';
 import { getVisibleRun } from './runs.ts';
@@ -12,7 +14,10 @@ export interface FilesPorts {
 }
 
 /** The archived files of runs. */
-export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Access, 'files' | 'file' | 'preview'> {
+export function filesAccess(
+  ports: FilesPorts,
+  principal: Principal,
+): Pick<Access, 'files' | 'file' | 'filesZip' | 'preview'> {
   const run = (id: string) => getVisibleRun(ports, principal, id);
   return {
     files: async (id) => (await ports.archivedFiles.files(await run(id))) ?? [],
@@ -21,6 +26,16 @@ export function filesAccess(ports: FilesPorts, principal: Principal): Pick<Acces
       const file = await ports.archivedFiles.file(await run(id), name);
       if (file === undefined) throw notFoundError();
       return file;
+    },
+
+    filesZip: async (id) => {
+      const record = await run(id);
+      const files = (await ports.archivedFiles.outputs(record)) ?? [];
+      if (files.length === 0) throw notFoundError();
+      return {
+        name: `${record.report} ${record.period.label}.zip`,
+        open: () => primedStream(zipRunFiles(files, record.createdAt)),
+      };
     },
 
     preview: async (id, body) => {

@@ -7,6 +7,7 @@ import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
 import type { Pause, Pauses } from '../../queue/schedules/pauses.ts';
 import type { RunStore } from '../../run/run-record.ts';
 import { type CurrentReportPorts, currentReport, isOrganization } from '../../services/definitions/current-report.ts';
+import { outlineReport, scheduleWords } from '../../services/definitions/report-outline.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible, notFoundError, type OrganizationEntry, type ReportEntry } from './access.ts';
 
@@ -23,7 +24,7 @@ const SHOWN_SLOTS = 5;
 export function reportsAccess(
   ports: ReportsPorts,
   principal: Principal,
-): Pick<Access, 'organizations' | 'reports' | 'report' | 'periods'> {
+): Pick<Access, 'organizations' | 'reports' | 'report' | 'titleOf' | 'periods'> {
   const entryOf = async (org: string, report: string, pauses: readonly Pause[]): Promise<ReportEntry> => {
     const [{ version, faults }, [last]] = await Promise.all([
       currentReport(ports, org, report),
@@ -34,6 +35,7 @@ export function reportsAccess(
       report,
       title: version?.definition.title ?? report,
       schedules: version?.definition.schedule.map(formatSchedule) ?? [],
+      scheduleWords: version?.definition.schedule.map(scheduleWords) ?? [],
       pause: pauseOf(pauses, org, report) ?? pauseOf(pauses, org, null),
       faults,
       last: last ?? null,
@@ -84,7 +86,7 @@ export function reportsAccess(
       const { version, faults } = await currentReport(ports, org, report);
       if (version === undefined && faults.length === 0) throw notFoundError();
       const entry = await entryOf(org, report, await ports.pauses.list());
-      const none = { ...entry, owner: null, timezone: null, text: null, digest: null, slots: [] };
+      const none = { ...entry, owner: null, timezone: null, text: null, digest: null, slots: [], outline: null };
       if (version === undefined) return none;
       const { definition, settings } = version;
       const timezone = definition.timezone ?? settings.timezone;
@@ -97,8 +99,12 @@ export function reportsAccess(
         text: good?.definition.digest === definition.digest ? good.text : null,
         digest: definition.digest,
         slots: slots.map((slot) => slotView(slot, definition, settings.timezone)),
+        outline: outlineReport(version, ports.clock.now()),
       };
     },
+
+    titleOf: (org, report) =>
+      canSee(principal, org) ? ports.jobs().reports.get(`${org}/${report}`)?.title : undefined,
 
     periods: async (org, report, specs) => {
       assertVisible(principal, org);

@@ -13,10 +13,11 @@ import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
 import { resolveRunId } from '../../services/runs/resolve-id.ts';
 import { requestRun, type TriggerRun } from '../../services/runs/trigger-run.ts';
 import { watchRun } from '../../services/runs/watch-run.ts';
+import { type RunPartsPorts, runPartsFilter } from '../../services/search/run-parts.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
-export interface RunsPorts extends CurrentReportPorts {
+export interface RunsPorts extends CurrentReportPorts, Omit<RunPartsPorts, 'jobs'> {
   readonly trigger: TriggerRun;
   readonly runs: Pick<RunStore, 'list'> & RunIdLookup;
   readonly decisions: Pick<DecisionService, 'retry' | 'release' | 'cancel'>;
@@ -55,10 +56,12 @@ export function runsAccess(
       return requestRun(request, ports, { from: principal.from });
     },
 
-    runs: async ({ org, after, ...filter }) => {
+    runs: async ({ org, after, match, to, error, period, ...filter }) => {
       if (org !== undefined) assertVisible(principal, org);
-      const runs = restrictToOrgs(ports.runs, org === undefined ? principal.orgs : [org]);
-      return listRunPage(runs, { ...filter, after: after === undefined ? undefined : parseRunCursor(after) });
+      const orgs = org === undefined ? principal.orgs : [org];
+      const cursor = after === undefined ? undefined : parseRunCursor(after);
+      const parts = await runPartsFilter({ match, to, error, period }, orgs, ports);
+      return listRunPage(restrictToOrgs(ports.runs, orgs), { ...filter, ...parts, after: cursor });
     },
 
     run,
@@ -85,9 +88,10 @@ export async function getVisibleRun(
 }
 
 /** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
-const hashIdempotencyKey = ({ name }: Principal, key: string): string =>
+const hashIdempotencyKey = ({ kind, name, subject }: Principal, key: string): string =>
   createHash('sha256')
-    .update(JSON.stringify([name, key]))
+    // Keys of tokens are stored by their name.
+    .update(JSON.stringify([kind === 'token' ? name : subject, key]))
     .digest('hex')
     .slice(0, 32);
 

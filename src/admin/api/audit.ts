@@ -10,7 +10,8 @@ const entrySchema = z
     id: z.string(),
     at: z.iso.datetime(),
     event: z.enum(AUDIT_EVENTS),
-    who: z.string().describe('Name of the token, or of the user on the command line.'),
+    who: z.string().describe('Name of the token or account, or of the user on the command line.'),
+    account: text.describe('Of sign-ins with a company account: its issuer and subject.'),
     from: text.describe('IP address; null on the command line.'),
     organization: text.describe('Null for what belongs to none: sign-ins and tokens.'),
     report: text,
@@ -48,11 +49,12 @@ export function addAuditRoutes(app: AdminApp): void {
   });
 }
 
-const entryView = ({ id, at, event, who, from, org, report, run, delivery, why }: StoredAuditEntry) => ({
+const entryView = ({ id, at, event, who, account, from, org, report, run, delivery, why }: StoredAuditEntry) => ({
   id,
   at: new Date(at).toISOString(),
   event,
   who,
+  account: account ?? null,
   from: from ?? null,
   organization: org ?? null,
   report: report ?? null,

@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { DocketError } from '../../base/error.ts';
 import { DELIVERY_STATES } from '../../services/deliveries/decisions.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
@@ -14,11 +15,21 @@ import {
   orgSchema,
   PROBLEM_RESPONSES,
   pageResponse,
+  partFilters,
   reasonSchema,
   reportSchema,
   security,
 } from './openapi-helpers.ts';
-import { deliverySchema, deliveryView, idOrPrefixSchema } from './schemas.ts';
+import {
+  deliverySchema,
+  deliveryView,
+  idOrPrefixSchema,
+  idSchema,
+  receivedSchema,
+  receivedView,
+  runSchema,
+  runView,
+} from './schemas.ts';
 
 const listRoute = createRoute({
   method: 'get',
@@ -26,20 +37,21 @@ const listRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Deliveries, of the newest runs first',
   description:
-    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run.',
+    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run. With `to`, `match` or `period` it tells who got what: each delivery has the period and the title of its report, and what it brings. `run` is not allowed beside these.',
   security,
   request: {
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
       run: idOrPrefixSchema.optional(),
+      ...partFilters,
       state: z.enum(DELIVERY_STATES).optional(),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
     }),
   },
   responses: {
-    200: pageResponse({ deliveries: z.array(deliverySchema).readonly() }),
+    200: pageResponse({ deliveries: z.array(receivedSchema).readonly() }),
     ...lookupProblems,
   },
 });
@@ -71,10 +83,52 @@ const resolveRoute = createRoute({
   responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
+const resolveManyRoute = createRoute({
+  method: 'post',
+  path: '/api/runs/{id}/deliveries/resolve',
+  tags: ['Deliveries'],
+  summary: 'Decide about several deliveries of a run at once',
+  description:
+    '`all`: those whose result is unknown; notices to the owner need no decision. Or these, by their full ids: sent for unknown ones, resend for unknown and refused ones. Changes all of them or none: 409 where the decision does not fit one. The run is reopened once.',
+  security,
+  request: {
+    params: idParams,
+    body: jsonRequestBody(
+      z
+        .strictObject({
+          as: z.enum(['sent', 'resend']),
+          deliveries: z.union([z.literal('all'), z.array(idSchema).min(1).max(10_000).readonly()]),
+          reason: reasonSchema,
+        })
+        .meta({ id: 'Resolutions' }),
+    ),
+  },
+  responses: {
+    200: jsonResponse(
+      z.object({
+        run: runSchema.describe('As it is now.'),
+        deliveries: z.array(deliverySchema).readonly().describe('Those that were decided, as they are now.'),
+      }),
+      'Decided.',
+    ),
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
 /** Deliveries: the listing, one of them, and what may be decided of it. */
 export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
-    const { deliveries, next } = await context.get('access').deliveries(context.req.valid('query'));
+    const access = context.get('access');
+    const { to, match, period, ...filter } = context.req.valid('query');
+    if (to !== undefined || match !== undefined || period !== undefined) {
+      const { run, ...runs } = filter;
+      if (run !== undefined) throw runWithPartsError();
+      const page = await access.received({ ...runs, to, match, period });
+      const received = { deliveries: page.deliveries.map(receivedView), next: page.next };
+      return context.json(received, 200, nextLink(context.req.url, page.next));
+    }
+    const { deliveries, next } = await access.deliveries(filter);
     return context.json({ deliveries: deliveries.map(deliveryView), next }, 200, nextLink(context.req.url, next));
   });
 
@@ -88,4 +142,18 @@ export function addDeliveryRoutes(app: AdminApp): void {
     const { as, reason } = context.req.valid('json');
     return context.json(deliveryView(await context.get('access').resolve(id, as, reason)), 200);
   });
+
+  app.openapi(resolveManyRoute, async (context) => {
+    const access = context.get('access');
+    const { as, deliveries, reason } = context.req.valid('json');
+    const { id } = await access.run(context.req.valid('param').id);
+    const rows = await access.resolveMany(id, deliveries, as, reason);
+    return context.json({ run: runView(await access.run(id)), deliveries: rows.map(deliveryView) }, 200);
+  });
 }
+
+const runWithPartsError = (): DocketError =>
+  new DocketError('usage.invalid', '`run` cannot be combined with `to`, `match` or `period`.', {
+    expected: '`run` alone, or the others',
+    next: 'Leave out `run`: all deliveries of one run are in one answer.',
+  });

@@ -88,6 +88,25 @@ export const reportSchema = z
   .regex(ID_PATTERN, 'a report’s id')
   .meta({ description: 'The report’s file, without its ending.', example: 'weekly' });
 
+export const partSchema = z.string().trim().min(1).max(200);
+/** Filters of listings that match parts. */
+export const partFilters = {
+  match: partSchema.optional().meta({
+    description: 'Words of the report’s id or title, or of its organization’s id or name, in any case.',
+    example: 'weekly kpi',
+  }),
+  to: partSchema.optional().meta({
+    description:
+      'Only with deliveries to this address, in any case, or to those that contain the text. A complete address means that one alone.',
+    example: 'board@acme.example',
+  }),
+  period: partSchema.optional().meta({
+    description:
+      'Only runs whose period begins in this one: `2026-10`, `2026-W46`, `2026-Q3`, `2026-11-01..2026-11-15`, `previous_month`, `october`.',
+    example: '2026-10',
+  }),
+};
+
 export const reportParams = z.object({ org: orgSchema, report: reportSchema });
 export const orgParams = z.object({ org: orgSchema });
 export const idParams = z.object({ id: idOrPrefixSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });

@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
+import { reportOutlineSchema } from '../../services/definitions/report-outline.ts';
 import type { OrganizationEntry, ReportDetail, ReportEntry } from '../access/access.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
@@ -34,6 +35,11 @@ const reportSchema = z
     report: z.string().meta({ example: 'weekly' }),
     title: z.string(),
     schedules: z.array(z.string()).readonly().describe('One line each; empty: on demand only.'),
+    schedule_words: z
+      .array(z.string())
+      .readonly()
+      .describe('The same in words.')
+      .meta({ example: ['at 08:00, only on Monday'] }),
     pause: orNull(pauseSchema).describe('Its own, or its organization’s.'),
     faults: z
       .array(z.string())
@@ -60,6 +66,7 @@ const detailSchema = reportSchema
     text: z.string().nullable().describe('The active definition, YAML; an invalid text is not shown.'),
     digest: z.string().nullable(),
     slots: z.array(slotSchema).readonly().describe('The next ones.'),
+    outline: orNull(reportOutlineSchema).describe('Who gets what, when and in which form, without YAML.'),
   })
   .meta({
     id: 'ReportDetail',
@@ -70,12 +77,17 @@ const organizationView = ({ pause, ...entry }: OrganizationEntry): z.infer<typeo
   ...entry,
   pause: pause === null ? null : pauseView(pause),
 });
-const reportView = (entry: ReportEntry): z.infer<typeof reportSchema> => ({
+const reportView = ({ scheduleWords, ...entry }: ReportEntry): z.infer<typeof reportSchema> => ({
   ...entry,
+  schedule_words: scheduleWords,
   pause: entry.pause === null ? null : pauseView(entry.pause),
   last: entry.last === null ? null : runView(entry.last),
 });
-const detailView = (detail: ReportDetail): z.infer<typeof detailSchema> => ({ ...detail, ...reportView(detail) });
+const detailView = ({ owner, timezone, text, digest, slots, outline, ...entry }: ReportDetail) =>
+  ({
+    ...reportView(entry),
+    ...{ owner, timezone, text, digest, slots, outline },
+  }) satisfies z.infer<typeof detailSchema>;
 
 const organizationsRoute = createRoute({
   method: 'get',

@@ -102,7 +102,7 @@ export function addRunEventRoutes(
       await access.run(id);
       return context.body(null, 200, HEADERS);
     }
-    const stream = streams.open(context.get('principal').name);
+    const stream = streams.open(context.get('principal').subject);
     if (stream === undefined) {
       return problem(
         'request.too_many_streams',

@@ -17,6 +17,8 @@ import {
   PROBLEM_RESPONSES,
   pageResponse,
   parsePeriodParameter,
+  partFilters,
+  partSchema,
   reasonBody,
   reportParams,
   reportSchema,
@@ -38,6 +40,10 @@ const listRoute = createRoute({
     query: z.strictObject({
       org: orgSchema.optional(),
       report: reportSchema.optional(),
+      ...partFilters,
+      error: partSchema
+        .optional()
+        .meta({ description: 'Only with an error whose code has this part.', example: 'api.' }),
       state: z
         .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(z.enum(RUN_STATES)))
         .optional()

@@ -3,6 +3,7 @@ import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
 import type { Pause } from '../../queue/schedules/pauses.ts';
 import { RUN_STATES, type RunRecord, STAGES, STATUSES, TRIGGERS } from '../../run/run-record.ts';
 import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/decisions.ts';
+import type { ReceivedDelivery } from '../../services/search/received.ts';
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
@@ -199,6 +200,31 @@ export const deliveryView = ({ at: changedAt, decisions, ...row }: DeliveryRow):
   ...row,
   changed_at: instant(changedAt),
   decisions: decisions.map(({ at, ...decision }) => ({ ...decision, at: instant(at) })),
+});
+
+/** A delivery with what it was about. */
+export const receivedSchema = deliverySchema
+  .extend({
+    period: periodSchema.optional().describe('Of its run.'),
+    title: z.string().nullable().optional().describe('Of the report, as its run used it; null once that has expired.'),
+    content: z
+      .union([
+        z.object({
+          kind: z.enum(['mail', 'files', 'notice']).describe('notice: a notice to the owner about the run.'),
+          formats: z.array(z.string()).readonly().describe('The formats of the files.'),
+        }),
+        z.null(),
+      ])
+      .optional()
+      .describe('What the recipient gets; null once the definition that its run used has expired.'),
+  })
+  .meta({ id: 'ReceivedDelivery' });
+
+export const receivedView = ({ row, period, title, content }: ReceivedDelivery): z.infer<typeof receivedSchema> => ({
+  ...deliveryView(row),
+  period,
+  title,
+  content,
 });
 
 /** A pause as the admin route shows it. */

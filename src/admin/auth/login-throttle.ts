@@ -1,33 +1,55 @@
 import type { Context } from 'hono';
 import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log.ts';
+import type { ErrorJson } from '../../base/error.ts';
+import type { Log, LogFields } from '../../base/log.ts';
 import type { Env } from '../hono-env.ts';
 import { addressBlock } from './client.ts';
 import { createWindowCounter } from './window-counter.ts';
 
-/** Rejected tokens per address and window. */
-const MAX_REFUSED_TOKENS = 10;
+/** Rejected tokens and sign-ins with accounts per address and window. */
+const MAX_REFUSALS = 10;
 const WINDOW_MS = 60_000;
 
-/** Counts rejected tokens by address, of requests and of the sign-in form. */
+/** Counts rejected tokens, of requests and of the sign-in form, and rejected sign-ins with accounts, by address. */
 export interface LoginThrottle {
-  /** Logs the refusal; returns the seconds to wait once the address has exceeded the limit. */
+  /** Logs the refusal of a token; returns the seconds to wait once the address has exceeded the limit. */
   recordRefusal(context: Context<Env>, why: 'unknown' | 'expired'): number | undefined;
+  /** The same for a sign-in with an account. */
+  recordRefusedAccount(context: Context<Env>, refusal: RefusedAccount): number | undefined;
+}
+
+/** Why a sign-in with an account was refused. */
+export interface RefusedAccount {
+  readonly why: string;
+  /** Name of the account, where the provider confirmed it. */
+  readonly who?: string;
+  readonly error?: ErrorJson;
 }
 
 /** Valid tokens are not throttled: clients behind a proxy share an address, and one that guesses must not lock out the rest. */
 export function createLoginThrottle({ clock, log }: { readonly clock: Clock; readonly log: Log }): LoginThrottle {
-  const refusals = createWindowCounter(() => clock.now(), { most: MAX_REFUSED_TOKENS, windowMs: WINDOW_MS });
+  const refusals = createWindowCounter(() => clock.now(), { most: MAX_REFUSALS, windowMs: WINDOW_MS });
+  const record = (context: Context<Env>, messages: { one: string; last: string }, about: LogFields) => {
+    const { address } = context.get('client');
+    const { left, endsMs } = refusals.count(addressBlock(address));
+    const fields = { from: address, path: context.req.path.slice(0, 200), ...about };
+    if (left > 0) log.warn(messages.one, fields);
+    // Once: further guesses must not fill the log.
+    if (left === 0) log.warn(messages.last, fields);
+    return left > 0 ? undefined : Math.ceil(endsMs / 1_000);
+  };
   return {
-    recordRefusal: (context, why) => {
-      const { address } = context.get('client');
-      const { left, endsMs } = refusals.count(addressBlock(address));
-      const fields = { event: 'token.refused', from: address, path: context.req.path.slice(0, 200) };
-      if (left > 0) log.warn('A token was refused', { ...fields, why });
-      // Once: further guesses must not fill the log.
-      if (left === 0)
-        log.warn('Too many tokens were refused: further ones are not logged for a minute', { ...fields, why });
-      return left > 0 ? undefined : Math.ceil(endsMs / 1_000);
-    },
+    recordRefusal: (context, why) => record(context, TOKEN_MESSAGES, { event: 'token.refused', why }),
+    recordRefusedAccount: (context, refusal) =>
+      record(context, ACCOUNT_MESSAGES, { event: 'session.refused', ...refusal }),
   };
 }
+
+const TOKEN_MESSAGES = {
+  one: 'A token was refused',
+  last: 'Too many tokens were refused: further ones are not logged for a minute',
+};
+const ACCOUNT_MESSAGES = {
+  one: 'A sign-in with an account was refused',
+  last: 'Too many sign-ins were refused: further ones are not logged for a minute',
+};

@@ -8,7 +8,7 @@ import { createWindowCounter, type WindowCount } from './window-counter.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Limits requests by token, or by address without one. */
+/** Limits requests by principal, or by address without one. */
 export interface RateLimit {
   /** Counts a request; returns the refusal above the limit. */
   principal(context: Context<Env>, principal: Principal): Response | undefined;
@@ -18,7 +18,7 @@ export interface RateLimit {
 /**
  * Counts in this process: a count in Redis would cost each request a round trip, and pass a flood on to Redis.
  *
- * @param perMinute requests per token, or per address without one
+ * @param perMinute requests per token or account, or per address without one
  */
 export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
   const requests = createWindowCounter(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });
@@ -36,7 +36,7 @@ export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
     return undefined;
   };
   return {
-    principal: (context, { name }) => judge(context, requests.count(`token ${name}`)),
+    principal: (context, { subject }) => judge(context, requests.count(`principal ${subject}`)),
     address: (context) => judge(context, requests.count(`address ${addressBlock(context.get('client').address)}`)),
   };
 }

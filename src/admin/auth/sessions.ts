@@ -1,22 +1,24 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Context } from 'hono';
-import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { deleteCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { epochMsSchema } from '../../base/time.ts';
-import type { RedisClient } from '../../redis/client.ts';
-import { withRedisErrors } from '../../redis/errors.ts';
-import { redisKeys } from '../../redis/keys.ts';
+import { epochMsSchema, HOUR_MS } from '../../base/time.ts';
+import { parseStored, type RedisClient } from '../../redis/client.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { Env, Session } from '../hono-env.ts';
+import type { AccountSessions } from './accounts/account-sessions.ts';
+import type { ConfirmedAccount } from './accounts/provider.ts';
 import { isLoopbackHost } from './client.ts';
+import { readSessionId, sessionCookie } from './cookies.ts';
 import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import { redisSessionStore } from './session-store.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
 
 /** A session ends this long after the last request of the user, and this long after the sign-in. */
-const SESSION_IDLE_TIMEOUT_MS = 2 * 3_600_000;
-const SESSION_LIFETIME_MS = 12 * 3_600_000;
+const SESSION_IDLE_TIMEOUT_MS = 2 * HOUR_MS;
+export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
 /** Precision of the time of the last request, ms: otherwise each request would write. */
 const LAST_SEEN_INTERVAL_MS = 60_000;
 
@@ -34,82 +36,135 @@ export type SignInResult =
       readonly retryAfterS?: number;
     };
 
+/** What the cookie of a request stands for. */
+export type SessionState =
+  | { readonly state: 'active'; readonly session: Session }
+  | { readonly state: 'none' }
+  /** The account cannot be confirmed while the provider does not answer: no access until it does. */
+  | { readonly state: 'unconfirmed' };
+
 /**
  * Sessions of the page. The browser has a random id in a cookie (HttpOnly, SameSite=Strict; `__Host-` and Secure behind TLS).
- * Redis has its hash and a reference to the token: all admin processes share sessions, and reading Redis gives access to
- * none. Each request verifies the token again, so that a revocation takes effect within seconds.
+ * Redis has its hash and a reference to the token, or the encrypted account: all admin processes share sessions, and reading
+ * Redis gives access to none. Each request verifies the token again, so that a revocation takes effect within seconds; the
+ * provider confirms an account every 15 minutes.
  *
  * Each method throws `redis.unreachable`.
  */
 export interface Sessions {
-  /** The session of a request; undefined without one, and if it or its token has expired. */
+  /** The session of a request; undefined without one, and if it, its token or its account has ended. */
   read(context: Context<Env>): Promise<Session | undefined>;
+  /** The same, with why there is none. */
+  inspect(context: Context<Env>): Promise<SessionState>;
   /** Starts a session with a new id and ends the previous one of the browser. Only for POST. */
   signIn(context: Context<Env>, token: string): Promise<SignInResult>;
-  signOut(context: Context<Env>): Promise<void>;
+  /**
+   * Starts a session of an account that the provider confirmed, with a new id. The caller has checked that this browser began
+   * the sign-in. Undefined where nothing gives the account access.
+   */
+  signInAccount(context: Context<Env>, account: ConfirmedAccount): Promise<Session | undefined>;
+  /** @returns the session that has ended, if there was one */
+  signOut(context: Context<Env>): Promise<Session | undefined>;
 }
 
-const storedSessionSchema = z.object({ mark: z.string(), began: epochMsSchema, seen: epochMsSchema });
+const times = { began: epochMsSchema, seen: epochMsSchema };
+/** Sessions of tokens have no `kind`, as those of earlier versions, which take sessions of accounts for none. */
+const storedSessionSchema = z.union([
+  z.object({ mark: z.string(), ...times }),
+  z.object({ kind: z.literal('account'), ...times }),
+]);
 type StoredSession = z.infer<typeof storedSessionSchema>;
-
-/** Undefined for an unreadable session: the user signs in again. */
-function parseStoredSession(text: string): StoredSession | undefined {
-  try {
-    return storedSessionSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
 
 export interface SessionPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly tokens: TokenVerifier;
+  /** Absent where accounts cannot sign in. */
+  readonly accounts?: AccountSessions | undefined;
   readonly loginThrottle: LoginThrottle;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clock: Clock;
 }
 
-/** Sessions in Redis. */
-export function redisSessions({ redis, prefix, tokens, loginThrottle, audit, clock }: SessionPorts): Sessions {
-  const keys = redisKeys(prefix);
-  const keyOf = (id: string) => keys.session(createHash('sha256').update(id).digest('hex'));
+/** Why a session must not start: its cookie would be sent in clear. */
+export const isUnprotected = (context: Context<Env>): boolean => {
+  const { secure, host } = context.get('client');
+  return !secure && !isLoopbackHost(host);
+};
 
+/** Sessions in Redis. */
+export function redisSessions(ports: SessionPorts): Sessions {
+  const { redis, prefix, tokens, accounts, loginThrottle, audit, clock } = ports;
+  const store = redisSessionStore(redis, prefix);
   const restMs = ({ began, seen }: StoredSession): number =>
     Math.min(began + SESSION_LIFETIME_MS, seen + SESSION_IDLE_TIMEOUT_MS) - clock.now();
-  const keep = (id: string, kept: StoredSession, only: 'NX' | 'XX') => {
-    const [key, text, ms] = [keyOf(id), JSON.stringify(kept), restMs(kept)];
-    // XX: a running request must not restore a session that was signed out meanwhile.
-    return withRedisErrors(redis, () =>
-      only === 'XX' ? redis.set(key, text, 'PX', ms, 'XX') : redis.set(key, text, 'PX', ms, 'NX'),
-    );
-  };
-  const forget = (id: string) => withRedisErrors(redis, () => redis.del(keyOf(id)));
 
-  const read = async (context: Context<Env>): Promise<Session | undefined> => {
-    const id = readSessionId(context);
-    if (id === undefined) return undefined;
-    const text = await withRedisErrors(redis, () => redis.get(keyOf(id)));
-    if (text === null) return undefined;
-    const kept = parseStoredSession(text);
-    if (kept === undefined || restMs(kept) <= 0) return undefined;
-    const verdict = await tokens.verifyRef(kept.mark);
-    if (!verdict.accepted) {
-      await forget(id);
+  /** The principal of a stored session. Deletes a session that has ended for good. */
+  const principalOf = async (
+    id: string,
+    kept: StoredSession,
+    account: string | undefined,
+  ): Promise<Principal | 'unconfirmed' | undefined> => {
+    if ('mark' in kept) {
+      const verdict = await tokens.verifyRef(kept.mark);
+      if (verdict.accepted) return verdict.principal;
+      await store.delete(id);
       return undefined;
     }
+    if (accounts === undefined || account === undefined) return undefined;
+    const state = await accounts.resume(id, account, restMs(kept));
+    if (state.state === 'active') return state.principal;
+    if (state.state === 'unconfirmed') return 'unconfirmed';
+    await store.delete(id);
+    if (state.who !== undefined) await audit.record({ event: 'session.closed', who: state.who, why: state.why });
+    return undefined;
+  };
+
+  const inspect = async (context: Context<Env>): Promise<SessionState> => {
+    const id = readSessionId(context);
+    if (id === undefined) return { state: 'none' };
+    const texts = await store.get(id);
+    // An unreadable session is none: the user signs in again.
+    const kept = parseStored(storedSessionSchema, texts.session);
+    if (kept === undefined || restMs(kept) <= 0) return { state: 'none' };
+    const principal = await principalOf(id, kept, texts.account);
+    if (principal === undefined) return { state: 'none' };
+    if (principal === 'unconfirmed') return { state: 'unconfirmed' };
     const now = clock.now();
-    if (now - kept.seen >= LAST_SEEN_INTERVAL_MS && isUserInitiated(context))
-      await keep(id, { ...kept, seen: now }, 'XX');
-    return createSession(context, id, verdict.principal);
+    if (now - kept.seen >= LAST_SEEN_INTERVAL_MS && isUserInitiated(context)) {
+      const seen = { ...kept, seen: now };
+      await store.replace(id, { session: JSON.stringify(seen) }, restMs(seen));
+    }
+    return { state: 'active', session: createSession(context, id, principal) };
+  };
+  const read = async (context: Context<Env>): Promise<Session | undefined> => {
+    const found = await inspect(context);
+    return found.state === 'active' ? found.session : undefined;
+  };
+
+  /** @param texts what to store under the new id */
+  const begin = async (
+    context: Context<Env>,
+    principal: Principal,
+    texts: (id: string, now: number) => { readonly session: StoredSession; readonly account?: string },
+  ): Promise<Session> => {
+    const { address, secure } = context.get('client');
+    const before = readSessionId(context);
+    if (before !== undefined) await store.delete(before);
+    const id = randomBytes(32).toString('base64url');
+    const { session, ...others } = texts(id, clock.now());
+    await store.create(id, { session: JSON.stringify(session), ...others }, restMs(session));
+    setCookie(context, sessionCookie(secure), id, cookieAttributes(secure));
+    await audit.record({ event: 'session.opened', who: principal.name, from: address, ...accountOf(principal) });
+    return createSession(context, id, principal);
   };
 
   return {
     read,
+    inspect,
     signIn: async (context, token) => {
-      const { address, secure, host } = context.get('client');
       if (!isSameOrigin(context)) return { signedIn: false, why: 'cross_site' };
-      if (!secure && !isLoopbackHost(host)) return { signedIn: false, why: 'insecure' };
+      if (isUnprotected(context)) return { signedIn: false, why: 'insecure' };
       const verdict = await tokens.verify(token.trim().slice(0, 512));
       if (!verdict.accepted) {
         const retryAfterS = loginThrottle.recordRefusal(context, verdict.why);
@@ -117,38 +172,41 @@ export function redisSessions({ redis, prefix, tokens, loginThrottle, audit, clo
           ? { signedIn: false, why: verdict.why }
           : { signedIn: false, why: 'throttled', retryAfterS };
       }
-      const before = readSessionId(context);
-      if (before !== undefined) await forget(before);
-      const id = randomBytes(32).toString('base64url');
-      const now = clock.now();
-      await keep(id, { mark: verdict.mark, began: now, seen: now }, 'NX');
-      setCookie(context, cookieName(secure), id, cookieAttributes(secure));
-      const session = createSession(context, id, verdict.principal);
-      await audit.record({ event: 'session.opened', who: session.principal.name, from: address });
+      const session = await begin(context, verdict.principal, (_, now) => ({
+        session: { mark: verdict.mark, began: now, seen: now },
+      }));
       return { signedIn: true, session };
+    },
+    signInAccount: async (context, account) => {
+      const principal = await accounts?.principal(account);
+      if (accounts === undefined || principal === undefined || isUnprotected(context)) return undefined;
+      return begin(context, principal, (id, now) => ({
+        session: { kind: 'account', began: now, seen: now },
+        account: accounts.begin(id, account),
+      }));
     },
     signOut: async (context) => {
       const { address, secure } = context.get('client');
       const id = readSessionId(context);
       const session = await read(context);
-      if (id !== undefined) await forget(id);
-      deleteCookie(context, cookieName(secure), cookieAttributes(secure));
-      if (session !== undefined)
-        await audit.record({ event: 'session.closed', who: session.principal.name, from: address });
+      const { account } = id === undefined ? { account: undefined } : await store.get(id);
+      if (id !== undefined) await store.delete(id);
+      deleteCookie(context, sessionCookie(secure), cookieAttributes(secure));
+      if (session === undefined) return undefined;
+      const { principal } = session;
+      await audit.record({ event: 'session.closed', who: principal.name, from: address, ...accountOf(principal) });
+      if (id !== undefined && account !== undefined) await accounts?.end(id, account);
+      return session;
     },
   };
 }
 
-// The prefix `__Host-` restricts the cookie to this host over TLS; it is not available over HTTP.
-const cookieName = (secure: boolean): string => (secure ? '__Host-docket' : 'docket');
+/** The account in the audit log; nothing for a token. */
+const accountOf = ({ kind, subject }: Principal): { readonly account?: string } =>
+  kind === 'account' ? { account: subject } : {};
 
 const cookieAttributes = (secure: boolean) =>
   ({ path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge: SESSION_LIFETIME_MS / 1_000 }) as const;
-
-function readSessionId(context: Context<Env>): string | undefined {
-  const id = getCookie(context, cookieName(context.get('client').secure));
-  return id !== undefined && /^[\w-]{43}$/.test(id) ? id : undefined;
-}
 
 /** Whether the user caused the request: polling by an open page must not extend the session. */
 function isUserInitiated(context: Context<Env>): boolean {

@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { type Document, parseDocument, stringify } from 'yaml';
+import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
-import { DocketError, toDocketError } from '../../base/error.ts';
+import { DocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { parseYamlDocument } from '../../definitions/yaml/source-file.ts';
-import { checkStructure, syntaxDiagnostics } from '../../definitions/yaml/yaml-diagnostics.ts';
 import { createTokenVerifier, newToken, type TokenEntry, type TokenVerifier, tokenEntrySchema } from './tokens.ts';
+import {
+  invalidFile,
+  isMissing,
+  parseYamlList,
+  readYamlList,
+  watchYamlList,
+  type YamlListFormat,
+} from './yaml-list-file.ts';
 
-const MAX_TOKEN_FILE_BYTES = 1024 * 1024;
-/** Ms until a change of the file is detected. */
-const RELOAD_INTERVAL_MS = 2_000;
 /** How often, and ms in between, a change waits for another one to be over. */
 const MAX_LOCK_ATTEMPTS = 20;
 const LOCK_RETRY_INTERVAL_MS = 100;
@@ -26,59 +29,20 @@ const fileSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
   });
 });
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
-const invalid = (path: string, got: string, cause?: unknown) =>
-  new DocketError('config.invalid', 'The token file is invalid.', {
-    where: path,
-    expected: 'a YAML list of { name, sha256, role, orgs, expires? }',
-    got,
-    next: 'Correct it, or move it away and run `docket tokens create`.',
-    cause,
-  });
-
-const missing = (path: string, cause: unknown) =>
-  new DocketError('config.invalid', 'The token file does not exist.', {
-    where: path,
-    got: 'no such file',
-    next: `${CREATE_TOKEN_HINT} Or correct DOCKET_ADMIN_TOKENS.`,
-    cause,
-  });
-
 const CREATE_TOKEN_HINT = 'Run `docket tokens create --name NAME --role operator`, which makes the file.';
 
+const FORMAT: YamlListFormat<TokenEntry> = {
+  schema: fileSchema,
+  name: 'token file',
+  expected: 'a YAML list of { name, sha256, role, orgs, expires? }',
+  next: 'Correct it, or move it away and run `docket tokens create`.',
+  nextIfMissing: `${CREATE_TOKEN_HINT} Or correct DOCKET_ADMIN_TOKENS.`,
+};
+
+const parse = (path: string, text: string): readonly TokenEntry[] => parseYamlList(path, text, FORMAT);
+
 /** The entries of the file. Throws `config.invalid` with its path, never with a hash. */
-export async function readTokens(path: string): Promise<readonly TokenEntry[]> {
-  let text: string;
-  try {
-    if ((await stat(path)).size > MAX_TOKEN_FILE_BYTES)
-      throw invalid(path, `a file of more than ${MAX_TOKEN_FILE_BYTES} bytes`);
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof DocketError) throw error;
-    throw isMissing(error) ? missing(path, error) : invalid(path, String(error), error);
-  }
-  return parse(path, text);
-}
-
-function parse(path: string, text: string): readonly TokenEntry[] {
-  const yaml = parseYamlDocument(path, text);
-  const fault = syntaxDiagnostics(yaml)[0] ?? checkStructure(yaml).diagnostics[0];
-  // The error must not quote values: one may be a token.
-  if (fault !== undefined) throw invalid(path, `${fault.got} in line ${fault.line}, which takes ${fault.expected}`);
-  const entries = fileSchema.safeParse(values(path, yaml.document) ?? []);
-  if (!entries.success) throw invalid(path, z.prettifyError(entries.error), entries.error);
-  return entries.data;
-}
-
-// No aliases: they can make a small file huge.
-function values(path: string, document: Document): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 0 });
-  } catch (error) {
-    throw invalid(path, 'a YAML alias', error);
-  }
-}
+export const readTokens = (path: string): Promise<readonly TokenEntry[]> => readYamlList(path, FORMAT);
 
 /**
  * Creates a token, adds its hash to the file (creating it if needed) and returns the token, which is stored nowhere.
@@ -136,7 +100,7 @@ async function updateFile(path: string, change: (text: string) => string | undef
   try {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       if (isMissing(error)) return '';
-      throw invalid(path, String(error), error);
+      throw invalidFile(FORMAT, path, String(error), error);
     });
     const written = change(text);
     if (written !== undefined) await replaceFile(path, written);
@@ -206,58 +170,25 @@ export async function watchTokenFile(
   path: string,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<TokenVerifier> {
-  // Read the version first: a change in between is then detected.
-  let version = await versionOf(path);
-  let entries = version === undefined ? [] : await readTokens(path);
-  let looked = clock.now();
-  let failed: string | undefined;
-  if (entries.length === 0) {
+  const names = (of: readonly TokenEntry[], less: readonly TokenEntry[]) =>
+    of.filter(({ sha256 }) => !less.some((other) => other.sha256 === sha256)).map(({ name }) => name);
+  const current = await watchYamlList(path, FORMAT, {
+    clock,
+    log,
+    onChange: (before, after) => {
+      for (const who of names(before, after)) log.info('Token removed', { path, who });
+      for (const who of names(after, before)) log.info('Token added', { path, who });
+    },
+  });
+  if ((await current()).length === 0) {
     log.warn('The admin route accepts no tokens yet: run `docket tokens create --name NAME --role operator`', { path });
   }
-  if (version !== undefined && ((await stat(path)).mode & 0o007) !== 0) {
+  const file = await stat(path).catch(() => undefined);
+  if (file !== undefined && (file.mode & 0o007) !== 0) {
     log.warn('The token file is accessible to all users: run `chmod o= FILE`', { path });
   }
-
-  const refresh = async (): Promise<void> => {
-    if (clock.now() - looked < RELOAD_INTERVAL_MS) return;
-    looked = clock.now();
-    const found = await versionOf(path);
-    if (found === version) return;
-    try {
-      const read = found === undefined ? [] : await readTokens(path);
-      const names = (of: readonly TokenEntry[], less: readonly TokenEntry[]) =>
-        of.filter(({ sha256 }) => !less.some((other) => other.sha256 === sha256)).map(({ name }) => name);
-      for (const who of names(entries, read)) log.info('Token removed', { path, who });
-      for (const who of names(read, entries)) log.info('Token added', { path, who });
-      entries = read;
-      version = found;
-      failed = undefined;
-    } catch (error) {
-      // Retry each time, but log only once.
-      if (failed === found) return;
-      failed = found;
-      log.error('Token file cannot be read; the last good version stays active', {
-        path,
-        error: toDocketError(error).toJSON(),
-      });
-    }
-  };
-  const current = async () => {
-    await refresh();
-    return entries;
-  };
   return createTokenVerifier(current, () => clock.now());
 }
-
-/** Undefined without a file. An inaccessible one counts as present: reading it then reports the error. */
-const versionOf = async (path: string): Promise<string | undefined> => {
-  try {
-    const { mtimeMs, size, ino } = await stat(path);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch (error) {
-    return isMissing(error) ? undefined : String(error);
-  }
-};
 
 /** Without a token file no token is accepted; logs how to create one. */
 export function noTokens(log: Log): TokenVerifier {

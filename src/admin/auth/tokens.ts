@@ -19,9 +19,16 @@ export const tokenEntrySchema = z.strictObject({
 });
 export type TokenEntry = z.infer<typeof tokenEntrySchema>;
 
-/** The authenticated bearer of a token. */
+/** Who is authenticated: a program or person with a token, or a person with an account of the company. */
 export interface Principal {
+  /** Shown, and in the audit log. */
   readonly name: string;
+  readonly kind: 'token' | 'account';
+  /**
+   * Identifies the principal, and never changes: `token:` and the name of a token, or the issuer and the subject of an
+   * account. No account has the subject of a token.
+   */
+  readonly subject: string;
   readonly role: TokenRole;
   readonly orgs: readonly string[] | '*';
   /** Client address, for the audit log. */
@@ -46,6 +53,9 @@ export function newToken(): { readonly token: string; readonly sha256: string } 
   return { token, sha256: hashToken(token) };
 }
 
+/** An issuer is a URL of http or https. */
+export const tokenSubject = (name: string): string => `token:${name}`;
+
 const tokenRefOf = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
 
 /** Verifies in constant time, against all entries. */
@@ -63,7 +73,11 @@ function verifyHash(
   if (found === undefined) return { accepted: false, why: 'unknown' };
   if (hasExpired(found, now)) return { accepted: false, why: 'expired' };
   const { name, role, orgs } = found;
-  return { accepted: true, principal: Object.freeze({ name, role, orgs }), mark: tokenRefOf(found) };
+  return {
+    accepted: true,
+    principal: Object.freeze({ name, role, orgs, kind: 'token', subject: tokenSubject(name) }),
+    mark: tokenRefOf(found),
+  };
 }
 
 /** Compares in constant time for a given length. */

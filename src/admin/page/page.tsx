@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { Clock } from '../../base/clock.ts';
 import type { Access } from '../access/access.ts';
+import type { AccountSignIn } from '../auth/accounts/account-sign-in.ts';
 import { requireSession } from '../auth/authenticate.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
@@ -12,13 +13,16 @@ import { type PageAssets, readAssets } from './assets/assets.ts';
 import { addActions } from './routes/actions.tsx';
 import { addBullBoard, canSeeBullBoard } from './routes/bull-board.ts';
 import { loadUndecided } from './routes/loaders.ts';
-import { type PageContext, renderDocument } from './routes/page-context.ts';
-import { addSignIn } from './routes/sign-in.tsx';
+import { type PageContext, renderDocument, selfPath } from './routes/page-context.ts';
+import { addSignIn, SIGN_IN_PATHS } from './routes/sign-in.tsx';
 import { addViews } from './routes/views.tsx';
+import { addZoneChoice, pageZone } from './routes/zone.ts';
 import { ProblemPage } from './views/problem.tsx';
 
 export interface PagePorts {
   readonly sessions: Sessions;
+  /** Absent where accounts cannot sign in. */
+  readonly accountSignIn?: AccountSignIn | undefined;
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
@@ -36,6 +40,9 @@ const AUTHENTICATED_PATHS = [
   '/pauses',
   '/organizations/*',
   '/audit',
+  '/search',
+  '/zone',
+  '/pulse',
 ] as const;
 
 /** Adds the web page to the admin server. Requires `resolveClient` before it. */
@@ -45,14 +52,20 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   addAssets(app, assets);
   const page: PageContext = {
     access: (context) => ports.access(context.get('principal')),
-    layout: async (context, access) => ({
-      principal: context.get('principal'),
-      csrf: context.get('session')?.csrf ?? '',
-      assets: assets.urls,
-      undecided: (await loadUndecided(access)).length,
-      now: clock.now(),
-      bullBoard: bullBoard !== undefined && canSeeBullBoard(context.get('principal')),
-    }),
+    layout: async (context, access, subject = {}) => {
+      const [undecided, organizations] = await Promise.all([loadUndecided(access), access.organizations()]);
+      return {
+        principal: context.get('principal'),
+        csrf: context.get('session')?.csrf ?? '',
+        assets: assets.urls,
+        undecided: undecided.length,
+        now: clock.now(),
+        zone: pageZone(context, organizations, subject),
+        self: selfPath(context),
+        titleOf: access.titleOf,
+        bullBoard: bullBoard !== undefined && canSeeBullBoard(context.get('principal')),
+      };
+    },
     now: () => clock.now(),
   };
   const toSignIn = (context: Context<Env>): Response => {
@@ -73,11 +86,14 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     });
     return undefined;
   });
-  for (const path of [...AUTHENTICATED_PATHS, '/sign-in', '/sign-out']) app.use(path, renderProblemsAsPages(assets));
-  addSignIn(app, { sessions, limit, assets: assets.urls });
+  for (const path of [...AUTHENTICATED_PATHS, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
+  addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accountSignIn });
   for (const path of AUTHENTICATED_PATHS) app.use(path, requireSession({ sessions, limit }, toSignIn));
   addViews(app, page);
   addActions(app, page);
+  addZoneChoice(app);
+  // Open pages ask it whether Docket and Redis answer and the session goes on. `requireSession` has read Redis.
+  app.get('/pulse', (context) => context.body(null, 204));
   if (bullBoard !== undefined) {
     addBullBoard(app, { bullBoard, sessions, limit, toSignIn, problemsAsPages: renderProblemsAsPages(assets) });
   }
@@ -85,14 +101,17 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
 
 /** Serves the page's assets, which need no session. They are immutable, because their names contain a hash. */
 function addAssets(app: Hono<Env>, { files }: PageAssets): void {
-  for (const [path, { type, body }] of files) {
-    app.get(path, (context) =>
-      context.body(body, 200, {
+  for (const [path, { type, body, gzipped }] of files) {
+    app.get(path, (context) => {
+      const zip = /\bgzip\b(?!\s*;\s*q=0(\.0+)?\b)/i.test(context.req.header('accept-encoding') ?? '');
+      return context.body(zip ? gzipped : body, 200, {
         'Content-Type': type,
         'Cache-Control': 'public, max-age=31536000, immutable',
         'X-Content-Type-Options': 'nosniff',
-      }),
-    );
+        Vary: 'Accept-Encoding',
+        ...(zip ? { 'Content-Encoding': 'gzip' } : {}),
+      });
+    });
   }
 }
 
@@ -111,7 +130,8 @@ function renderProblemsAsPages({ urls }: PageAssets) {
     if (!headers.get('content-type')?.startsWith('application/problem+json')) return;
     const problem = problemSchema.safeParse(await context.res.clone().json());
     if (!problem.success) return;
-    const html = await renderDocument(<ProblemPage assets={urls} problem={problem.data} />);
+    const retry = context.req.method === 'GET' ? selfPath(context) : undefined;
+    const html = await renderDocument(<ProblemPage assets={urls} problem={problem.data} retry={retry} />);
     const pageHeaders = new Headers(headers);
     pageHeaders.set('Content-Type', 'text/html; charset=utf-8');
     // Unset first: otherwise Hono merges the headers of both.

@@ -5,6 +5,7 @@ import { type AddressList, parseAddressList } from '../net/address-list.ts';
 import { parseSecretRef, type SecretRef } from '../secrets/secret.ts';
 import { type ArchiveLocation, parseArchiveUrl } from './archive-url.ts';
 import { parseMailSender } from './mail-sender.ts';
+import { oidcDiagnostics, oidcVariables } from './oidc-variables.ts';
 import { parsePublicUrl } from './public-url.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { smtpDiagnostics, smtpVariables } from './smtp-variables.ts';
@@ -98,6 +99,7 @@ const variables = {
     .max(1_000_000, { error: '1000000 requests a minute at most' })
     .default(600),
   DOCKET_ADMIN_BULL_BOARD: z.enum(['on', 'off'], { error: 'on or off' }).default('off'),
+  ...oidcVariables,
   DOCKET_SECRET_FOLDERS: parsed((text, reject): readonly string[] | undefined => {
     const folders = text.split(delimiter).map((folder) => folder.trim());
     const invalid = folders.find((folder) => !isAbsolute(folder));
@@ -138,7 +140,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       .filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = environmentSchema.safeParse(values);
-  const combined = smtpDiagnostics(values);
+  const combined = [...smtpDiagnostics(values), ...oidcDiagnostics(values)];
   if (parsed.success && combined.length === 0) return Object.freeze(parsed.data);
   const single = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);

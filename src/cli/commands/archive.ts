@@ -1,17 +1,19 @@
 import { DocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
 import { newestCheckpoints } from '../../deliver/archive/chain/chain.ts';
-import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
+import type { ArchiveStorage, StoredRun } from '../../deliver/archive/storage/archive-storage.ts';
 import { type VerifyInput, verifyArchive } from '../../deliver/archive/verify/verify-archive.ts';
 import type { ArchiveFinding } from '../../deliver/archive/verify/verify-run.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
+import { findRunId } from '../options/run-id.ts';
 import { createPrinter } from '../terminal/print.ts';
 import { openProgressBars, type ProgressBars } from '../terminal/progress-bar.ts';
 import { readVerifyInput } from '../verify-input.ts';
 
 interface VerifyFlags {
   readonly org?: string;
+  readonly run?: string;
   readonly publicKey?: string;
   readonly checkpoint?: string;
   readonly json?: boolean;
@@ -22,10 +24,30 @@ export async function verify(flags: VerifyFlags, io: CommandIo): Promise<void> {
   try {
     const context = createContext(io);
     const input = await readVerifyInput(context, flags);
-    await withArchive(context, ({ storage }) => verifyAll(storage, input, flags, bars, io));
+    const id = flags.run === undefined ? undefined : await findRunId(context, flags.run);
+    await withArchive(context, async ({ storage }) => {
+      const run = flags.run === undefined ? undefined : await storedRun(storage, id, flags.run, flags.org);
+      await verifyAll(storage, { ...input, run }, flags, bars, io);
+    });
   } finally {
     bars.close();
   }
+}
+
+/** Throws `run.not_found`. */
+async function storedRun(
+  storage: ArchiveStorage,
+  id: string | undefined,
+  text: string,
+  org: string | undefined,
+): Promise<StoredRun> {
+  const found = id === undefined ? undefined : await storage.find(id);
+  if (found !== undefined && (org ?? found.org) === found.org) return found;
+  throw new DocketError('run.not_found', `The archive has no run ${JSON.stringify(text)}.`, {
+    where: storage.location,
+    expected: 'the id of a run that created files, or its first 8 digits or more',
+    next: '`docket runs` lists runs; DOCKET_ARCHIVE names the archive.',
+  });
 }
 
 async function verifyAll(
@@ -45,7 +67,7 @@ async function verifyAll(
   const report = (location: string, findings: readonly ArchiveFinding[]): void => {
     if (flags.json) return;
     for (const { code, text, note } of findings)
-      print.printLine(`${location}: ${note ? 'note: ' : ''}${text} [${code}]`);
+      print.printText(`${location}: ${note ? 'note: ' : ''}${text} [${code}]`);
   };
   for await (const verified of verifyArchive(storage, input)) {
     const errors = verified.findings.filter(({ note }) => note === undefined);
@@ -78,12 +100,12 @@ async function verifyAll(
   }
   io.exitCode = faults === 0 ? 0 : 1;
   if (flags.json) return print.printJson({ archive, runs, signed, faulty, archive_findings: archiveFindings, notes });
-  print.printLine(
+  print.printText(
     faults === 0
-      ? `${runs} runs in ${archive}, all unchanged.`
+      ? `${runs === 1 ? '1 run' : `${runs} runs`} in ${archive}, all unchanged.`
       : `${faults} ${faults === 1 ? 'error' : 'errors'} in ${faultyRuns} of ${runs} runs in ${archive}.`,
   );
-  if (signed > 0) print.printLine(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
+  if (signed > 0) print.printText(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
 }
 
 export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {

@@ -7,9 +7,15 @@ import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { withRedis } from '../redis.ts';
+import { type LocalTimes, timesFor } from '../terminal/local-times.ts';
+import type { NextCommand } from '../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
+import type { Cell } from '../terminal/table/cell.ts';
 
-export async function budget(flags: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+export async function budget(
+  flags: { readonly wide?: boolean; readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
   const print = createPrinter(io);
   const context = createContext(io);
   const { config, env, clock } = context;
@@ -22,12 +28,13 @@ export async function budget(flags: { readonly json?: boolean }, io: CommandIo):
   );
   for (const fault of jobs.diagnostics) print.printStatus(`skipped: ${fault.file} is invalid; see \`docket check\``);
   if (flags.json) return print.printJson(documentOf(inspection));
-  if (inspection.keys.length > 0) print.printTable(HEADER, rowsOf(inspection));
+  if (inspection.keys.length > 0) print.printTable(HEADER, rowsOf(inspection, timesFor(io, clock.now(), flags)), flags);
   else if (inspection.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
   for (const { conflict } of inspection.keys)
-    if (conflict !== undefined) print.printLine(`${conflict.message} See \`docket check\`.`);
+    if (conflict !== undefined) print.printText(`${conflict.message} See \`docket check\`.`);
   for (const { org, error } of inspection.unknown)
-    print.printLine(`${org}: the key cannot be read here. ${error.message}`);
+    print.printText(`${org}: the key cannot be read here. ${error.message}`);
+  print.printNext(nextCommands(inspection));
 }
 
 const formatOptionalInstant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
@@ -36,15 +43,18 @@ const HEADER: readonly (string | Column)[] = [
   'KEY',
   'OF',
   'FREE',
-  { name: 'IN FLIGHT', whenNarrow: 'drop' },
+  { name: 'IN FLIGHT', whenNarrow: 'drop', rank: 2 },
   'WAITING',
   { name: 'BLOCKED UNTIL', whenNarrow: 'keep' },
-  { name: '429S', whenNarrow: 'drop' },
-  { name: 'SLOWED UNTIL', whenNarrow: 'drop' },
+  { name: '429S', whenNarrow: 'drop', rank: 3 },
+  { name: 'SLOWED UNTIL', whenNarrow: 'drop', rank: 1 },
   'ORGANIZATIONS',
 ];
 
-const rowsOf = ({ keys }: BudgetInspection): string[][] =>
+const instantOrDash = (at: number | null, times: LocalTimes): string | Cell =>
+  at === null ? '-' : { exact: new Date(at).toISOString(), brief: times.relative(at) };
+
+const rowsOf = ({ keys }: BudgetInspection, times: LocalTimes): (string | Cell)[][] =>
   keys.flatMap(({ key, organizations, metrics, reads }) => {
     const row = (kind: string, state: BudgetState) => [
       key,
@@ -52,13 +62,21 @@ const rowsOf = ({ keys }: BudgetInspection): string[][] =>
       `${state.tokens}/${state.limit}`,
       String(state.inFlight),
       String(state.waiting),
-      formatOptionalInstant(state.blockedUntil) ?? '-',
+      instantOrDash(state.blockedUntil, times),
       String(state.throttled),
-      formatOptionalInstant(state.slowedUntil) ?? '-',
+      instantOrDash(state.slowedUntil, times),
       organizations.join(', '),
     ];
     return [row('metrics', metrics), ...(reads === null ? [] : [row('reads', reads)])];
   });
+
+function nextCommands({ keys, unknown }: BudgetInspection): readonly NextCommand[] {
+  const conflict = keys.some((key) => key.conflict !== undefined);
+  return [
+    ...(conflict ? [{ command: 'docket check', why: 'where the budgets of one key differ' }] : []),
+    ...(unknown.length === 0 ? [] : [{ command: 'docket doctor', why: 'which secret is missing, and where' }]),
+  ];
+}
 
 /** The JSON document. Snake case, as the API and the manifest. */
 const documentOf = ({ keys, unknown }: BudgetInspection) => ({

@@ -1,46 +1,67 @@
-import { deliveryView } from '../../admin/api/schemas.ts';
+import { deliveryView, receivedView } from '../../admin/api/schemas.ts';
 import { DocketError } from '../../base/error.ts';
 import { withDecisions } from '../../compose/decisions.ts';
-import { resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
+import { resolveDeliveries, resolveDelivery } from '../../services/deliveries/audited-decisions.ts';
 import { resolveDeliveryId } from '../../services/runs/resolve-id.ts';
+import type { DeliveredContent } from '../../services/search/delivered-content.ts';
+import { listReceived } from '../../services/search/received.ts';
 import { openAuditLog } from '../audit-log.ts';
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
 import { assertOrgWithReport, parseNumber } from '../options/option-parsers.ts';
 import { requireRunId } from '../options/run-id.ts';
-import { type Column, createPrinter, formatInstant } from '../terminal/print.ts';
+import { type RunPartsFlags, readRunParts } from '../options/run-parts.ts';
+import { timesFor } from '../terminal/local-times.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
+import { idCells, instantCell, stateCell } from '../terminal/table/cell.ts';
+import { deliveryCommands } from './delivery-commands.ts';
 
-interface ListFlags {
+interface ListFlags extends Omit<RunPartsFlags, 'error'> {
   readonly org?: string;
   readonly report?: string;
   readonly run?: string;
   readonly unknown?: boolean;
+  readonly after?: string;
   readonly limit: string;
+  readonly wide?: boolean;
   readonly json?: boolean;
 }
 
 interface ResolveFlags extends ActorFlags {
+  readonly run?: string;
   readonly sent?: boolean;
   readonly resend?: boolean;
   readonly json?: boolean;
 }
 
-const COLUMNS: readonly Column[] = [
+/** @param single whether all are of one report */
+const columnsOf = (single: boolean): readonly Column[] => [
   { name: 'CHANGED', whenNarrow: 'keep' },
-  { name: 'STATE' },
-  { name: 'REPORT' },
-  { name: 'TARGET', whenNarrow: 'drop' },
-  { name: 'RECIPIENT' },
+  { name: 'STATE', whenNarrow: 'keep' },
+  { name: 'REPORT', cut: 'report', ...(single ? { whenNarrow: 'drop' } : {}) },
+  { name: 'TARGET', whenNarrow: 'drop', rank: 2 },
+  { name: 'RECIPIENT', cut: 'middle' },
   { name: 'DELIVERY', whenNarrow: 'keep' },
-  { name: 'DETAIL', whenNarrow: 'drop' },
+  { name: 'DETAIL', whenNarrow: 'drop', rank: 1 },
 ];
 
 export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const limit = parseNumber('--limit', flags.limit, { min: 1, max: 1000 });
   assertOrgWithReport(flags);
-  const rows = await withDecisions(createContext(io), async ({ decisions, runs }) =>
+  if (flags.to !== undefined || flags.match !== undefined || flags.period !== undefined) {
+    return listReceivedDeliveries(flags, limit, io);
+  }
+  if (flags.after !== undefined) {
+    throw new DocketError('usage.invalid', 'The option requires --to, --match or --period.', {
+      where: '--after',
+      expected: 'one of these as well',
+      next: 'See `docket deliveries --help`.',
+    });
+  }
+  const context = createContext(io);
+  const rows = await withDecisions(context, async ({ decisions, runs }) =>
     decisions.list({
       orgs: flags.org === undefined ? '*' : [flags.org],
       ...(flags.report === undefined ? {} : { report: flags.report }),
@@ -51,21 +72,87 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   );
   if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
   if (rows.length === 0) return print.printLine(flags.unknown ? 'No delivery needs a decision.' : 'No deliveries.');
+  const { wide } = flags;
+  const times = timesFor(io, context.clock.now(), { wide });
+  const idCell = idCells(rows.map(({ id }) => id));
   print.printTable(
-    COLUMNS,
+    columnsOf(new Set(rows.map(({ org, report }) => `${org}/${report}`)).size === 1),
     rows.map(({ at, state, org, report, target, recipient, id, detail }) => [
-      formatInstant(at),
-      state,
+      instantCell(at, times),
+      stateCell(state),
       `${org}/${report}`,
       target,
       recipient,
-      id,
+      idCell(id),
       detail ?? '',
     ]),
+    { wide },
   );
+  print.printNext(deliveryCommands(rows, (id) => idCell(id).brief));
 }
 
-export async function resolve(text: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
+const receivedColumns = (single: boolean): readonly Column[] => [
+  { name: 'CHANGED', whenNarrow: 'keep' },
+  { name: 'STATE', whenNarrow: 'keep' },
+  { name: 'REPORT', cut: 'report' },
+  { name: 'PERIOD', whenNarrow: 'drop-last' },
+  { name: 'RECIPIENT', cut: 'middle', ...(single ? { whenNarrow: 'drop', rank: 3 } : {}) },
+  { name: 'CONTENTS', whenNarrow: 'drop', rank: 2 },
+  { name: 'DELIVERY', whenNarrow: 'keep' },
+  { name: 'ANSWER', whenNarrow: 'drop', rank: 1 },
+];
+
+/** Who got what. */
+async function listReceivedDeliveries(flags: ListFlags, limit: number, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const { org, report, run, to, match, period, unknown, after, wide } = flags;
+  if (run !== undefined) {
+    throw new DocketError('usage.invalid', '--run cannot be combined with --to, --match or --period.', {
+      expected: '--run alone, or the others',
+      next: '`docket deliveries --run` lists all deliveries of the run.',
+    });
+  }
+  const context = createContext(io);
+  const orgs = org === undefined ? '*' : [org];
+  const page = await withDecisions(context, async (opened) => {
+    const { reports, begins } = await readRunParts({ match, period }, orgs, opened, context);
+    const state = unknown ? ('unknown' as const) : undefined;
+    return listReceived({ orgs, to, report, reports, begins, state, after, limit }, opened);
+  });
+  if (flags.json) return print.printJson({ deliveries: page.deliveries.map(receivedView), next: page.next });
+  if (page.deliveries.length === 0) print.printLine('No deliveries match.');
+  else {
+    const rows = page.deliveries.map(({ row }) => row);
+    const times = timesFor(io, context.clock.now(), { wide });
+    const idCell = idCells(rows.map(({ id }) => id));
+    print.printTable(
+      receivedColumns(new Set(rows.map(({ recipient }) => recipient)).size === 1),
+      page.deliveries.map(({ row, period: covered, content }) => [
+        instantCell(row.at, times),
+        stateCell(row.state),
+        `${row.org}/${row.report}`,
+        covered.label,
+        row.recipient,
+        contentText(content),
+        idCell(row.id),
+        row.detail ?? '',
+      ]),
+      { wide },
+    );
+    print.printNext(deliveryCommands(rows, (id) => idCell(id).brief));
+  }
+  if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
+}
+
+/** `e-mail: xlsx, pdf`. */
+function contentText(content: DeliveredContent | null): string {
+  if (content === null) return '';
+  if (content.kind === 'notice') return 'notice';
+  const kind = content.kind === 'mail' ? 'e-mail' : 'files';
+  return content.formats.length === 0 ? kind : `${kind}: ${content.formats.join(', ')}`;
+}
+
+export async function resolve(text: string | undefined, flags: ResolveFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   if (Boolean(flags.sent) === Boolean(flags.resend)) {
     throw new DocketError('usage.invalid', 'Give exactly one of --sent and --resend.', {
@@ -74,6 +161,14 @@ export async function resolve(text: string, flags: ResolveFlags, io: CommandIo):
       next: 'See `docket deliveries resolve --help`.',
     });
   }
+  if ((text === undefined) === (flags.run === undefined)) {
+    throw new DocketError('usage.invalid', 'Give either a delivery or --run.', {
+      expected: 'the id of one delivery, or --run for all uncertain ones of a run',
+      got: text === undefined ? 'neither' : 'both',
+      next: 'See `docket deliveries resolve --help`.',
+    });
+  }
+  if (text === undefined) return resolveRun(flags.run ?? '', flags, io);
   const actor = readActor(flags);
   const context = createContext(io);
   await withDecisions(
@@ -91,10 +186,33 @@ export async function resolve(text: string, flags: ResolveFlags, io: CommandIo):
       const { run, org, report } = row;
       if (flags.json) return print.printJson(deliveryView(row));
       const subject = `The delivery to ${row.recipient} (${org}/${report})`;
-      print.printLine(
+      print.printText(
         row.state === 'sent'
           ? `${subject} is recorded as sent; nothing is sent.`
           : `${subject} is queued to be sent again by the next free worker. \`docket deliveries --run ${run}\` shows the result.`,
+      );
+    },
+    { decides: true },
+  );
+}
+
+/** All deliveries of a run whose result is unknown. */
+async function resolveRun(run: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const actor = readActor(flags);
+  const context = createContext(io);
+  await withDecisions(
+    context,
+    async ({ decisions, runs, redis }) => {
+      const id = await requireRunId(run, runs);
+      const audit = openAuditLog(redis, context);
+      const rows = await resolveDeliveries(id, 'all', flags.sent ? 'sent' : 'resend', actor, { decisions, audit });
+      if (flags.json) return print.printJson({ deliveries: rows.map(deliveryView) });
+      const subject = rows.length === 1 ? '1 delivery is' : `${rows.length} deliveries are`;
+      print.printLine(
+        flags.sent
+          ? `${subject} recorded as sent; nothing is sent.`
+          : `${subject} queued to be sent again by the next free worker. \`docket deliveries --run ${id.slice(0, 8)}\` shows the result.`,
       );
     },
     { decides: true },

@@ -12,12 +12,18 @@ import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
 import { withRedis } from '../redis.ts';
-import { createPrinter } from '../terminal/print.ts';
+import { type LocalTimes, timesFor } from '../terminal/local-times.ts';
+import type { NextCommand } from '../terminal/next-commands.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
+
+/** Of the id of a run, in a command. */
+const RUN_DIGITS = 8;
 
 interface PauseFlags {
   readonly reason?: string;
   readonly by?: string;
   readonly history?: boolean;
+  readonly wide?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,11 +40,11 @@ export async function pause(target: string | undefined, flags: PauseFlags, io: C
   }
   await withRedis(context, async (redis) => {
     const pauses = redisPauses(redis, { prefix: DEFAULT_KEY_PREFIX });
-    if (request === undefined) return list(pauses, flags, io);
+    if (request === undefined) return list(pauses, flags, context.clock.now(), io);
     const ports = { pauses, audit: openAuditLog(redis, context), clock: context.clock };
     const actor = { by: request.who, reason: request.why };
     const active = await pauseSchedules(request, actor, ports, { recordUnchanged: true });
-    printPause(active, request, flags, io);
+    printPause(active, request, flags, timesFor(io, context.clock.now()), io);
   });
 }
 
@@ -60,20 +66,27 @@ async function readPauseRequest(
   return { ...named, who: actor.by, why: actor.reason };
 }
 
-function printPause(active: Pause, { who, why }: PauseRequest, { json }: PauseFlags, io: CommandIo): void {
+function printPause(
+  active: Pause,
+  { who, why }: PauseRequest,
+  { json }: PauseFlags,
+  times: LocalTimes,
+  io: CommandIo,
+): void {
   const print = createPrinter(io);
   if (json) {
     print.printJson({ pause: pauseToJson(active) });
     return;
   }
-  for (const line of formatPause(active)) print.printLine(line);
+  print.printText(formatPause(active, times).join('\n'));
   if (active.who !== who || active.why !== why) {
     print.printStatus('It was paused before, and that pause stays unchanged: resume it first to give another reason.');
   }
 }
 
-async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo): Promise<void> {
+async function list(pauses: Pauses, { history, wide, json }: PauseFlags, now: number, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
+  const times = timesFor(io, now, { wide });
   if (history) {
     const entries = (await pauses.history(1_000)).map(({ org, at, ...entry }) => ({
       at: new Date(at).toISOString(),
@@ -83,14 +96,49 @@ async function list(pauses: Pauses, { history, json }: PauseFlags, io: CommandIo
     if (json) return print.printJson({ history: entries });
     if (entries.length === 0) return print.printLine('No pauses.');
     const row = ({ at, what, organization, report, who, why }: (typeof entries)[number]) =>
-      [at, what, report === null ? organization : `${organization}/${report}`, who, why] as const;
-    return print.printTable(['UTC', 'WHAT', 'OF', 'WHO', 'WHY'], entries.map(row));
+      [
+        { exact: at, brief: times.relative(Date.parse(at)) },
+        what,
+        report === null ? organization : `${organization}/${report}`,
+        who,
+        why,
+      ] as const;
+    return print.printTable(HISTORY_COLUMNS, entries.map(row), { wide });
   }
   const all = await pauses.list();
   if (json) return print.printJson({ paused: all.map(pauseToJson) });
   if (all.length === 0) return print.printLine('Nothing is paused.');
-  print.printLine(all.map((active) => formatPause(active).join('\n')).join('\n\n'));
+  print.printText(all.map((active) => formatPause(active, times).join('\n')).join('\n\n'));
+  print.printNext([...retryCommands(all), ...resumeCommands(all)]);
 }
+
+const HISTORY_COLUMNS: readonly Column[] = [
+  { name: 'UTC', briefName: 'WHEN', whenNarrow: 'keep' },
+  { name: 'WHAT', whenNarrow: 'keep' },
+  { name: 'OF', cut: 'report' },
+  { name: 'WHO', cut: 'middle' },
+  { name: 'WHY' },
+];
+
+/** The runs whose API key was refused: they have failed, and a retry that succeeds ends the pause. */
+const retryCommands = (pauses: readonly Pick<Pause, 'org' | 'run'>[]): readonly NextCommand[] =>
+  pauses.flatMap(({ org, run }) =>
+    run === null
+      ? []
+      : [
+          {
+            command: `docket runs retry ${run.slice(0, RUN_DIGITS)} --reason "…"`,
+            why: `${org}, once its API key is replaced: repeats the run that failed, and ends the pause`,
+          },
+        ],
+  );
+
+/** How each pause is ended. */
+export const resumeCommands = (pauses: readonly Pick<Pause, 'org' | 'report'>[]): readonly NextCommand[] =>
+  pauses.map(({ org, report }) => ({
+    command: `docket resume ${report === null ? org : `${org}/${report}`} --reason "…"`,
+    why: 'ends the pause; missed slots are caught up according to catch_up',
+  }));
 
 export async function resume(
   target: string,
@@ -120,15 +168,16 @@ export async function resume(
       paused: others.map(pauseToJson),
     });
   }
+  const times = timesFor(io, context.clock.now());
   if (ended.length === 0) print.printLine(`${target} is not paused.`);
   for (const { since, who, why } of ended) {
-    print.printLine(
-      `${target} resumes within a minute. It was paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
-    );
+    print.printText(`${target} resumes within a minute. It was paused since ${times.exact(since)} by ${who}: ${why}`);
   }
   for (const { org, report, who, why } of others) {
-    print.printLine(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
+    print.printText(`${report === null ? org : `${org}/${report}`} stays paused by ${who}: ${why}`);
   }
+  // Resuming does not repeat the run that failed.
+  print.printNext(retryCommands(ended));
 }
 
 /** `<org>` or `<org>/<report>`. */
@@ -171,11 +220,14 @@ export const pauseToJson = ({ org, report, who, why, since, key, run }: Pause) =
 });
 
 /** Two lines: target, start, author and reason; and how the pause ends. */
-export function formatPause({ org, report, who, why, since, key }: Pause): readonly [string, string] {
+export function formatPause(
+  { org, report, who, why, since, key }: Pause,
+  times: LocalTimes,
+): readonly [string, string] {
   const name = report === null ? org : `${org}/${report}`;
   const resume = `\`docket resume ${name}\``;
   return [
-    `${name} is paused since ${new Date(since).toISOString()} by ${who}: ${why}`,
+    `${name} is paused since ${times.exact(since)} by ${who}: ${why}`,
     `Its slots wait until ${key === null ? resume : `the API key changes, or ${resume}`}.`,
   ];
 }

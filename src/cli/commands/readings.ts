@@ -8,23 +8,25 @@ import { isGap, type ReadingEntry, readingHistory } from '../../services/reading
 import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { invalidOption } from '../options/option-parsers.ts';
+import { timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 
 interface ReadingsFlags {
   readonly from?: string;
   readonly to?: string;
+  readonly wide?: boolean;
   readonly json?: boolean;
   readonly requireComplete?: boolean;
 }
 
 const COLUMNS: readonly (string | Column)[] = [
-  'DAY',
-  { name: 'ORG', whenNarrow: 'drop' },
-  'QUESTION',
-  'STATE',
-  'AS OF',
-  { name: 'CALLS', whenNarrow: 'drop' },
-  { name: 'WHY', whenNarrow: 'drop' },
+  { name: 'DAY', whenNarrow: 'keep' },
+  { name: 'ORG', whenNarrow: 'drop-last' },
+  { name: 'QUESTION', cut: 'middle' },
+  { name: 'STATE', whenNarrow: 'keep' },
+  { name: 'AS OF', whenNarrow: 'keep' },
+  { name: 'CALLS', whenNarrow: 'drop', rank: 2 },
+  { name: 'WHY', whenNarrow: 'drop', rank: 1 },
 ];
 
 /** Lists stored and missed readings. Throws `usage.invalid`, `definition.not_found`. */
@@ -55,6 +57,7 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
   if (flags.json) return print.printJson({ readings: entries.map(entryToJson), missed });
   if (entries.length === 0) print.printLine('No readings.');
   else {
+    const times = timesFor(io, now, flags);
     print.printTable(
       COLUMNS,
       entries.map(({ day, org: of, question, state, asOf, asked, why }) => [
@@ -62,10 +65,11 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
         of,
         question,
         state,
-        asOf ?? '',
+        asOf === null ? '' : { exact: asOf, brief: times.relative(Date.parse(asOf)) },
         String(asked),
         why === null ? '' : `${why.message} [${why.code}]`,
       ]),
+      flags,
     );
   }
   const count = (wanted: ReadingEntry['state']) => entries.filter(({ state }) => state === wanted).length;
@@ -73,6 +77,7 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
   print.printStatus(
     `${count('stored')} stored, ${missed === 0 ? 'none' : missed} missed${due === 0 ? '' : `, ${due} due`}`,
   );
+  if (missed > 0) print.printNext([{ command: 'docket doctor', why: 'whether workers run and can store readings' }]);
 }
 
 function chooseOrganizations(org: string | undefined, orgs: ReadonlyMap<string, OrgSettings>): readonly OrgSettings[] {

@@ -8,7 +8,8 @@ import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { readActorName } from '../options/actor.ts';
 import { invalidOption } from '../options/option-parsers.ts';
-import { createPrinter } from '../terminal/print.ts';
+import { quoteWord } from '../terminal/next-commands.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
 
 interface CreateFlags {
   readonly name: string;
@@ -39,7 +40,10 @@ export async function create({ name, role, org, expires, by, json }: CreateFlags
   else print.printLine(token);
 }
 
-export async function list({ json }: { readonly json?: boolean }, io: CommandIo): Promise<void> {
+export async function list(
+  { wide, json }: { readonly wide?: boolean; readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
   const print = createPrinter(io);
   const context = createContext(io);
   const entries = await readTokens(requireTokenFile(context));
@@ -59,8 +63,18 @@ export async function list({ json }: { readonly json?: boolean }, io: CommandIo)
     organizations === '*' ? 'all' : organizations.join(', '),
     expires === null ? 'never' : expired ? `${expires} (expired)` : expires,
   ];
-  print.printTable(['NAME', 'ROLE', 'ORGANIZATIONS', 'LAST DAY'], tokens.map(row));
+  print.printTable(COLUMNS, tokens.map(row), { wide });
+  const expired = tokens.find((token) => token.expired);
+  if (expired === undefined) return;
+  print.printNext([{ command: `docket tokens revoke ${quoteWord(expired.name)}`, why: 'it has expired' }]);
 }
+
+const COLUMNS: readonly Column[] = [
+  { name: 'NAME', cut: 'middle' },
+  { name: 'ROLE', whenNarrow: 'keep' },
+  { name: 'ORGANIZATIONS' },
+  { name: 'LAST DAY', whenNarrow: 'keep' },
+];
 
 export async function revoke(name: string, { by, json }: RevokeFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);

@@ -1,16 +1,21 @@
 import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Command, Option } from 'commander';
-import { RUN_STATES } from '../../run/run-record.ts';
+import { RUN_STATES, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
+import type { Completion, WantedIds } from './completion.ts';
 
-/** A candidate for the typed word. The values `:files` and `:folders` ask the shell for its own completion. */
-export interface Completion {
-  readonly value: string;
-  readonly description: string;
+/** What candidates are taken from. */
+export interface CompletionSources extends DefinitionNames {
+  /** Ids of runs or deliveries. @param prefix the digits that are typed */
+  findIds(wanted: WantedIds, prefix: string): Promise<readonly Completion[]>;
 }
 
 /** @param words everything after `docket`; the last word is completed and may be empty */
-export function complete(program: Command, words: readonly string[], names: DefinitionNames): readonly Completion[] {
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  sources: CompletionSources,
+): Promise<readonly Completion[]> {
   const typed = joinAtEquals(words);
   const current = typed.pop() ?? '';
   const { command, position, pending, given } = parseTypedWords(program, typed);
@@ -22,11 +27,12 @@ export function complete(program: Command, words: readonly string[], names: Defi
     const option = options.find(({ long }) => long === flag);
     // Bash splits words at "=", and replaces only the part after it.
     const flagPrefix = words.at(-1) === current ? `${flag}=` : '';
-    return withPrefix(prefix, option === undefined ? [] : optionValues(option, names)).map((one) =>
-      prependPrefix(flagPrefix, one),
-    );
+    const values = option === undefined ? [] : await optionValues(option, prefix, sources);
+    return withPrefix(prefix, values).map((one) => prependPrefix(flagPrefix, one));
   }
-  if (pending !== undefined && !current.startsWith('-')) return withPrefix(current, optionValues(pending, names));
+  if (pending !== undefined && !current.startsWith('-')) {
+    return withPrefix(current, await optionValues(pending, current, sources));
+  }
   if (current.startsWith('-')) {
     const flags = options
       .filter(({ hidden, variadic, long }) => !hidden && (variadic || !given.has(long ?? '')))
@@ -38,7 +44,12 @@ export function complete(program: Command, words: readonly string[], names: Defi
     position === 0 ? children.map((child) => ({ value: child.name(), description: child.description() })) : [];
   const takes = command.registeredArguments;
   const argument = takes[position] ?? (takes.at(-1)?.variadic ? takes.at(-1) : undefined);
-  const values = argument === undefined ? [] : valuesForPlaceholder(argument.name(), argument.argChoices, names);
+  const values =
+    argument === undefined
+      ? []
+      : argument.name() === 'id'
+        ? await idsOf(command, current, sources)
+        : valuesForPlaceholder(argument.name(), argument.argChoices, sources);
   return withPrefix(current, [...commands, ...values]);
 }
 
@@ -93,15 +104,44 @@ const availableOptions = (command: Command): readonly Option[] => [
   ...(command.commands.find((child) => child.name() === 'list')?.options ?? []),
 ];
 
-const optionValues = ({ flags, argChoices }: Option, names: DefinitionNames): readonly Completion[] => {
+async function optionValues(
+  { flags, argChoices }: Option,
+  current: string,
+  sources: CompletionSources,
+): Promise<readonly Completion[]> {
   const name = /[<[]([a-z-]+)/.exec(flags)?.[1] ?? '';
   // `--report` takes the name without the organization.
   if (name === 'report')
-    return names.reports.map((one) => ({ value: one.slice(one.indexOf('/') + 1), description: one }));
-  return valuesForPlaceholder(name, argChoices, names);
-};
+    return sources.reports.map((one) => ({ value: one.slice(one.indexOf('/') + 1), description: one }));
+  // `--run <id>`.
+  if (name === 'id') return sources.findIds({ of: 'runs' }, current);
+  return valuesForPlaceholder(name, argChoices, sources);
+}
 
-/** By the placeholder in the help. Other placeholders, such as ids, have no candidates. */
+const UNFINISHED_STATES = RUN_STATES.filter((state) => !TERMINAL_STATES.has(state));
+/** Of the runs that a command can do something about; of all where it is not listed. */
+const STATES_BY_COMMAND: Readonly<Record<string, readonly RunState[]>> = {
+  watch: UNFINISHED_STATES,
+  cancel: UNFINISHED_STATES,
+  retry: ['failed', 'partly_delivered', 'cancelled'],
+  release: ['held'],
+};
+/** Commands that take `last` for an id. */
+const LAST_COMMANDS = ['show', 'get', 'watch'];
+
+/** Of an argument `<id>`: of runs, except below `docket deliveries`. */
+async function idsOf(
+  command: Command,
+  current: string,
+  { findIds }: CompletionSources,
+): Promise<readonly Completion[]> {
+  if (command.parent?.name() === 'deliveries') return findIds({ of: 'deliveries' }, current);
+  const states = STATES_BY_COMMAND[command.name()];
+  const ids = await findIds({ of: 'runs', ...(states === undefined ? {} : { states }) }, current);
+  return LAST_COMMANDS.includes(command.name()) ? [...ids, { value: 'last', description: 'the newest run' }] : ids;
+}
+
+/** By the placeholder in the help. Other placeholders have no candidates. */
 function valuesForPlaceholder(
   name: string,
   choices: readonly string[] | undefined,

@@ -5,17 +5,25 @@
 export const COMPLETION_SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
   bash: `
 _docket() {
-  local value what
+  local value what line
+  local -a described=()
   COMPREPLY=()
   while IFS=$'\\t' read -r value what; do
     case $value in
       :files) compopt -o default ;;
       :folders) compopt -o dirnames ;;
-      *) COMPREPLY+=("$value") ;;
+      *)
+        COMPREPLY+=("$value")
+        line=$value
+        [[ $value =~ ^[0-9a-f]{8,}$ ]] && line="$value  $what"
+        described+=("\${line:0:\${COLUMNS:-80}-1}")
+        ;;
     esac
   done < <(docket __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  # Tab for the second time: a list, of which nothing is inserted. An id alone tells nobody which run it is.
+  if (( COMP_TYPE == 63 && \${#COMPREPLY[@]} > 1 )); then COMPREPLY=("\${described[@]}"); fi
 }
-complete -F _docket docket
+complete -o nosort -F _docket docket 2>/dev/null || complete -F _docket docket
 `,
   zsh: `
 #compdef docket
@@ -30,7 +38,7 @@ _docket() {
       *) candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
     esac
   done
-  (( $#candidates )) && _describe docket candidates
+  (( $#candidates )) && _describe -V docket candidates
 }
 if [[ $funcstack[1] == _docket ]]; then _docket; else compdef _docket docket; fi
 `,
@@ -50,6 +58,6 @@ function __docket_complete
     end
 end
 complete -c docket -e
-complete -c docket -f -a '(__docket_complete)'
+complete -c docket -f -k -a '(__docket_complete)'
 `,
 };

@@ -2,6 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AppContext } from '../../base/context.ts';
 import { withArchive } from '../../compose/archive.ts';
+import { stagingProbe } from '../../services/deployment/storage-health.ts';
 import { type CheckResult, type Finding, fail, formatByteSize, ok, runCheck, warn } from './finding.ts';
 
 const GB = 1024 ** 3;
@@ -28,7 +29,7 @@ export async function checkArchive(context: AppContext): Promise<Finding[]> {
     withArchive(context, async ({ archive: runs, storage, signing }) => {
       await signing?.ready();
       // The staging folder may be on another disk.
-      await runs.discard(await runs.stage('doctor'));
+      await stagingProbe(runs).probe();
       return evaluateArchiveProbe(await storage.probe());
     }),
   );

@@ -19,6 +19,7 @@ import { checkReportScope } from './reports/report-scope.ts';
 import { checkSchedules } from './reports/schedules.ts';
 import { checkTargets } from './reports/targets.ts';
 import { checkRuntime } from './runtime.ts';
+import { checkSignIn } from './sign-in.ts';
 
 export async function doctor(
   flags: { readonly catalog?: boolean; readonly json?: boolean },
@@ -29,8 +30,17 @@ export async function doctor(
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const findings = await diagnose(jobs, context, { askCatalogs: flags.catalog ?? false, signal: io.signals.stop() });
   if (flags.json) print.printJson({ findings });
-  else for (const finding of findings) print.printLine(formatFinding(finding));
-  io.exitCode = findings.some(({ state }) => state === 'fail') ? 1 : 0;
+  else for (const finding of findings) print.printText(formatFinding(finding));
+  const failed = findings.filter(({ state }) => state === 'fail').length;
+  if (!flags.json && failed > 0) {
+    print.printNext([
+      {
+        command: 'docket doctor',
+        why: `again, when ${failed === 1 ? 'the failure is' : `the ${failed} failures are`} corrected`,
+      },
+    ]);
+  }
+  io.exitCode = failed > 0 ? 1 : 0;
 }
 
 export interface DiagnoseOptions {
@@ -80,6 +90,7 @@ export async function diagnose(
           : [identity, ...(await checkArchive(context)), ...(await checkReadings(jobs, context))];
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
+      () => checkSignIn(context),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),
     ];
     for (const check of rest) {

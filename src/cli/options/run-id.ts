@@ -12,6 +12,26 @@ import {
   resolveRunId,
 } from '../../services/runs/resolve-id.ts';
 
+/** Instead of an id: the newest recorded run. */
+export const LAST_RUN = 'last';
+
+/**
+ * The id of the newest run on record. Throws `run.not_found` without one, `redis.unreachable`.
+ *
+ * @param filter only of this organization and report
+ */
+export async function findLastRunId(
+  context: AppContext,
+  filter: { readonly org?: string | undefined; readonly report?: string | undefined } = {},
+): Promise<string> {
+  const [newest] = await withDecisions(context, ({ runs }) => runs.list({ ...filter, limit: 1 }));
+  if (newest !== undefined) return newest.id;
+  const of = filter.org === undefined ? '' : ` of ${[filter.org, filter.report].filter(Boolean).join('/')}`;
+  throw new DocketError('run.not_found', `There is no record of a run${of}.`, {
+    next: '`docket runs` lists the recorded runs.',
+  });
+}
+
 /** The full id of a run, from its id or its first digits. Throws `run.not_found`, and as `resolveRunId` does. */
 export async function requireRunId(text: string, runs: RunIdLookup): Promise<string> {
   const id = await resolveRunId(text, runs, '*');
@@ -23,22 +43,36 @@ export async function requireRunId(text: string, runs: RunIdLookup): Promise<str
 }
 
 /** The same without a look-up for a full id. Throws `redis.unreachable` only for a short one. */
-export const expandRunId = async (context: AppContext, text: string): Promise<string> =>
-  isFullId(text) ? text : withDecisions(context, ({ runs }) => requireRunId(text, runs));
+export async function expandRunId(context: AppContext, text: string): Promise<string> {
+  if (text === LAST_RUN) return findLastRunId(context);
+  return isFullId(text) ? text : withDecisions(context, ({ runs }) => requireRunId(text, runs));
+}
 
 /**
  * The same for commands that show archived runs: searches the archive for runs that Redis does not have, and while Redis
- * cannot be reached. Undefined if there is none. A full id is not looked up.
+ * cannot be reached. Undefined if there is none; throws `redis.unreachable` where only Redis may have it. A full id is not
+ * looked up.
  */
-export async function findRunId(context: AppContext, text: string): Promise<string | undefined> {
+export async function findRunId(context: AppContext, given: string): Promise<string | undefined> {
+  if (given === LAST_RUN) return findLastRunId(context);
+  const text = given.toLowerCase();
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
-  return (await findRecordedRunId(context, text)) ?? (await findArchivedRunId(context, text));
+  const recorded = await findRecordedRunId(context, text);
+  if (typeof recorded === 'string') return recorded;
+  const archived = await findArchivedRunId(context, text);
+  // Nobody knows whether there is a record.
+  if (archived === undefined && recorded !== undefined) throw recorded.outage;
+  return archived;
 }
 
-/** Undefined also while Redis cannot be reached. */
-const findRecordedRunId = (context: AppContext, text: string): Promise<string | undefined> =>
+/** The error instead of an id while Redis cannot be reached. */
+const findRecordedRunId = (
+  context: AppContext,
+  text: string,
+): Promise<string | { readonly outage: DocketError } | undefined> =>
   withDecisions(context, ({ runs }) => resolveRunId(text, runs, '*')).catch((thrown: unknown) => {
-    if (isRedisOutage(toDocketError(thrown))) return undefined;
+    const outage = toDocketError(thrown);
+    if (isRedisOutage(outage)) return { outage };
     throw thrown;
   });
 

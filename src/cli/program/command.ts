@@ -19,6 +19,10 @@ export class DocketCommand extends Command {
     );
   }
 
+  /** The flag of every listing, which on a terminal is as wide as that. */
+  wide(): this {
+    return this.option('--wide', 'on a terminal: every column, complete ids and exact UTC times, as in a pipe');
+  }
   /** The help below the options. */
   details(text: string): this {
     return this.addHelpText('after', text);

@@ -72,7 +72,7 @@ Examples:
   program
     .command('doctor')
     .description(
-      'Check everything that `docket start` needs: Redis, definitions, API keys, mail server, targets, archive',
+      'Check everything that `docket start` needs: Redis, definitions, API keys, mail server, targets, archive, sign-in',
     )
     .option('--catalog', 'also fetch each organization’s metric catalog: one metrics call per key')
     .option('--json', 'one JSON document on stdout')
@@ -82,7 +82,8 @@ organizations that it reaches. With REDIS_URL set, calls share the workers' rate
 Each line is ok, warn or fail, with a remedy.
 
 Environment: all that docket start reads: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_ARCHIVE,
-DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, DOCKET_ADMIN_TOKENS, LOG_LEVEL, and the organizations' secrets
+DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, DOCKET_ADMIN_TOKENS, DOCKET_OIDC_…, LOG_LEVEL, and the
+organizations' secrets
 
 Exit codes: 0 no check failed, warnings are allowed; 1 a check failed; 2 usage or configuration
 

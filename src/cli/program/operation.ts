@@ -1,4 +1,6 @@
 import { Argument } from 'commander';
+import { toSingleLine } from '../../base/text/bidi.ts';
+import type { CompletionSources } from '../completion/complete.ts';
 import { type CommandIo, resolvePath } from '../io.ts';
 import { createPrinter } from '../terminal/print.ts';
 import type { DocketCommand } from './command.ts';
@@ -11,6 +13,7 @@ export function addOperationCommands(program: DocketCommand, io: CommandIo): voi
     .description(
       'Show the rate-limit state of each API key: free tokens, calls in flight, waiting, blocked, 429s, slowed',
     )
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Reads Redis and the organizations of DOCKET_JOBS; makes no call and spends no token. Keys are named by their fingerprints.
@@ -44,6 +47,7 @@ Examples:
   tokens
     .command('list', { isDefault: true })
     .description('List the tokens by name; prints neither tokens nor hashes')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Environment: DOCKET_ADMIN_TOKENS
@@ -66,13 +70,14 @@ Example:
 
   program
     .command('completion')
-    .description('Print a shell script that completes commands, options, reports and organizations')
+    .description('Print a shell script that completes commands, options, reports, organizations and ids')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .details(`
 Load it in the shell's start-up file, or save it where the shell looks for completions. It calls \`docket\` each time, so it
-always knows the options of the installed version and the reports of DOCKET_JOBS.
+always knows the options of the installed version and the reports of DOCKET_JOBS. Ids of runs and deliveries come from
+Redis; without an answer of Redis within 0.6 s there are none.
 
-Environment: DOCKET_JOBS
+Environment: DOCKET_JOBS, REDIS_URL
 
 Examples:
   docket completion bash > ~/.local/share/bash-completion/completions/docket
@@ -90,7 +95,13 @@ Examples:
     .action(async (words: string[]) => {
       const { complete, listDefinitionNames } = await import('../completion/complete.ts');
       const names = await listDefinitionNames(resolvePath(io.env.DOCKET_JOBS || 'jobs', io));
-      for (const { value, description } of complete(program, words, names))
-        createPrinter(io).printLine(`${value}\t${description.split('\n')[0]}`);
+      const sources: CompletionSources = {
+        ...names,
+        // Imported late: it loads the client of Redis.
+        findIds: async (wanted, prefix) =>
+          (await import('../completion/known-ids.ts')).findKnownIds(wanted, prefix, io.env),
+      };
+      for (const { value, description } of await complete(program, words, sources))
+        createPrinter(io).printLine(`${value}\t${toSingleLine(description.split('\n')[0] ?? '')}`);
     });
 }

@@ -134,7 +134,8 @@ Examples:
     .option('--json', 'one JSON document on stdout')
     .details(`
 Without --sample it makes the same calls as \`docket run --no-deliver\`. In addition to the output of a run (files, mail.html
-and mail.txt as sent, the manifest) it writes preview.html: the e-mail with inline images, for a browser.
+and mail.txt as sent, the manifest) it writes the e-mail with inline images, for a browser: preview.html is the first body
+of the deliveries, preview-full.html, preview-summary.html and preview-notice.html are those that the deliveries use.
 
 Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --sample also COMPLIANCE_API_URL, REDIS_URL and the organization's secrets
 
@@ -168,6 +169,7 @@ Examples:
     .description('List the next slots of the scheduled reports, in UTC and in their own time zone')
     .argument('[report]', '<org>/<report>; default: all of DOCKET_JOBS')
     .option('--count <n>', 'slots per report', '5')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 With REDIS_URL set, also lists the pauses of these reports and organizations.

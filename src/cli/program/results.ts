@@ -10,6 +10,10 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .description('List the recorded runs, newest first')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
+    .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
+    .option('--to <address>', 'only with deliveries to this address, or to those that contain the text; in any case')
+    .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
+    .option('--error <text>', 'only with an error whose code has this part, e.g. smtp')
     .option(
       '--state <state...>',
       'only in these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
@@ -18,19 +22,27 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .option('--until <instant>', 'only runs created before this instant')
     .option('--after <cursor>', 'the next page: "next" of the previous page')
     .option('--limit <n>', 'maximum number of runs', '20')
+    .wide()
     .option('--json', 'one JSON document on stdout: runs, and next for --after')
     .details(`
-Environment: REDIS_URL, LOG_LEVEL
+Titles are searched where this machine has the definitions (DOCKET_JOBS), ids everywhere.
+
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
 Examples:
   docket runs --org acme --report weekly-kpi
+  docket runs --match "board pack" --period 2026-10
+  docket runs --error smtp
   docket runs --state failed partly_delivered held --since 2026-11-16T00:00:00Z`)
     .action(async (flags) => (await import('../commands/runs/list.ts')).list(flags, io));
 
   runs
     .command('show')
-    .description('Show a run: its record, its files, and each delivery')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .description('Show a run: what happened, why, and what to do; its files, and each delivery')
+    .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
+    .option('--org <org>', 'with last: the newest run of this organization')
+    .option('--report <report>', 'with last: of this report, with --org')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Reads the record and the ledger from Redis, and the manifest from the archive; either alone is enough.
@@ -44,7 +56,7 @@ Example:
   runs
     .command('watch')
     .description('Watch a queued run until it ends')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--timeout <time>', 'stop watching after this time, e.g. 90s, 15m, 2h; the run continues')
     .option('--json', 'one JSON document on stdout: the record, when the run has ended')
     .details(`
@@ -64,7 +76,7 @@ Examples:
   runs
     .command('get')
     .description('Copy everything that a run created and sent from the archive: files, e-mail, messages, receipts')
-    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--out <dir>', 'a new or empty folder; default: the id of the run')
     .option('--json', 'one JSON document on stdout')
     .details(`
@@ -116,21 +128,31 @@ Example:
     .description('List the deliveries of recent runs, of one run, or all that need a decision')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
+    .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
+    .option('--to <address>', 'only with deliveries to this address, or to those that contain the text; in any case')
+    .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
     .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--unknown', 'only those that may or may not have arrived, of all runs')
+    .option('--after <cursor>', 'with --to, --match or --period, the next page: "next" of the previous page')
     .option('--limit <n>', 'number of runs, newest first; with --unknown, number of deliveries', '20')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-Environment: REDIS_URL, LOG_LEVEL
+With --to, --match or --period it answers who got what: deliveries in all states, with the period of the report, what they
+contain, when, and the answer of the server. A complete address means that one alone.
+
+Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
 Examples:
+  docket deliveries --to board@acme.example --period 2026-10
   docket deliveries --unknown
   docket deliveries --org acme --report weekly-kpi`)
     .action(async (flags) => (await import('../commands/deliveries.ts')).list(flags, io));
   deliveries
     .command('resolve')
     .description('Resolve a delivery that may have arrived, or was refused')
-    .argument('<id>', 'id of the delivery (see `docket deliveries`), or its first digits')
+    .argument('[id]', 'id of the delivery (see `docket deliveries`), or its first digits')
+    .option('--run <id>', 'all deliveries of this run that may have arrived, instead of one')
     .option('--sent', 'it has arrived: mark it as sent')
     .option('--resend', 'send it again, with the same Message-ID; nothing else of its run is sent')
     .option('--json', 'one JSON document on stdout')
@@ -142,7 +164,8 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
-  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"`)
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"
+  docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"`)
     .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
 
   program
@@ -152,6 +175,7 @@ Examples:
     .option('--from <date>', 'first day, YYYY-MM-DD; default: the first reading, at most 31 days ago')
     .option('--to <date>', 'last day, YYYY-MM-DD; default: today')
     .option('--require-complete', 'exit with 1 if a reading was missed')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Reads the archive only. A missed reading stays a gap: the service has no history of current counts. With --from, days before
@@ -171,6 +195,7 @@ Examples:
     .command('verify')
     .description('Recompute every hash of every archived run, and report each difference')
     .option('--org <org>', 'only of this organization')
+    .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--public-key <file>', 'public keys to trust, PEM; default: those of DOCKET_SIGNING_KEY')
     .option('--checkpoint <file>', 'checkpoints stored elsewhere: detects a truncated chain')
     .option('--json', 'one JSON document on stdout')
@@ -185,6 +210,7 @@ Exit codes: 0 everything is unchanged; 1 something has changed; 2 usage or confi
 
 Examples:
   docket archive verify --org acme
+  docket archive verify --run 2f6c0e4d
   docket archive verify --public-key docket.pub.pem --checkpoint checkpoints.jsonl`)
     .action(async (flags) => (await import('../commands/archive.ts')).verify(flags, io));
   archive

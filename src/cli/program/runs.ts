@@ -72,8 +72,8 @@ Stop the other processes first; the log and the audit log record what was joined
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
 DOCKET_ARCHIVE_DAYS, DOCKET_SIGNING_KEY, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE,
-DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, LOG_LEVEL; and the variables of the organizations'
-secrets
+DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, DOCKET_OIDC_…, LOG_LEVEL; and the variables of the
+organizations' secrets
 
 Exit codes: 0 it was stopped; 1 Redis or another part failed; 2 usage, configuration, or a conflict of deployments
 
@@ -92,6 +92,7 @@ Examples:
     .option('--deliver', 'deliver the runs; default: only archive them')
     .option('--again', 'new runs even for periods that were backfilled or delivered before')
     .option('--by <name>', 'who requests it; default: the user of this shell')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Current counts that are not read every day have no history: they are undefined in these runs; the command lists their sections.
@@ -117,6 +118,7 @@ Examples:
     .option('--reason <text>', 'why; stored with the pause')
     .option('--by <name>', 'who pauses; default: the user of this shell')
     .option('--history', 'list the latest pauses and resumptions instead')
+    .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Scheduled runs wait, including those already queued; a running one continues, and runs on demand are not affected. A pause

@@ -1,6 +1,8 @@
 import progress from 'cli-progress';
 import type { CommandIo } from '../io.ts';
-import { isTerminal, truncateToWidth } from './style.ts';
+import { isTerminal, terminalWidth } from './style.ts';
+import { cutEnd, cutReport } from './table/cell-width.ts';
+import { wrapText } from './wrap.ts';
 
 export interface ProgressBar {
   /**
@@ -22,6 +24,8 @@ export interface ProgressBars {
 }
 
 const BAR_WIDTH = 24;
+/** Cells; a third of the line if that is more. */
+const MIN_NAME_WIDTH = 16;
 const FILLED_CELL = '█';
 const EMPTY_CELL = '░';
 const CLEAR_RIGHT = '\u001B[K';
@@ -56,6 +60,7 @@ export function openProgressBars({
     forceRedraw: true,
   });
   let open = true;
+  const wrapped = (line: string) => wrapText(line, terminalWidth(stream, env));
   const close = () => {
     open = false;
     removeListener();
@@ -79,8 +84,8 @@ export function openProgressBars({
     },
     printLine: (line) => {
       // The library clears one line before it writes; the rest of another bar may be on it.
-      if (bars.isActive) bars.log(`${line}${CLEAR_RIGHT}\n`);
-      else printLine(line);
+      if (bars.isActive) bars.log(`${wrapped(line).replaceAll('\n', `${CLEAR_RIGHT}\n`)}${CLEAR_RIGHT}\n`);
+      else printLine(wrapped(line));
     },
     close,
   };
@@ -90,8 +95,7 @@ export function openProgressBars({
 const formatBar = (ratio: number, width: number, { name, label }: BarPayload): string => {
   const filled = Math.round(ratio * BAR_WIDTH);
   const text = typeof label === 'string' ? label : label();
-  return truncateToWidth(
-    `${name}  ${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}  ${text}`,
-    width - 1,
-  );
+  const shortName = cutReport(name, Math.max(MIN_NAME_WIDTH, Math.floor(width / 3)));
+  const bar = `${FILLED_CELL.repeat(filled)}${EMPTY_CELL.repeat(BAR_WIDTH - filled)}`;
+  return cutEnd(`${shortName}  ${bar}  ${text}`, width - 1);
 };

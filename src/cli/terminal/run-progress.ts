@@ -1,10 +1,22 @@
-import type { OnRunEvent } from '../../run/run-events.ts';
+import { formatByteCount, formatCounted, formatElapsed } from '../../admin/page/components/format-numbers.ts';
+import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
+import { groupFiles } from './output-groups.ts';
 import type { ProgressBars } from './progress-bar.ts';
 import { formatSecondsUntil } from './run-snapshot-lines.ts';
 
-/** Shows a run's progress: one line per event; on a terminal, calls and waits for tokens are a bar. */
-export function showRunProgress(report: string, bars: ProgressBars, now: () => number): OnRunEvent {
-  const inLines = eventLines(report, bars.printLine, now);
+/** @param options.ending whether the end of the run is a line, too; not where its result follows */
+export interface RunProgressOptions {
+  readonly ending?: boolean;
+}
+
+/** Shows a run's progress: one line per stage; on a terminal, calls and waits for tokens are a bar. */
+export function showRunProgress(
+  report: string,
+  bars: ProgressBars,
+  now: () => number,
+  options: RunProgressOptions = {},
+): OnRunEvent {
+  const inLines = stageLines(report, bars, now, options);
   if (!bars.isVisible) return inLines;
   const inSeconds = (at: number) => formatSecondsUntil(at, now());
   const bar = bars.add(report);
@@ -12,11 +24,11 @@ export function showRunProgress(report: string, bars: ProgressBars, now: () => n
   const show = (label: string | (() => string)) => bar.set(done, total, label);
   show('planning');
   return (event) => {
+    inLines(event);
     switch (event.type) {
       case 'planned':
         total = event.calls;
-        show(`0/${total} calls`);
-        return inLines(event);
+        return show(`0/${total} calls`);
       case 'waiting':
         return show(
           () => `${done}/${total} calls, no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`,
@@ -31,57 +43,92 @@ export function showRunProgress(report: string, bars: ProgressBars, now: () => n
       case 'snoozed':
         return show(() => `waiting ${inSeconds(event.until)}: ${event.why}`);
       case 'finished':
-        show(event.state.replaceAll('_', ' '));
-        return inLines(event);
+        return show(event.state.replaceAll('_', ' '));
       default:
-        return inLines(event);
+        return;
     }
   };
 }
 
-/** Prints one line per event, with the free tokens and the expected finish. */
-function eventLines(report: string, printLine: (line: string) => void, now: () => number): OnRunEvent {
-  const line = (text: string) => printLine(`${report}  ${text}`);
+/** Ms between two lines that say that calls wait for tokens; a bar shows each. */
+const WAIT_LINE_INTERVAL_MS = 30_000;
+
+/** A line when a stage has ended, with what it did. */
+function stageLines(
+  report: string,
+  { isVisible, printLine }: ProgressBars,
+  now: () => number,
+  { ending = true }: RunProgressOptions,
+): OnRunEvent {
+  const line = (label: string, text: string) => printLine(`${report}  ${label.padEnd(9)} ${text}`);
   const inSeconds = (at: number) => formatSecondsUntil(at, now());
+  const calls = { done: 0, of: 0, cached: 0 };
+  const files: { readonly name: string; readonly bytes: number }[] = [];
+  const delivered: DeliveredEvent[] = [];
+  let renderMs = 0;
+  let lastWaitAt = Number.NEGATIVE_INFINITY;
   return (event) => {
     switch (event.type) {
       case 'planned':
-        return line(`plan      ${event.calls} calls for ${event.sections} sections`);
+        calls.of = event.calls;
+        return line('plan', `${formatCounted(event.calls, 'call')} for ${formatCounted(event.sections, 'section')}`);
       case 'waiting':
-        return line(`wait      no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`);
-      case 'granted':
-      case 'begun':
-      case 'timed':
-      case 'waited':
+        if (isVisible || now() - lastWaitAt < WAIT_LINE_INTERVAL_MS) return;
+        lastWaitAt = now();
+        return line(
+          'wait',
+          `${calls.done}/${calls.of} calls, no token free (${event.ahead} ahead), expected in ${inSeconds(event.until)}`,
+        );
+      case 'fetched':
+        calls.done = event.done;
+        calls.of = event.of;
+        if (event.saved) calls.cached += 1;
         return;
-      case 'fetched': {
-        const tokens = event.saved
-          ? 'cached, no token'
-          : event.tokens === null
-            ? 'no token needed'
-            : `${event.tokens} tokens left`;
-        return line(`call      ${event.done}/${event.of}, ${tokens}, finish in ${inSeconds(event.finish)}`);
-      }
       case 'rendered':
-        // One per CSV file.
-        if (event.name.endsWith('.schema.json')) return;
-        return line(`render    ${event.name} (${formatBytes(event.bytes)})`);
+        // All files are reported at once, after they were archived: one line for them, when the last is known.
+        if (files.length === 0)
+          queueMicrotask(() => line('render', `${formatFiles(files)}, ${formatElapsed(renderMs)}`));
+        files.push(event);
+        return;
       case 'delivered':
-        return line(
-          `deliver   ${event.target} → ${event.recipient}: ${event.state}${event.detail === null ? '' : ` (${event.detail})`}`,
-        );
+        delivered.push(event);
+        return;
       case 'snoozed':
-        return line(`snooze    ${inSeconds(event.until)}: ${event.why}`);
+        return line('snooze', `${inSeconds(event.until)}: ${event.why}`);
+      case 'timed': {
+        const took = formatElapsed(event.ms);
+        if (event.stage === 'fetch') line('fetch', `${formatCalls(calls)}, ${took}`);
+        if (event.stage === 'render') renderMs = event.ms;
+        if (event.stage === 'deliver' && delivered.length > 0) line('deliver', `${countStates(delivered)}, ${took}`);
+        return;
+      }
       case 'finished':
+        if (!ending) return;
         return line(
-          `finished  ${event.state}${event.error === undefined ? '' : `: ${event.error.message} [${event.error.code}]`}`,
+          'finished',
+          `${event.state}${event.error === undefined ? '' : `: ${event.error.message} [${event.error.code}]`}`,
         );
+      default:
+        return;
     }
   };
 }
 
-function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KB`;
-  return `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+type DeliveredEvent = Extract<RunEvent, { type: 'delivered' }>;
+
+const formatCalls = ({ done, of, cached }: { readonly done: number; readonly of: number; readonly cached: number }) =>
+  `${done === of ? formatCounted(of, 'call') : `${done} of ${formatCounted(of, 'call')}`}${cached === 0 ? '' : `, ${cached} cached`}`;
+
+/** `1 XLSX file, 14 CSV files (112 KB)`. */
+const formatFiles = (files: readonly { readonly name: string; readonly bytes: number }[]): string => {
+  const groups = groupFiles(files).map(({ kind, files: own }) => formatCounted(own.length, `${kind} file`));
+  return `${groups.join(', ')} (${formatByteCount(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
+};
+
+/** `38 sent, 2 unknown`, by the last state of each recipient. */
+function countStates(events: readonly DeliveredEvent[]): string {
+  const last = new Map(events.map(({ target, recipient, state }) => [`${target} ${recipient}`, state]));
+  const counts = new Map<string, number>();
+  for (const state of last.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ');
 }

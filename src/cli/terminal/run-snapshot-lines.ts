@@ -1,5 +1,6 @@
 import type { RunSnapshot } from '../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
+import { deliveryLines } from './delivery-groups.ts';
 
 /** `calls`: progress of the calls, which a bar shows on a terminal. */
 export interface ProgressLine {
@@ -41,10 +42,10 @@ export function snapshotLines(
     }
   }
   const known = new Map(previous?.deliveries.map((row) => [`${row.target} ${row.recipient}`, row.state]));
-  for (const { target, recipient, state, detail } of record.deliveries) {
-    if (known.get(`${target} ${recipient}`) === state) continue;
-    add('deliver', `${target} → ${recipient}: ${state}${detail === null ? '' : ` (${detail})`}`);
-  }
+  const changed = record.deliveries.filter(
+    ({ target, recipient, state }) => known.get(`${target} ${recipient}`) !== state,
+  );
+  for (const line of deliveryLines(changed)) add('deliver', line);
   if (record.cancel !== null && !previous?.cancel && !ended) {
     add('cancel', `requested by ${record.cancel.by}: ${record.cancel.reason}`);
   }
@@ -74,12 +75,3 @@ function stateLine({ state, attempts, until, error, calls }: RunRecord, now: num
 export const formatSecondsUntil = (at: number, now: number): string => `${Math.max(0, Math.ceil((at - now) / 1000))} s`;
 const finishSuffix = (finish: number | null, now: number): string =>
   finish === null ? '' : `, finish in ${formatSecondsUntil(finish, now)}`;
-
-/** A line of a result. A sent delivery needs no detail. */
-export const formatDelivery = ({
-  target,
-  recipient,
-  state,
-  detail,
-}: Pick<RunRecord['deliveries'][number], 'target' | 'recipient' | 'state' | 'detail'>): string =>
-  `  ${target} → ${recipient}: ${state}${detail === null || state === 'sent' ? '' : ` (${detail})`}`;

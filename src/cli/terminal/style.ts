@@ -6,7 +6,7 @@ import type { Environment, OutputStream } from '../io.ts';
 export const isTerminal = (stream: OutputStream, env: Environment): boolean =>
   stream.isTTY === true && env.TERM !== 'dumb';
 
-/** Characters per line; undefined when the output is not a terminal. */
+/** Cells per line; undefined when the output is not a terminal. */
 export const terminalWidth = (stream: OutputStream, env: Environment): number | undefined =>
   isTerminal(stream, env) ? stream.columns || undefined : undefined;
 
@@ -20,9 +20,3 @@ export type Style = Parameters<typeof styleText>[0];
 
 export const applyStyle = (style: Style, text: string, stream: OutputStream, env: Environment): string =>
   hasColors(stream, env) ? styleText(style, text, { validateStream: false }) : text;
-
-/** At most so many characters; what is cut off becomes `…`. */
-export function truncateToWidth(text: string, width: number): string {
-  const characters = [...text];
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
-}

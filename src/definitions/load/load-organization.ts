@@ -168,7 +168,7 @@ async function loadLogo(folder: DirectoryEntry, source: SourceFile, logo: string
   const file = join(dirname(source.file), logo);
   const read = await readLogo(file, await realpath(folder.file));
   if ('expected' in read)
-    return isAbsolute(logo) ? { ...read, next: 'write a path from the folder of org.yaml' } : read;
+    return { ...read, next: isAbsolute(logo) ? 'write a path from the folder of org.yaml' : `${read.next}: ${file}` };
   return { settings: { logo: file }, digest: createHash('sha256').update(read.bytes).digest('hex') };
 }
 

@@ -88,6 +88,22 @@ export async function readAttempts(files: RunFiles, delivery?: string): Promise<
   return [...latest.values()].flatMap((record) => record ?? []);
 }
 
+/**
+ * All results of attempts, and decisions, of these deliveries, in the order of epochs. The start of an attempt only while it
+ * has no result. Throws `archive.corrupt`.
+ */
+export async function readAttemptHistory(
+  files: RunFiles,
+  deliveries: ReadonlySet<string>,
+): Promise<readonly AttemptRecord[]> {
+  const found = attemptFiles(await files.list()).filter(({ delivery }) => deliveries.has(delivery));
+  const ended = new Set(
+    found.filter(({ rank }) => rank === RANK.end).map(({ delivery, epoch }) => `${delivery}.${epoch}`),
+  );
+  const wanted = found.filter(({ delivery, epoch, rank }) => rank !== RANK.begin || !ended.has(`${delivery}.${epoch}`));
+  return (await readAttemptFiles(files, wanted)).flatMap((record) => record ?? []);
+}
+
 /** `receipts.json`; empty before the first delivery. Throws `archive.corrupt`. */
 export const readReceipts = async (files: RunFiles): Promise<readonly Receipt[]> =>
   (await readMetadataFile(files, 'receipts.json', receiptsSchema)) ?? [];

@@ -76,6 +76,12 @@ const readingSchema = z.object({
 /** A reading that values of the run are of, or the gap in its place. */
 export type ReadingRecord = Readonly<z.infer<typeof readingSchema>>;
 
+const trendReadingSchema = readingSchema
+  .pick({ section: true, day: true, question: true, as_of: true, correlation_id: true })
+  .extend({ bucket: z.string() });
+/** A reading that a point of a trend is of, or the gap in its place. */
+export type TrendReadingRecord = Readonly<z.infer<typeof trendReadingSchema>>;
+
 const knownFieldsSchema = z.object({
   version: z.literal(1),
   run: z.string(),
@@ -108,6 +114,11 @@ const knownFieldsSchema = z.object({
   ),
   /** The readings of current counts that its figures are, with gaps. Absent where none are, and in older manifests. */
   readings: listOf(readingSchema, MAX_READINGS).optional(),
+  /**
+   * The readings that the points of trends are, with gaps. Absent where none are, and in older manifests. Apart from `readings`,
+   * whose entries older versions read with a fixed list of `of`.
+   */
+  trend_readings: listOf(trendReadingSchema, MAX_READINGS).optional(),
   incomplete: listOf(
     z.object({
       section: z.string(),

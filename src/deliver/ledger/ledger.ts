@@ -104,7 +104,7 @@ export const isAfter = (row: Pick<DeliveryRow, 'at' | 'id'>, other: Pick<Deliver
   row.at > other.at || (row.at === other.at && row.id > other.id);
 
 /**
- * Whether a row takes over the archived state; `ledger-open-2.lua` has the same rule. A higher epoch comes from a ledger
+ * Whether a row takes over the archived state; `ledger-open-3.lua` has the same rule. A higher epoch comes from a ledger
  * that knew more. Within one epoch, a result replaces `sending` and `unknown`.
  */
 export function isSupersededBy(row: Pick<DeliveryRow, 'state' | 'epoch'>, archived: ArchivedState): boolean {

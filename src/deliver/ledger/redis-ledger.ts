@@ -85,7 +85,8 @@ export type LedgerRedis = Pick<RedisClient, 'evalsha' | 'eval' | 'hgetall' | 'hm
 
 /**
  * The ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
- * `unknown` rows, `<prefix>unknown`. Only Lua scripts change them. On a cluster the prefix must contain the hash tag. As
+ * `unknown` rows, `<prefix>unknown`. `open` also enters the index of recipients (recipient-index.lua). Only Lua scripts change
+ * them. On a cluster the prefix must contain the hash tag. As
  * durable as the server's persistence. Throws `redis.unreachable`: then nothing may be sent. Pass a client that waits for
  * Redis, so that the result of a send survives a restart of the server.
  * @param prefix of every key, with its separator, e.g. `docket:`
@@ -97,7 +98,7 @@ export function redisLedger(
 ): Ledger {
   const { prefix, ttlDays } = options;
   const scripts = {
-    open: loadScript('./ledger-open-2.lua'),
+    open: loadScript('./ledger-open-3.lua'),
     begin: loadScript('./ledger-begin-1.lua'),
     settle: loadScript('./ledger-settle-2.lua'),
     resolve: loadScript('./ledger-resolve-2.lua'),
@@ -119,8 +120,9 @@ export function redisLedger(
     open: async ({ id, run, org, report, target, recipient }, at, archived) => {
       const constant = JSON.stringify({ id, run, org, report, target, recipient });
       const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
-      const args = [id, constant, at, ttlDays, state, epoch, detail ?? ''];
-      return parseRowReply(await withContext('open', () => runLuaScript(redis, scripts.open, keysFor(id), args)));
+      const args = [id, constant, at, ttlDays, state, epoch, detail ?? '', prefix, org, recipient, run];
+      const keys = [...keysFor(id), `${prefix}record:${run}`];
+      return parseRowReply(await withContext('open', () => runLuaScript(redis, scripts.open, keys, args)));
     },
     begin: async (id, at) => {
       const keys = [rowsKey(id)];

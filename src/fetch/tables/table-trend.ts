@@ -4,7 +4,7 @@ import { isReadingDue } from '../../plan/answered-sections.ts';
 import { type Bucket, bucketsOf, endOfDay } from '../../plan/buckets.ts';
 import { questionId } from '../../plan/reading.ts';
 import { trendSpan } from '../../plan/trend.ts';
-import type { MetricValues, TableTrend } from '../dataset.ts';
+import type { MetricValues, TableTrend, TrendReading } from '../dataset.ts';
 import { type PartnerAnswer, partnerRows } from './comparisons/partner-answers.ts';
 import { withoutValuesOfNoData } from './data-start.ts';
 import { dayReadings, groupValues } from './readings/reading-values.ts';
@@ -73,7 +73,7 @@ export async function readTrend(input: ReadTrendInput): Promise<TableTrend> {
   const buckets = bucketsOf(range, granularity);
   const days = buckets.map(({ to }) => to);
   const found = dayReadings(questionId(null), await readings.find(org, null, days), metrics, period.timezone);
-  return toTrend(
+  const trend = toTrend(
     granularity,
     buckets.map((bucket): TrendBucket => {
       const day = found.of(bucket.to);
@@ -82,4 +82,17 @@ export async function readTrend(input: ReadTrendInput): Promise<TableTrend> {
     }),
     metrics,
   );
+  return {
+    ...trend,
+    readings: buckets.map(({ label, to }): TrendReading => {
+      const reading = found.of(to)?.reading;
+      return {
+        bucket: label,
+        day: to,
+        question: found.question,
+        asOf: reading?.as_of ?? null,
+        correlationId: reading?.correlation_id ?? null,
+      };
+    }),
+  };
 }

@@ -108,6 +108,7 @@ export const workbook = (to: LocaleFormatters): ReturnType<typeof english> => {
       version: (version) => `Version ${version}`,
       calls: 'Abrufe',
       callCount: (count) => counted(count, 'Abruf', 'Abrufe'),
+      leftOut: (why) => `weggelassen: ${why}`,
       call: 'Abruf',
       request: 'Anfrage',
       sections: 'Abschnitte',

@@ -115,6 +115,8 @@ export const workbook = (to: LocaleFormatters) => {
       version: (version: number) => `version ${version}`,
       calls: 'Calls',
       callCount: (count: number) => counted(count, 'call'),
+      /** @param why a file's name and what is wrong with it */
+      leftOut: (why: string) => `left out: ${why}`,
       call: 'Call',
       request: 'Request',
       sections: 'Sections',

@@ -209,7 +209,7 @@ export async function processRun(
     case 'snooze': {
       // Another machine's clock may have computed `until`; one that is behind must not cause a busy loop.
       const until = Math.max(Math.min(outcome.until, deadline + 1), clock.now() + MIN_SNOOZE_MS);
-      await update({ ...changes, state: 'waiting', until });
+      await update({ ...changes, state: 'waiting', until, waitingFor: { until, why: outcome.why } });
       log.debug('Run snoozed', { until: new Date(until).toISOString(), why: outcome.why });
       observe({ type: 'snoozed', until, why: outcome.why });
       return delayJob(until);

@@ -22,7 +22,7 @@ export const isPoisoned = ({ all, stuck }: WorkerCrashes, maxCrashes: number): b
 
 export const poisonError = ({ all, stuck }: WorkerCrashes): DocketError =>
   new DocketError('run.poison', `The run crashed ${all} workers, the last ${stuck} at the same point.`, {
-    next: 'Check the memory of the workers and the size of the report, then trigger it again.',
+    next: 'Check the memory of the workers, their logs and the size of the report, then retry it.',
   });
 
 /** @param last the last error, or the reason of the last snooze */
@@ -30,5 +30,5 @@ export const deadlineError = (deadlineMs: number, last?: string): DocketError =>
   new DocketError('run.deadline', 'The run exceeded its deadline.', {
     expected: `an end within ${Math.round(deadlineMs / MINUTE_MS)} minutes of its first start`,
     ...(last === undefined ? {} : { got: `its last failure was: ${last}` }),
-    next: 'Check what it waited for, e.g. the budget of its API key, then trigger it again. `deadline` in its definition allows more time.',
+    next: 'Check what it waited for: `docket doctor` tests the service, the mail servers and the archive; `docket budget` shows the tokens of its API key. Then retry it. `deadline` in its definition allows more time.',
   });

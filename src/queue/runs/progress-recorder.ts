@@ -8,7 +8,9 @@ import type { LiveProgressStore } from './live-progress.ts';
 import type { MutableRunFields } from './stored-record.ts';
 
 /** Progress of a run over all its attempts. */
-export type ProgressUpdate = Partial<Pick<MutableRunFields, 'calls' | 'deliveries' | 'timings' | 'tokenWaitMs'>>;
+export type ProgressUpdate = Partial<
+  Pick<MutableRunFields, 'calls' | 'deliveries' | 'timings' | 'stageEnds' | 'tokenWaitMs'>
+>;
 
 /** From the first event to the first write. A shorter run is written once, at its end. */
 const FIRST_WRITE_DELAY_MS = 500;
@@ -36,7 +38,7 @@ export function createProgressRecorder(
   const ending = new AbortController();
   const waits = trackTokenWait(record.tokenWaitMs, clock);
   const deliveries = new Map(record.deliveries.map((row) => [`${row.target} ${row.recipient}`, row]));
-  let { calls, timings } = record;
+  let { calls, timings, stageEnds } = record;
   let change: ProgressUpdate = {};
   let writing: Promise<void> | undefined;
   const state = progressTracker();
@@ -94,6 +96,7 @@ export function createProgressRecorder(
         return addChange({ calls });
       case 'timed':
         timings = { ...timings, [event.stage]: (timings[event.stage] ?? 0) + Math.round(event.ms) };
+        stageEnds = { ...stageEnds, [event.stage]: clock.now() };
         return;
       case 'delivered': {
         const { target, recipient, state, detail } = event;
@@ -118,7 +121,8 @@ export function createProgressRecorder(
         live.delete(record.id).catch((error: unknown) => failed(toDocketError(error)));
       }
       const known = deliveries.size === 0 ? {} : { deliveries: [...deliveries.values()] };
-      return { calls, timings, tokenWaitMs: waits.asleep(), ...known };
+      const ends = stageEnds === undefined ? {} : { stageEnds };
+      return { calls, timings, ...ends, tokenWaitMs: waits.asleep(), ...known };
     },
   };
 }

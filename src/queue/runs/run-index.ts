@@ -1,14 +1,41 @@
 import type { RedisClient } from '../../redis/client.ts';
-import type { RedisKeys, RunScope } from '../../redis/keys.ts';
-import { RUN_STATES, type RunCursor, type RunFilter } from '../../run/run-record.ts';
+import type { RedisKeys } from '../../redis/keys.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import type { RunCursor, RunFilter } from '../../run/run-record.ts';
+import { planRunQuery, type RunConditions } from './run-filter.ts';
 
 const MAX_PAGE_SIZE = 200;
+const MIN_PAGE_SIZE = 10;
+/** Ids per step where a script filters them, at least and at most. */
+const FILTERED_PAGE_SIZES = { min: 100, max: 500 };
+
+const MATCH = loadLuaScript('./scripts/match-runs-1.lua', import.meta.url);
 
 /** Pages of run ids, newest first, merged from the indexes that the filter needs. Reads further pages on demand. */
 export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: RunFilter): AsyncGenerator<string[]> {
-  const size = Math.min(filter.limit, MAX_PAGE_SIZE);
-  const indexes = await indexesOf(redis, keys, filter);
-  let after = filter.after;
+  const { indexes, conditions } = await planRunQuery(redis, keys, filter);
+  if (indexes.length === 0) return;
+  const { limit } = filter;
+  const rows =
+    conditions === undefined
+      ? Math.min(limit, MAX_PAGE_SIZE)
+      : Math.min(FILTERED_PAGE_SIZES.max, Math.max(FILTERED_PAGE_SIZES.min, 2 * limit));
+  const size = Math.max(Math.min(rows, MIN_PAGE_SIZE), Math.ceil(rows / indexes.length));
+  for await (const ids of mergeIndexes(redis, indexes, filter, size)) {
+    const matching = conditions === undefined ? ids : await matchRuns(redis, keys, conditions, ids);
+    if (matching.length > 0) yield matching;
+  }
+}
+
+/** @param size rows per read of one index */
+async function* mergeIndexes(
+  redis: RedisClient,
+  indexes: readonly string[],
+  filter: RunFilter,
+  size: number,
+): AsyncGenerator<string[]> {
+  let { after } = filter;
+  let last: string | undefined;
   for (;;) {
     const pages = await Promise.all(indexes.map((index) => pageAfter(redis, index, filter, after, size)));
     // Unread entries of an index follow its last one read. So the order is final up to the first of these ends.
@@ -16,21 +43,28 @@ export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: R
     const end = ends.sort(newestFirst)[0];
     const rows = pages.flat().sort(newestFirst);
     const final = end === undefined ? rows : rows.filter((row) => newestFirst(row, end) <= 0);
-    if (final.length > 0) yield final.map(({ id }) => id);
+    const ids: string[] = [];
+    // A run with deliveries to two recipients is in both indexes.
+    for (const { id } of final) {
+      if (id !== last) ids.push(id);
+      last = id;
+    }
+    if (ids.length > 0) yield ids;
     if (end === undefined) return;
     after = end;
   }
 }
 
-async function indexesOf(redis: RedisClient, keys: RedisKeys, { org, report, states }: RunFilter): Promise<string[]> {
-  const allStates = states === undefined || new Set(states).size === RUN_STATES.length;
-  const indexNames = (of?: RunScope): string[] => {
-    if (allStates) return [keys.index(of)];
-    return [...new Set(states)].map((state) => keys.statesOf(of, state));
-  };
-  if (report === undefined) return indexNames(org === undefined ? undefined : { org });
-  const orgs = org === undefined ? await redis.zrevrange(keys.orgs, 0, -1) : [org];
-  return orgs.flatMap((one) => indexNames({ org: one, report }));
+async function matchRuns(
+  redis: RedisClient,
+  keys: RedisKeys,
+  conditions: RunConditions,
+  ids: readonly string[],
+): Promise<string[]> {
+  const args = [keys.record(''), JSON.stringify(conditions), ...ids];
+  const reply = await runLuaScript(redis, MATCH, [keys.index()], args);
+  if (!Array.isArray(reply)) throw new Error('unexpected reply of the script');
+  return reply.map(String);
 }
 
 export const newestFirst = (one: RunCursor, other: RunCursor): number =>

@@ -11,6 +11,7 @@ import {
   type Cancellation,
   type RunCursor,
   type RunDecision,
+  type RunFilter,
   type RunOrder,
   type RunRecord,
   type RunState,
@@ -35,13 +36,18 @@ export interface RedisRunStore extends RunStore, RunIdLookup {
   requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
   /** Those of these runs whose cancellation was requested. */
   cancelRequested(ids: readonly string[]): Promise<readonly string[]>;
+  /** The first runs of a listing, and the number of all, at most `max`. Those whose record has just expired may be counted. */
+  listAndCount(
+    filter: RunFilter,
+    max: number,
+  ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
   /** Records a skipped slot, in one step; false when it was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
   /** Unfinished runs created before `before` (epoch ms), by creation time, then id; fewer than `limit` only at the end. */
   unfinished(before: number, limit: number, after?: RunCursor): Promise<readonly RunCursor[]>;
 }
 
-const OPEN = loadLuaScript('./scripts/open-run.lua', import.meta.url);
+const OPEN = loadLuaScript('./scripts/open-run-2.lua', import.meta.url);
 const UPDATE = loadLuaScript('./scripts/update-run.lua', import.meta.url);
 const REOPEN = loadLuaScript('./scripts/reopen-run.lua', import.meta.url);
 const REQUEST_CANCEL = loadLuaScript('./scripts/request-cancel.lua', import.meta.url);
@@ -115,7 +121,7 @@ export function redisRunStore(
       redis,
       OPEN,
       [keys.record(id), keys.ids, ...indexes, ...(TERMINAL_STATES.has(progress.state) ? [] : [keys.unfinished])],
-      [id, createdAt, ttl, keys.states, org, ...toHashFields({ order, ...progress })],
+      [id, createdAt, ttl, keys.states, org, `${prefix}:`, ...toHashFields({ order, ...progress })],
     );
     if (!Array.isArray(reply) || !Array.isArray(reply[1])) throw new Error('unexpected reply of the script');
     const fields: readonly unknown[] = reply[1];
@@ -160,6 +166,15 @@ export function redisRunStore(
         if (found.size >= limit) break;
       }
       return [...found.values()];
+    }),
+    listAndCount: mapped(async (filter, max) => {
+      const found: string[] = [];
+      for await (const ids of listRunIds(redis, keys, { ...filter, limit: max })) {
+        found.push(...ids);
+        if (found.length >= max) break;
+      }
+      const runs = await read(found.slice(0, filter.limit), skipUnreadable);
+      return { runs, total: Math.min(found.length, max) };
     }),
     skip: mapped(async (order, why) => {
       const skipped = { ...INITIAL_RUN_FIELDS, state: 'skipped' as const, finishedAt: order.createdAt, error: why };

@@ -54,12 +54,14 @@ const progressSchema = z.object({
   startedAt: epochMsSchema.nullable(),
   finishedAt: epochMsSchema.nullable(),
   until: epochMsSchema.nullable(),
+  waitingFor: z.object({ until: epochMsSchema, why: z.string() }).nullable().exactOptional(),
   // Older records have no starts, attempts, losses, timings and waits.
   starts: countSchema.default(0),
   attempts: countSchema.default(0),
   losses: z.object({ all: countSchema, stuck: countSchema, far: z.number() }).default({ all: 0, stuck: 0, far: 0 }),
   calls: z.object({ planned: countSchema, made: countSchema, saved: countSchema }),
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
+  stageEnds: z.partialRecord(z.enum(STAGES), epochMsSchema).exactOptional(),
   tokenWaitMs: z.number().default(0),
   files: z.array(z.object({ name: z.string(), bytes: countSchema, sha256: z.string() })),
   // Older records, and runs without targets, have none.

@@ -21,6 +21,26 @@ const CELL_PADDING = 10;
 const CELL_LINE_HEIGHT = 18;
 const CELL_BORDERS = 11;
 const FIRST_COLUMN_SHARE = 1.6;
+/** Of the template's style. */
+const MIN_FIRST_COLUMN = 86;
+/** Bold and small. */
+const HEADER_LETTER = 7.3;
+const HEADER_LINE_HEIGHT = 17;
+/** Above a table. */
+const TABLE_GAP = 14;
+
+/** Lines of a text in a cell that wraps between words. */
+function wrapped(text: string, letters: number): number {
+  let [count, used] = [1, 0];
+  for (const word of text.split(/\s+/)) {
+    if (used > 0 && used + 1 + word.length > letters) {
+      count += 1;
+      used = 0;
+    }
+    used += word.length + (used > 0 ? 1 : 0);
+  }
+  return count;
+}
 
 const lines = (text: string, letters: number): number => (text === '' ? 0 : Math.ceil(text.length / letters));
 const small = (text: string): number => lines(text, SMALL_LINE) * SMALL_LINE_HEIGHT;
@@ -29,33 +49,57 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 
 type Section = BodyData['sections'][number];
 
-/** Height of a row: its highest cell. The first column, of names, is wider than the others. */
-function rowHeight(cells: Section['rows'][number]['cells'], columns: number): number {
-  const share = TABLE_WIDTH / Math.max(1, columns + FIRST_COLUMN_SHARE - 1);
+type Cells = Section['rows'][number]['cells'];
+
+const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s-]+/).map((word) => word.length));
+
+/**
+ * The widths of a table's columns. Words of headings and figures do not break, so wide columns take space from the first one,
+ * of names, which is wider than the others where there is space.
+ */
+function columnWidths({ headers, rows, totals }: Section): number[] {
+  const share = TABLE_WIDTH / Math.max(1, headers.length + FIRST_COLUMN_SHARE - 1);
+  const lines = [...rows.map(({ cells }) => cells), totals];
+  const others = headers.slice(1).map(({ text }, index) => {
+    const letters = lines.map((cells) => {
+      const { short = '', number = false } = cells[index + 1] ?? {};
+      return number ? short.length : longestWord(short);
+    });
+    return Math.max(
+      share,
+      longestWord(text) * HEADER_LETTER + CELL_PADDING,
+      Math.max(...letters) * LETTER + CELL_PADDING,
+    );
+  });
+  return [Math.min(share * FIRST_COLUMN_SHARE, Math.max(MIN_FIRST_COLUMN, TABLE_WIDTH - sum(others))), ...others];
+}
+
+/** Height of a row: its highest cell. */
+function rowHeight(cells: Cells, widths: readonly number[]): number {
   const heights = cells.map(({ short, number, status, target, tone_word, picture }, index) => {
     if (picture !== null) return picture.height;
-    const width = share * (index === 0 ? FIRST_COLUMN_SHARE : 1) - CELL_PADDING;
-    const textLines = number ? 1 : lines(short, Math.max(6, Math.floor(width / LETTER)));
+    const width = (widths[index] ?? TABLE_WIDTH) - CELL_PADDING;
+    const textLines = number ? 1 : wrapped(short, Math.floor(width / LETTER));
     return (textLines + [status, target, tone_word].filter((text) => text !== '').length) * CELL_LINE_HEIGHT;
   });
   return Math.max(CELL_LINE_HEIGHT, ...heights) + CELL_BORDERS;
 }
 
-function sectionHeight({
-  title,
-  description,
-  takeaway,
-  paragraphs,
-  facts,
-  headers,
-  rows,
-  totals,
-  ...rest
-}: Section): number {
-  const { chart, notes, more } = rest;
-  const tableRows = sum(rows.map(({ cells }) => rowHeight(cells, headers.length)));
+const headerHeight = ({ headers }: Section, widths: readonly number[]): number => {
+  const lines = headers.map(({ text }, index) =>
+    wrapped(text, Math.floor(((widths[index] ?? TABLE_WIDTH) - CELL_PADDING) / HEADER_LETTER)),
+  );
+  return Math.max(1, ...lines) * HEADER_LINE_HEIGHT + CELL_BORDERS + TABLE_GAP;
+};
+
+function sectionHeight(section: Section): number {
+  const { title, description, takeaway, paragraphs, facts, rows, totals, chart, notes, more } = section;
+  const widths = columnWidths(section);
+  const tableRows = sum(rows.map(({ cells }) => rowHeight(cells, widths)));
   const header =
-    rows.length + totals.length === 0 ? 0 : 54 + (totals.length > 0 ? rowHeight(totals, headers.length) : 0);
+    rows.length + totals.length === 0
+      ? 0
+      : headerHeight(section, widths) + (totals.length > 0 ? rowHeight(totals, widths) : 0);
   return (
     26 +
     lines(title, 50) * 26 +

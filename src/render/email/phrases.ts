@@ -54,7 +54,7 @@ export interface TriggerInfo {
 }
 
 /** E.g. `at 08:00, only on Monday`; the cron expression where it cannot be described. */
-function describeCron(cron: string, locale: string): string {
+export function describeCron(cron: string, locale: string): string {
   try {
     const words = cronstrue.toString(cron, {
       use24HourTimeFormat: true,

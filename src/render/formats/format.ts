@@ -1,8 +1,9 @@
 import { createWriteStream } from 'node:fs';
+import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { DocketError } from '../../base/error.ts';
 import type { SecretRef } from '../../base/secrets/secret.ts';
 import { type Logo, readLogo } from '../../definitions/load/logo.ts';
+import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { FormatSchema, Output } from '../../definitions/schema/kinds.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart } from '../artifact.ts';
@@ -40,6 +41,8 @@ export interface FormatContext {
   readonly classification?: string | undefined;
   /** What `DOCKET_TEMPLATES` names: a folder of the organization's own templates. */
   readonly templates?: string | undefined;
+  /** The organization's fiscal year, for sentences about changes. */
+  readonly calendar?: FiscalCalendar | undefined;
   /** The formats of all outputs of the report. */
   readonly outputs?: readonly string[] | undefined;
   /** The values of the references that `secrets` returned for this output, by the same keys. */
@@ -88,19 +91,20 @@ export async function writeChunks(
   }
 }
 
+/** The organization's logo, or why the pack is made without it, as text for its record; neither where it has none. */
+export interface CurrentLogo {
+  readonly image?: Logo;
+  readonly leftOut?: string;
+}
+
 /**
- * Reads the organization's logo again: the file may have changed since the definitions were checked. Undefined without one.
- * Throws `render.failed`.
+ * Reads the organization's logo again: the file may have changed since the definitions were checked. One that cannot be used any
+ * more stops no report: `docket check` and each reload name it.
  */
-export async function readCurrentLogo(path: string | undefined): Promise<Logo | undefined> {
-  if (path === undefined) return undefined;
+export async function readCurrentLogo(path: string | undefined): Promise<CurrentLogo> {
+  if (path === undefined) return {};
   const logo = await readLogo(path);
-  if (!('expected' in logo)) return logo;
-  const { expected, got, next } = logo;
-  throw new DocketError('render.failed', 'The logo of the organization cannot be used.', {
-    where: path,
-    expected,
-    ...(got === undefined ? {} : { got }),
-    next: `Correct the logo file: ${next}.`,
-  });
+  if (!('expected' in logo)) return { image: logo };
+  const { expected, got } = logo;
+  return { leftOut: `${basename(path)}: expected ${expected}${got === undefined ? '' : `, got ${got}`}` };
 }

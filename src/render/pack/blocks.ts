@@ -37,6 +37,14 @@ function subheading(view: ViewColumn, table: Table, context: PackContext): strin
   return table.granularity === null ? periods.figure : words.pack.value;
 }
 
+/** A column on its own: a compared figure by the label of its metric and the period that its heading names. */
+function nameOf(view: ViewColumn, value: ViewColumn, table: Table, context: PackContext): string {
+  const { role, comparison, header } = view;
+  if (role !== 'previous' || comparison === undefined) return header;
+  const period = subheading(view, table, context);
+  return period === context.words.table.previousName[comparison] ? header : `${value.header}, ${period}`;
+}
+
 function titleOf({ source, quantity }: ViewColumn, { words }: PackContext): string {
   const unit = unitLabel(quantity, words);
   return unit === undefined ? source.label : `${source.label} (${unit})`;
@@ -53,11 +61,17 @@ function figureGroups(table: Table, others: readonly ViewColumn[], context: Pack
   return [...groups.values()].map((columns) => {
     const [first] = columns;
     return first === undefined || columns.length === 1
-      ? { title: null, columns, headings: columns.map(({ header }) => header) }
+      ? {
+          title: null,
+          columns,
+          headings: columns.map(({ header }) => header),
+          names: columns.map(({ header }) => header),
+        }
       : {
           title: titleOf(first, context),
           columns,
           headings: columns.map((column) => subheading(column, table, context)),
+          names: columns.map((column) => nameOf(column, first, table, context)),
         };
   });
 }

@@ -134,6 +134,8 @@ export interface ColumnGroup {
   readonly columns: readonly ViewColumn[];
   /** One for each column: below `title` without the metric's label, otherwise the whole header. */
   readonly headings: readonly string[];
+  /** One for each column: with the metric's label, for places without a heading above; the same periods as in `headings`. */
+  readonly names: readonly string[];
 }
 
 /** A cell of a table for readers. */

@@ -19,6 +19,7 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
   const {
     DOCKET_SECRET_FOLDERS: allowedFolders = [],
     DOCKET_ADMIN_TOKENS: tokens,
+    DOCKET_OIDC_ACCOUNTS: accounts,
     DOCKET_ARCHIVE: place,
     ...others
   } = config;
@@ -38,8 +39,10 @@ export function readScopePolicy({ config, env, workingDirectory = process.cwd() 
       required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
       reservedFolders: [
         ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
-        // The folder of the token file may contain anything, folders of deliveries as well.
-        ...(tokens === undefined ? [] : [{ path: dirname(resolve(tokens)), includesSubfolders: false }]),
+        // The folders of the files that give access may contain anything, folders of deliveries as well.
+        ...[tokens, accounts].flatMap((path) =>
+          path === undefined ? [] : [{ path: dirname(resolve(path)), includesSubfolders: false }],
+        ),
       ],
     },
     workingDirectory,

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../../run/run-record.ts';
-import type { AuditActor, AuditLog } from '../audit-log.ts';
+import type { AuditActor, AuditEntry, AuditLog } from '../audit-log.ts';
 import type { DecisionService, DeliveryRow } from './decisions.ts';
 
 export type RunAction = 'retry' | 'release' | 'cancel';
@@ -31,12 +31,34 @@ export async function decideRun(
 export async function resolveDelivery(
   id: string,
   as: 'sent' | 'resend',
-  { by, from, reason }: AuditActor,
+  actor: AuditActor,
   { decisions, audit }: Ports<'resolve'>,
 ): Promise<DeliveryRow> {
+  const { by, reason } = actor;
   const row = await decisions.resolve(id, as, { by, reason });
-  const { run, org, report } = row;
-  const why = `${as === 'sent' ? 'declared sent' : 'to be sent again'}: ${reason}`;
-  await audit.record({ event: 'delivery.resolved', who: by, from, delivery: id, run, org, report, why });
+  await audit.record(resolutionEntry(row, as, actor));
   return row;
+}
+
+/** Resolves several deliveries of a run (`DecisionService.resolveMany`), and records each in the audit log. */
+export async function resolveDeliveries(
+  run: string,
+  deliveries: readonly string[] | 'all',
+  as: 'sent' | 'resend',
+  actor: AuditActor,
+  { decisions, audit }: Ports<'resolveMany'>,
+): Promise<readonly DeliveryRow[]> {
+  const { by, reason } = actor;
+  const rows = await decisions.resolveMany(run, deliveries, as, { by, reason });
+  for (const row of rows) await audit.record(resolutionEntry(row, as, actor));
+  return rows;
+}
+
+function resolutionEntry(
+  { id: delivery, run, org, report }: DeliveryRow,
+  as: 'sent' | 'resend',
+  { by: who, from, reason }: AuditActor,
+): AuditEntry {
+  const why = `${as === 'sent' ? 'declared sent' : 'to be sent again'}: ${reason}`;
+  return { event: 'delivery.resolved', who, from, delivery, run, org, report, why };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { forEachWithConcurrency } from '../../base/concurrency.ts';
 import type { Log } from '../../base/log.ts';
 import { type Archive, attemptFromDecision } from '../../deliver/archive/archive.ts';
 import type { ArchiveStorage } from '../../deliver/archive/storage/archive-storage.ts';
@@ -8,12 +9,15 @@ import type { DecisionAuthor, RunOrder, RunStore } from '../../run/run-record.ts
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import { recoverRowsOf } from './undecided-deliveries.ts';
 
+/** Files that are written at the same time. */
+const CONCURRENCY = 8;
+
 /** What decisions read from the archive and record there. */
 export interface DecisionArchive {
   /** Whether the files of the run are in the archive, unchanged. Throws `archive.corrupt`. */
   readonly isPublished: (order: RunOrder) => Promise<boolean>;
-  /** Records a decision beside the files of the run, if they are in the archive. */
-  readonly recordDecision: (row: DeliveryRow, decision: Resolution) => Promise<void>;
+  /** Records decisions about deliveries of one run beside its files, if they are in the archive. @param rows as decided */
+  readonly recordDecisions: (rows: readonly DeliveryRow[], decision: Resolution) => Promise<void>;
   readonly release: (order: RunOrder, author: DecisionAuthor & { readonly at: number }) => Promise<void>;
   /** Restores the ledger rows of the delivery's run, if one of these organizations has it in the archive. */
   readonly recover?: (delivery: string, orgs: readonly string[] | '*') => Promise<void>;
@@ -54,16 +58,23 @@ export function createDecisionArchive(ports: DecisionArchivePorts): DecisionArch
       if (published !== undefined) await archive.discardCheckout(published);
       return published !== undefined;
     },
-    recordDecision: async (row, decision) => {
-      const published = await archive.peek({ id: row.run, org: row.org, report: row.report });
+    recordDecisions: async (rows, decision) => {
+      const [first] = rows;
+      const published = first && (await archive.peek({ id: first.run, org: first.org, report: first.report }));
       if (published === undefined) return;
-      await archive.putAttempt(published, attemptFromDecision(row, decision));
-      const { id, state, detail } = row;
-      const messageId = decision.to === 'pending' ? { messageId: null } : {};
+      await forEachWithConcurrency(rows, CONCURRENCY, (row) =>
+        archive.putAttempt(published, attemptFromDecision(row, decision)),
+      );
+      const decided = new Map(rows.map((row) => [row.id, row]));
       const receipts = await archive.getReceipts(published);
       await archive.putReceipts(
         published,
-        receipts.map((receipt) => (receipt.delivery === id ? { ...receipt, state, detail, ...messageId } : receipt)),
+        receipts.map((receipt) => {
+          const row = decided.get(receipt.delivery);
+          if (row === undefined) return receipt;
+          const { state, detail } = row;
+          return { ...receipt, state, detail, ...(decision.to === 'pending' ? { messageId: null } : {}) };
+        }),
       );
     },
     release: async (order, release) => {

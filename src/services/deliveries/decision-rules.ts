@@ -29,6 +29,16 @@ export function retryScope(
   return state === 'partly_delivered' || own.some((row) => row.state === 'unknown') ? 'nothing' : 'run';
 }
 
+/** The states of a delivery in which it may be declared sent, or sent again. */
+export const openStates = (as: 'sent' | 'resend'): readonly DeliveryState[] =>
+  as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
+
+export const nothingToDecideError = (run: string): DocketError =>
+  new DocketError('delivery.conflict', `No delivery of run ${run} needs a decision.`, {
+    expected: 'deliveries whose result is unknown',
+    next: `\`docket deliveries --run ${run}\` lists its deliveries.`,
+  });
+
 export const deliveryChangedError = ({ id }: DeliveryRow): DocketError =>
   new DocketError('delivery.conflict', `Delivery ${id} has changed in the meantime.`, {
     next: 'Check it with `docket deliveries`, then decide again.',

@@ -30,40 +30,19 @@ import {
   isReportDelivery,
   NOTIFIED_STATES,
   noDecisionNeededError,
+  nothingToDecideError,
   notRetryableError,
+  openStates,
   REOPENABLE_STATES,
   RETRYABLE_STATES,
   retryScope,
 } from './decision-rules.ts';
-import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query-deliveries.ts';
+import type { DecisionService } from './decision-service.ts';
+import { queryDeliveries } from './query-deliveries.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
+export type { DecisionService } from './decision-service.ts';
 export type { DeliveryFilter, DeliveryPage } from './query-deliveries.ts';
-
-/** What a person may decide about deliveries and ended runs. */
-export interface DecisionService {
-  find(delivery: string): Promise<DeliveryRow | undefined>;
-  /** As `find`; restores a delivery that the ledger has lost from the archive of these organizations. */
-  recover(delivery: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined>;
-  page(filter: DeliveryFilter): Promise<DeliveryPage>;
-  /** Only the first page. */
-  list(filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]>;
-  /**
-   * `sent`: an `unknown` delivery has arrived. `resend`: sends an `unknown` or `refused` delivery again, with the same
-   * Message-ID, and no other delivery of its run; a notice to an owner is sent within a minute. Restores expired ledger
-   * rows and records from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
-   */
-  resolve(delivery: string, as: 'sent' | 'resend', author: DecisionAuthor): Promise<DeliveryRow>;
-  /**
-   * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. Keeps
-   * `unknown` deliveries. Throws `run.not_found`, `run.conflict`.
-   */
-  retry(run: string, author: DecisionAuthor): Promise<RunRecord>;
-  /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`. */
-  release(run: string, author: DecisionAuthor): Promise<RunRecord>;
-  /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
-  cancel(run: string, author: DecisionAuthor): Promise<RunRecord>;
-}
 
 export interface DecisionServicePorts {
   readonly runs: Pick<RedisRunStore, 'open' | 'get' | 'list' | 'update' | 'reopen' | 'requestCancel'>;
@@ -108,20 +87,30 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     return ledger.find(id);
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> => (await ledger.list(run)).filter(isReportDelivery);
-  const recordDecision = async (
-    row: DeliveryRow,
+  /** Returns the rows as decided, without those that have changed meanwhile. */
+  const recordDecisions = async (
+    rows: readonly DeliveryRow[],
     to: Resolution['to'],
     { by, reason }: DecisionAuthor,
-  ): Promise<DeliveryRow> => {
+  ): Promise<readonly DeliveryRow[]> => {
     const decision = { to, by, reason, at: clock.now() };
-    const resolved = await ledger.resolve(row.id, row.epoch, decision);
-    if (resolved === undefined) throw deliveryChangedError(row);
-    await archive.recordDecision(resolved, decision).catch((thrown: unknown) => {
+    const resolved: DeliveryRow[] = [];
+    for (const row of rows) {
+      const decided = await ledger.resolve(row.id, row.epoch, decision);
+      if (decided !== undefined) resolved.push(decided);
+    }
+    await archive.recordDecisions(resolved, decision).catch((thrown: unknown) => {
       const error = toDocketError(thrown).toJSON();
-      log.warn('Decision recorded in the ledger, but not archived', { delivery: row.id, run: row.run, error });
+      log.warn('Decision recorded in the ledger, but not archived', { run: rows[0]?.run ?? '', error });
     });
-    const { id: delivery, run, org, report, target } = row;
-    log.info('Delivery resolved', { delivery, run, org, report, target, state: to, who: by, why: reason });
+    for (const { id: delivery, run, org, report, target } of resolved) {
+      log.info('Delivery resolved', { delivery, run, org, report, target, state: to, who: by, why: reason });
+    }
+    return resolved;
+  };
+  const recordDecision = async (row: DeliveryRow, to: Resolution['to'], author: DecisionAuthor) => {
+    const [resolved] = await recordDecisions([row], to, author);
+    if (resolved === undefined) throw deliveryChangedError(row);
     return resolved;
   };
   const reopen = async (
@@ -167,7 +156,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
       }
       const row = await expireStaleAttempt(found);
       if (row.target === NOTICE_TARGET && as === 'resend') return resendNotice(row, author);
-      const open: readonly DeliveryState[] = as === 'sent' ? ['unknown'] : ['unknown', 'refused'];
+      const open = openStates(as);
       if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
       if (as === 'sent') {
         const resolved = await recordDecision(row, 'sent', author);
@@ -177,9 +166,22 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
       const record = await restoreRecord(row);
       await assertPublished(record);
       const resolved = await recordDecision(row, 'pending', author);
-      // A run that has not ended sends the row at its next attempt.
-      if (REOPENABLE_STATES.includes(record.state)) await reopen(record, REOPENABLE_STATES, 'resend', author);
-      else if (record.starts === 0) await ports.queue.requeue(record);
+      await continueRun(record, author);
+      return resolved;
+    },
+
+    resolveMany: async (run, deliveries, as, author) => {
+      const rows = await rowsToDecide(run, deliveries);
+      const [first] = rows;
+      if (first === undefined) throw nothingToDecideError(run);
+      const open = openStates(as);
+      for (const row of rows) if (!open.includes(row.state)) throw noDecisionNeededError(row, as, open);
+      const record = as === 'sent' ? undefined : await restoreRecord(first);
+      if (record !== undefined) await assertPublished(record);
+      const resolved = await recordDecisions(rows, as === 'sent' ? 'sent' : 'pending', author);
+      if (resolved.length === 0) throw deliveryChangedError(first);
+      if (record === undefined) await updateRecord(run, author);
+      else await continueRun(record, author);
       return resolved;
     },
 
@@ -231,6 +233,36 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     },
   };
 
+  /** Lets a run send the rows that are `pending`: reopened, or at its next attempt if it has not ended. */
+  async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {
+    if (REOPENABLE_STATES.includes(record.state)) await reopenOnce(record, REOPENABLE_STATES, 'resend', author);
+    else if (record.starts === 0) await ports.queue.requeue(record);
+  }
+
+  /** As `reopen`; nothing where another decision has just reopened it. */
+  async function reopenOnce(...of: Parameters<typeof reopen>): Promise<void> {
+    await reopen(...of).catch(async (thrown: unknown) => {
+      const state = (await runs.get(of[0].id))?.state;
+      if (toDocketError(thrown).code !== 'run.conflict' || state === undefined || TERMINAL_STATES.has(state))
+        throw thrown;
+    });
+  }
+
+  /** Restores rows that the ledger has lost. */
+  async function rowsToDecide(run: string, deliveries: readonly string[] | 'all'): Promise<readonly DeliveryRow[]> {
+    const rows = await Promise.all((await deliveriesOf(run)).map(expireStaleAttempt));
+    if (deliveries === 'all') return rows.filter(({ state }) => state === 'unknown');
+    return Promise.all(
+      [...new Set(deliveries)].map(async (id) => {
+        const row = rows.find((each) => each.id === id) ?? (await recover(id, '*'));
+        if (row !== undefined && row.run === run && isReportDelivery(row)) return row;
+        throw new DocketError('delivery.not_found', `Run ${run} has no delivery ${id}.`, {
+          next: `\`docket deliveries --run ${run}\` lists its deliveries.`,
+        });
+      }),
+    );
+  }
+
   /** Marks a row `unknown` that a crashed attempt left `sending` in an ended run, so that it can be decided about. */
   async function expireStaleAttempt(row: DeliveryRow): Promise<DeliveryRow> {
     if (row.state !== 'sending' || clock.now() - row.at < MAX_ATTEMPT_MS) return row;
@@ -268,6 +300,6 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     if (rows.length > 0) await runs.update(id, { deliveries });
     if (record.state !== 'partly_delivered' || rows.some(({ state }) => state !== 'sent')) return;
     if (await archive.isPublished(record).catch(() => false))
-      await reopen(record, ['partly_delivered'], 'settle', author);
+      await reopenOnce(record, ['partly_delivered'], 'settle', author);
   }
 }

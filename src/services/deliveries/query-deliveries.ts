@@ -2,6 +2,7 @@ import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/le
 import { newestFirst } from '../../queue/runs/run-index.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
 import type { RunCursor, RunFilter, RunStore } from '../../run/run-record.ts';
+import { isReportDelivery } from './decision-rules.ts';
 
 export interface DeliveryFilter {
   /** Visible organizations. */
@@ -24,7 +25,10 @@ export interface DeliveryPage {
 /** Undecided rows per read. */
 const BATCH_SIZE = 500;
 
-/** Deliveries by run, newest first; all of one run; `unknown` ones by age, oldest first. */
+/**
+ * Deliveries by run, newest first; all of one run; `unknown` ones by age, oldest first, without notices to owners, which
+ * need no decision.
+ */
 export async function queryDeliveries(
   filter: DeliveryFilter,
   { runs, ledger }: { readonly runs: Pick<RunStore, 'list'>; readonly ledger: Pick<Ledger, 'list' | 'listUnknown'> },
@@ -64,7 +68,8 @@ async function queryUnknown(
   // One row more than the page shows whether there is another page.
   for (let more = true; more && found.length <= limit; ) {
     const rows = await ledger.listUnknown(BATCH_SIZE, last);
-    found.push(...rows.filter(visible));
+    // Nobody has to decide about a notice: the page shows what it says.
+    found.push(...rows.filter(visible).filter(isReportDelivery));
     last = rows.at(-1);
     more = rows.length === BATCH_SIZE;
   }

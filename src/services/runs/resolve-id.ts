@@ -22,10 +22,11 @@ export const isFullId = (text: string): boolean => new RegExp(`^[0-9a-f]{${ID_LE
  * Throws `usage.invalid` for fewer than eight digits, `run.ambiguous` with the candidates.
  */
 export async function resolveRunId(
-  text: string,
+  given: string,
   runs: RunIdLookup,
   orgs: readonly string[] | '*',
 ): Promise<string | undefined> {
+  const text = given.toLowerCase();
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
   const found: IdCandidate[] = [];
   for await (const { id, org, report, period } of runsWithPrefix(text, runs, orgs)) {
@@ -47,10 +48,11 @@ export interface IdCandidate {
  * deliveries of the run. Throws `usage.invalid`, `delivery.ambiguous`.
  */
 export async function resolveDeliveryId(
-  text: string,
+  given: string,
   { runs, deliveries }: { readonly runs: RunIdLookup; readonly deliveries: Pick<DecisionService, 'page'> },
   orgs: readonly string[] | '*',
 ): Promise<string | undefined> {
+  const text = given.toLowerCase();
   if (!isIdPrefix(text)) return isFullId(text) ? text : undefined;
   const found: IdCandidate[] = [];
   for await (const { id: run } of runsWithPrefix(text.slice(0, RUN_PREFIX_LENGTH), runs, orgs)) {
@@ -64,7 +66,7 @@ export async function resolveDeliveryId(
 }
 
 /** Runs of these organizations with the prefix. */
-async function* runsWithPrefix(
+export async function* runsWithPrefix(
   prefix: string,
   runs: RunIdLookup,
   orgs: readonly string[] | '*',

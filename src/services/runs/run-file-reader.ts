@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { primedStream } from '../../base/files/primed-stream.ts';
 import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
@@ -36,6 +37,8 @@ export interface RunFileReader {
   files(run: RunRef): Promise<readonly FileEntry[] | undefined>;
   /** Undefined for a name that `files` does not list. */
   file(run: RunRef, name: string): Promise<RunFile | undefined>;
+  /** All of `kind: 'file'`, in the order of the manifest. Undefined as for `files`. */
+  outputs(run: RunRef): Promise<readonly RunFile[] | undefined>;
   /**
    * A body of the e-mail with its pictures inside; undefined where there is none.
    * @param body the first one when absent
@@ -72,6 +75,15 @@ export function createRunFileReader(
       if (bytes !== null) return { ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) };
       const whole = await readMailPart(runFiles, entry.name, entry.sha256);
       return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
+    },
+
+    outputs: async (run) => {
+      const runFiles = storage.runFiles(run);
+      return (await entriesOf(run, runFiles))?.flatMap((entry) => {
+        const { bytes } = entry;
+        if (entry.kind !== 'file' || bytes === null) return [];
+        return [{ ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) }];
+      });
     },
 
     preview: async (run, body) => {
@@ -121,15 +133,7 @@ async function readMailPart(runFiles: RunFiles, name: string, sha256: string | n
 async function openVerified(runFiles: RunFiles, entry: FileEntry & { readonly bytes: number }): Promise<Readable> {
   const found = await runFiles.stream(`files/${entry.name}`);
   if (found === undefined) throw archiveCorrupt(runFiles.location, `${entry.name} is missing`, {});
-  const chunks = verifiedChunks(found, entry, runFiles.location);
-  let first: Promise<IteratorResult<Uint8Array, void>> | undefined = Promise.resolve(await chunks.next());
-  const next = () => {
-    const one = first ?? chunks.next();
-    first = undefined;
-    return one;
-  };
-  const iterator = { next, return: () => chunks.return() };
-  return Readable.from({ [Symbol.asyncIterator]: () => iterator }, { objectMode: false });
+  return primedStream(verifiedChunks(found, entry, runFiles.location));
 }
 
 /** Withholds the last chunk until the hash is verified: a changed file is never complete. */

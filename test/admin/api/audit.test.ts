@@ -48,6 +48,7 @@ it('tells who did what, the newest first', async () => {
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
         event: 'schedule.paused',
         who: 'ann',
+        account: null,
         from: '192.0.2.1',
         organization: 'acme',
         report: null,

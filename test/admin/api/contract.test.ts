@@ -13,6 +13,7 @@ import type { RunRecord } from '../../../src/run/run-record.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
+import { outline } from '../../support/page-data.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
 const { token, sha256 } = newToken();
@@ -58,12 +59,21 @@ const report = {
   report: 'weekly',
   title: 'Weekly',
   schedules: ['0 8 * * MON'],
+  scheduleWords: ['at 08:00, only on Monday'],
   pause,
   faults: ['jobs/acme/weekly.yaml:1:1: expected a title, got nothing; do: write one'],
   last: record,
 };
 const slot = { at: '2026-11-23T07:00:00.000Z', begins: '2026-11-23T07:00:00.000Z', local: 'Mon', timezone: 'UTC' };
 const file = { name: 'a.csv', kind: 'file' as const, type: 'text/csv; charset=utf-8', bytes: 3, sha256: HASH };
+
+const received = {
+  row: delivery,
+  period: record.period,
+  title: 'Weekly',
+  content: { kind: 'mail' as const, formats: ['xlsx'] },
+};
+const group = <Match>(match: Match) => ({ matches: [match], total: 200, isMinimum: true });
 
 /** Something of everything, so that every member of every answer is met. */
 const FULL: Partial<Access> = {
@@ -76,6 +86,7 @@ const FULL: Partial<Access> = {
     text: 'version: 1',
     digest: HASH,
     slots: [{ ...slot, schedule: '0 8 * * MON' }],
+    outline,
   }),
   trigger: async () => ({ opened: true, record }),
   runs: async () => ({ runs: [record], next: `1-${ID}` }),
@@ -83,10 +94,41 @@ const FULL: Partial<Access> = {
   decide: async () => record,
   files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
   file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
+  filesZip: async () => ({
+    name: 'weekly.zip',
+    open: async () => Readable.from([Buffer.from('PK')], { objectMode: false }),
+  }),
   preview: async () => '<p>Hello</p>',
+  timeline: async () => ({
+    entries: [
+      {
+        kind: 'delivery',
+        at: 1,
+        outcome: 'uncertain',
+        text: 'Result unknown',
+        detail: 'no answer',
+        by: null,
+        ms: null,
+        until: null,
+        delivery: ID,
+        recipient: 'a@acme.example',
+      },
+    ],
+    waits: { for: 'retry', text: 'Waiting to try again', detail: 'The service answered 503.', until: 3 },
+    earlier: { run: ID, period: record.period, at: 1, sent: { email: 2 }, uncertain: 1 },
+  }),
   deliveries: async () => ({ deliveries: [delivery], next: null }),
   delivery: async () => delivery,
+  received: async () => ({ deliveries: [received], next: null }),
+  search: async () => ({
+    period: { from: '2026-10-01', to: '2026-10-31', label: '2026-10' },
+    words: ['board'],
+    reports: group({ org: 'acme', report: 'board', title: null }),
+    runs: group(record),
+    recipients: group({ org: 'acme', recipient: 'board@acme.example', ...group(received) }),
+  }),
   resolve: async () => delivery,
+  resolveMany: async () => [delivery],
   pauses: async () => [pause],
   pause: async () => pause,
   resume: async () => [pause],
@@ -139,12 +181,13 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{org}', 'acme')
     .replace('{report}', 'weekly')
     .replace('{id}', ID)
-    .replace('{name}', 'a.csv');
+    .replace('{name}', 'a.csv')
+    .replace(/\/search$/, '/search?q=board');
   const isText = path.endsWith('/validate');
   const type = isText ? 'application/yaml' : 'application/json';
   const headers = { authorization, ...(method === 'POST' ? { 'content-type': type } : {}) };
   const body = path.endsWith('/resolve')
-    ? { as: 'sent', reason: 'she has it' }
+    ? { as: 'sent', reason: 'she has it', ...(path.endsWith('/deliveries/resolve') ? { deliveries: [ID] } : {}) }
     : path.endsWith('/runs')
       ? { period: '2026-10', deliver: false, priority: 'backfill' }
       : { reason: 'because' };

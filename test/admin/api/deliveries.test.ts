@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';
-import { createTestAdmin } from '../../support/admin.ts';
+import type { AuditEntry } from '../../../src/services/audit-log.ts';
+import { createTestAdmin, NO_AUDIT } from '../../support/admin.ts';
 import { type DecisionHarness, decisionHarness } from '../../support/decision-harness.ts';
 import { openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
@@ -14,13 +15,15 @@ const entries: TokenEntry[] = [
 
 describe('deliveries on the admin route', () => {
   const log = recordingLog();
+  const audited: AuditEntry[] = [];
   let bench: QueueHarness;
   let desk: DecisionHarness;
   let app: AdminApp;
   beforeAll(async () => {
     bench = await openQueueHarness();
     desk = decisionHarness(bench, log);
-    app = createTestAdmin(entries, { runs: bench.runs, decisions: desk.decisions }, { log });
+    const audit = { ...NO_AUDIT, record: async (entry: AuditEntry) => void audited.push(entry) };
+    app = createTestAdmin(entries, { runs: bench.runs, decisions: desk.decisions, audit }, { log });
   });
   afterAll(() => bench.close());
 
@@ -74,6 +77,43 @@ describe('deliveries on the admin route', () => {
       status: 409,
       body: { code: 'delivery.conflict', got: 'sent' },
     });
+  });
+
+  it('decides about several deliveries of a run at once, and records each', async () => {
+    const { id: run, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
+    const path = `/api/runs/${run.slice(0, 16)}/deliveries/resolve`;
+    const body = { ...decision, deliveries: deliveries.slice(1, 3) };
+    expect(await call('POST', path, 'rival', body)).toMatchObject({ status: 404 });
+    expect(await call('POST', path, 'viewer', body)).toMatchObject({ status: 403 });
+    for (const bad of [
+      { ...body, deliveries: [] },
+      { ...body, deliveries: 'some' },
+      { ...body, deliveries: ['1'] },
+      decision,
+    ]) {
+      expect(await call('POST', path, 'operator', bad)).toMatchObject({ status: 422 });
+    }
+    expect(await call('POST', path, 'operator', body)).toMatchObject({
+      status: 200,
+      body: {
+        run: { id: run, state: 'partly_delivered' },
+        deliveries: [
+          { id: deliveries[1], state: 'sent' },
+          { id: deliveries[2], state: 'sent' },
+        ],
+      },
+    });
+    expect(await call('POST', path, 'operator', body)).toMatchObject({
+      status: 409,
+      body: { code: 'delivery.conflict' },
+    });
+    expect(await call('POST', path, 'operator', { ...decision, deliveries: 'all' })).toMatchObject({
+      status: 200,
+      body: { run: { id: run, state: 'queued' }, deliveries: [{ id: deliveries[3] }] },
+    });
+    for (const delivery of deliveries.slice(1)) {
+      expect(audited).toContainEqual(expect.objectContaining({ event: 'delivery.resolved', delivery, who: 'ops' }));
+    }
   });
 
   it('is as if nothing were there for another organization, and nothing may be decided by a viewer', async () => {

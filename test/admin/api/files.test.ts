@@ -1,6 +1,7 @@
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { strFromU8, unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newToken, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { AdminApp } from '../../../src/admin/hono-env.ts';
@@ -53,6 +54,7 @@ describe('the files of runs on the admin route', () => {
           get: async (id) => records.find((one) => one.id === id),
           list: async () => [],
           findIdsByPrefix: async () => [],
+          listAndCount: async () => ({ runs: [], total: 0 }),
         },
         archivedFiles: createRunFileReader(storage),
       },
@@ -151,6 +153,30 @@ describe('the files of runs on the admin route', () => {
     expect(await response.text()).toBe(`<p>Hello <img src="data:image/png;base64,${png}"></p>`);
   });
 
+  it('are one zip, each under its own name and as it was sealed, and nobody else’s', async () => {
+    const response = await call(`/api/runs/${SEALED}/files.zip`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/zip']);
+    expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="weekly .*\.zip"$/);
+    expect(response.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none';/);
+    const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+    const contents = Object.entries(files).map(([name, bytes]) => [name, strFromU8(bytes)]);
+    expect(Object.fromEntries(contents)).toEqual({
+      [NAME]: 'workbook',
+      'queue.csv': 'alerts\r\n3\r\n',
+      'empty.csv': '',
+      'Pack.pdf': '%PDF-1.7',
+    });
+    const head = await call(`/api/runs/${SEALED}/files.zip`, 'viewer', 'HEAD');
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const [id, as] of [
+      [EMPTY, 'viewer'],
+      [SEALED, 'rival'],
+      ['f'.repeat(32), 'viewer'],
+    ] as const) {
+      expect((await call(`/api/runs/${id}/files.zip`, as)).status).toBe(404);
+    }
+  });
+
   it('come to nobody whole when they are not what was sealed: a small one not at all, a large one without its end', async () => {
     const server = await listenAdmin(app, { host: '127.0.0.1', port: 0, log: silentLog });
     try {
@@ -166,12 +192,21 @@ describe('the files of runs on the admin route', () => {
       expect(small.status).toBe(500);
       expect(await small.json()).toMatchObject({ code: 'archive.corrupt' });
       expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error', message: 'A request failed' }));
+      const zip = () =>
+        fetch(`${server.url}/api/runs/${LARGE}/files.zip`, {
+          headers: { authorization: `Bearer ${tokens.viewer.token}` },
+        });
+      const cutZip = await zip();
+      expect(cutZip.status).toBe(200);
+      await expect(cutZip.arrayBuffer()).rejects.toThrow();
       const cut = await get('large.csv');
       expect(cut.status).toBe(200);
       await expect(cut.arrayBuffer()).rejects.toThrow();
       expect(log.lines.at(-1)).toMatchObject({ level: 'error', error: { code: 'archive.corrupt' } });
       await rm(join(folder, 'large.csv'));
       expect((await get('large.csv')).status).toBe(500);
+      // The first of the zip: nothing of it was sent yet.
+      expect((await zip()).status).toBe(500);
     } finally {
       await server.close();
     }

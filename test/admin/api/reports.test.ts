@@ -39,7 +39,14 @@ describe('reports as they are defined now', () => {
     );
     const given = { jobs: () => jobs, runs: bench.runs };
     app = createTestAdmin(entries, given, { clock });
-    access = (...orgs) => createAccess(accessPorts({ ...given, clock }), { name: 'ops', role: 'viewer', orgs });
+    access = (...orgs) =>
+      createAccess(accessPorts({ ...given, clock }), {
+        name: 'ops',
+        kind: 'token',
+        subject: 'token:ops',
+        role: 'viewer',
+        orgs,
+      });
     await bench.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON - 1_000 }));
     last = (await bench.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON }))).record.id;
   });

@@ -64,6 +64,15 @@ test('a signed archive, from its key to a fault', async () => {
   expect(await readFile(`${key}.pub`, 'utf8')).toContain(old.trim());
   await sign(RUNS.b);
   expect(await verify('--public-key', `${key}.pub`)).toMatchObject({ code: 0, runs: 2, signed: 2, faulty: [] });
+  const one = ['--public-key', `${key}.pub`, '--run', RUNS.b.slice(0, 8).toUpperCase()];
+  expect(await verify(...one)).toMatchObject({ code: 0, runs: 1, signed: 1, faulty: [] });
+  for (const of of [
+    ['--run', RUNS.gone],
+    ['--run', RUNS.b, '--org', 'globex'],
+  ]) {
+    const refused = await command('archive', 'verify', ...of);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('run.not_found') });
+  }
   env = { ...env, DOCKET_SIGNING_KEY: `file:${key}` };
   expect(await verify()).toMatchObject({ code: 0, notes: [] });
   env = { DOCKET_ARCHIVE: env.DOCKET_ARCHIVE ?? '' };

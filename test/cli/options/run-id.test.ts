@@ -69,6 +69,23 @@ describe('short ids on the command line', () => {
     expect(JSON.parse(released.stdout)).toMatchObject({ id: held.id, state: 'queued' });
   });
 
+  it('name the run whose uncertain deliveries are decided about at once', async () => {
+    const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'refused']);
+    await seal(id);
+    const resolve = (...args: string[]) => call('deliveries', 'resolve', ...args, '--reason', 'asked', '--json');
+    const resolved = await resolve('--run', id.slice(0, 8), '--sent');
+    const rows: { readonly id: string; readonly state: string }[] = JSON.parse(resolved.stdout).deliveries;
+    expect(rows.map((row) => row.id).sort()).toEqual(deliveries.slice(1, 3).sort());
+    expect(rows.every(({ state }) => state === 'sent')).toBe(true);
+    expect(await resolve('--run', id.slice(0, 8), '--resend')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('[delivery.conflict]'),
+    });
+    for (const args of [['--sent'], [deliveries[1] ?? '', '--run', id, '--sent'], ['--run', id]]) {
+      expect(await resolve(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('[usage.invalid]') });
+    }
+  });
+
   it('that several runs have, that are too short, or that nothing has, exit with 2 and their code', async () => {
     for (const last of ['1', '2'])
       await bench.runs.open(anOrder({ id: `abcdef0${last}`.repeat(4).replace(/^.{8}/, 'abcdef01') }));

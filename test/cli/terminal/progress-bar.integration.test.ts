@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { runCommand } from '../../support/run-command.ts';
 
@@ -16,16 +16,15 @@ describe('progress of docket run', () => {
   let env: Record<string, string>;
   const args = () => ['run', 'demo/weekly-kpi', '--no-deliver', '--out', join(folder, 'out')];
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-bar-'));
+    // Four runs of one key would wait for the service's budget.
     sandbox = await startSandbox();
     const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
     env = { COMPLIANCE_API_URL: sandbox.url, DEMO_API_KEY: key };
   });
-  afterAll(() => sandbox.close());
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'docket-bar-'));
-  });
   afterEach(async () => {
+    await sandbox.close();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -29,7 +29,7 @@ test('the rows of a run share a key with a hash tag and an expiry', async () => 
   const ledger = redisLedger(redis, { prefix, ttlDays: 30 });
   await ledger.open(ROW, 1);
   await ledger.open({ ...ROW, id: deliveryId(RUN, '0-email', 'b@acme.example'), recipient: 'b@acme.example' }, 1);
-  expect(await redis.keys(`${prefix}*`)).toEqual([`${prefix}deliveries:{0123456789abcdef}`]);
+  expect(await redis.keys(`${prefix}deliveries:*`)).toEqual([`${prefix}deliveries:{0123456789abcdef}`]);
   const days = (await redis.ttl(`${prefix}deliveries:{0123456789abcdef}`)) / 86_400;
   expect(days).toBeGreaterThan(29);
   expect(days).toBeLessThanOrEqual(30);

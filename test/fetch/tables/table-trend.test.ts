@@ -155,6 +155,13 @@ describe('the trend of current counts', () => {
       granularity: 'month',
       buckets: ['2026-07-01', '2026-08-01', '2026-09-01', '2026-10-01'].map((label) => ({ label, partial: false })),
       values: { 'alerts.open': [31, null, 30, 31], 'reviews.overdue': [null, null, null, null] },
+      readings: ['2026-07-31', null, '2026-09-30', '2026-10-31'].map((day, index) => ({
+        bucket: `2026-${String(7 + index).padStart(2, '0')}-01`,
+        day: day ?? '2026-08-31',
+        question: 'whole',
+        asOf: day === null ? null : `${day}T21:30:05Z`,
+        correlationId: null,
+      })),
     });
   });
 

@@ -128,6 +128,8 @@ describe('the worker', () => {
     );
     expect(await waited.promise).toBeGreaterThan(50_000);
     await reached(id, 'waiting');
+    const record = await bench.runs.get(id);
+    expect(record?.waitingFor).toEqual({ until: record?.until, why: 'no token' });
     expect(events.filter((type) => type === 'waited')).toHaveLength(1);
   });
 

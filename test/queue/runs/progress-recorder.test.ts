@@ -37,6 +37,15 @@ describe('the progress of a run', () => {
     expect((await progress.finish()).timings).toEqual({ plan: 5, fetch: 120, render: 7 });
   });
 
+  it('keeps when each stage last ended, and those of earlier tries', async () => {
+    const { clock, progress } = watched({ stageEnds: { plan: 5, fetch: 6 } });
+    progress.observe({ type: 'timed', stage: 'fetch', ms: 20 });
+    clock.advance(1_000);
+    progress.observe({ type: 'timed', stage: 'render', ms: 7 });
+    expect((await progress.finish()).stageEnds).toEqual({ plan: 5, fetch: 1_000_000, render: 1_001_000 });
+    expect(await watched().progress.finish()).not.toHaveProperty('stageEnds');
+  });
+
   it('counts the time once in which several calls wait for their tokens', async () => {
     const { clock, progress, wait } = watched({ tokenWaitMs: 500 });
     wait('a', 60_000);

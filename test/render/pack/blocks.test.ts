@@ -66,6 +66,7 @@ describe('column blocks', () => {
   it('have headings of two levels where figures are compared', () => {
     const [block] = tableOf(byGroup(1, COMPARED)).blocks;
     expect(block?.groups).toMatchObject([{ title: 'Metric 0', headings: ['Oct 2026', 'Sept 2026', 'Change'] }]);
+    expect(block?.groups).toMatchObject([{ names: ['Metric 0', 'Metric 0, Sept 2026', 'Metric 0, change (%)'] }]);
     const rate = table({
       id: 'rate',
       granularity: 'day',
@@ -75,7 +76,11 @@ describe('column blocks', () => {
     });
     // The figure of a day is not that of October.
     expect(tableOf(rate).blocks[0]?.groups).toMatchObject([
-      { title: 'Approval rate (%)', headings: ['Value', 'Previous period', 'Change'] },
+      {
+        title: 'Approval rate (%)',
+        headings: ['Value', 'Previous period', 'Change'],
+        names: ['Approval rate (%)', 'Approval rate (%), previous period', expect.stringContaining('change')],
+      },
     ]);
     expect(tableOf(byGroup(1)).blocks[0]?.groups).toMatchObject([{ title: null, headings: ['Metric 0'] }]);
   });

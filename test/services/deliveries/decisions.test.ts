@@ -79,6 +79,79 @@ test.each([
   expect((await bench.runs.get(id))?.state).toBe('failed');
 });
 
+test('all unknown deliveries of a run are declared sent at once, and the run comes to its end by itself', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
+  const rows = await desk.decisions.resolveMany(id, 'all', 'sent', WHO);
+  expect(rows.map((row) => row.id).sort()).toEqual(deliveries.slice(1).sort());
+  expect(rows).toMatchObject([1, 2, 3].map(() => ({ state: 'sent', decisions: [{ to: 'sent', ...WHO }] })));
+  expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
+  for (const delivery of deliveries.slice(1)) expect(desk.kept).toContain(`${delivery} sent 1 ops`);
+  await expect(desk.decisions.resolveMany(id, 'all', 'sent', WHO)).rejects.toMatchObject(conflict);
+});
+
+test('some are sent again: those rows alone are open, and the run is reopened once', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'unknown', 'refused', 'unknown']);
+  const [first = '', second = '', third = ''] = deliveries;
+  await desk.decisions.resolveMany(id, [first, third, first], 'resend', WHO);
+  expect(await states(id)).toEqual(['pending', 'unknown', 'pending', 'unknown']);
+  expect((await bench.runs.get(id))?.reopened).toMatchObject([{ what: 'resend', ...WHO }]);
+  expect(await inLine(id)).toBe(true);
+  // The rest may be decided while the run has not ended.
+  await desk.decisions.resolveMany(id, [second], 'sent', WHO);
+  expect(await states(id)).toEqual(['pending', 'sent', 'pending', 'unknown']);
+});
+
+test('of several nothing is decided where it does not fit one of them', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'refused', 'sent']);
+  const other = await desk.ended('partly_delivered', ['unknown']);
+  const [unknown = '', refused = '', sent = ''] = deliveries;
+  const decide = (which: readonly string[], as: 'sent' | 'resend') => desk.decisions.resolveMany(id, which, as, WHO);
+  await expect(decide([unknown, refused], 'sent')).rejects.toMatchObject({ ...conflict, got: 'refused' });
+  await expect(decide([unknown, sent], 'resend')).rejects.toMatchObject({ ...conflict, got: 'sent' });
+  for (const id of [other.deliveries[0] ?? '', 'f'.repeat(32)]) {
+    await expect(decide([unknown, id], 'sent')).rejects.toMatchObject({ code: 'delivery.not_found' });
+  }
+  desk.gone.add(id);
+  await expect(decide([unknown], 'resend')).rejects.toMatchObject({ code: 'run.conflict' });
+  expect(await states(id)).toEqual(['unknown', 'refused', 'sent']);
+  expect(await states(other.id)).toEqual(['unknown']);
+  expect((await bench.runs.get(id))?.state).toBe('partly_delivered');
+});
+
+test('a notice to the owner is neither listed as undecided nor among all', async () => {
+  const { id } = await desk.ended('partly_delivered', ['sent', 'unknown']);
+  const notice = {
+    id: deliveryId(id, 'notice', 'o@acme.example'),
+    run: id,
+    org: 'acme',
+    report: 'weekly',
+    target: 'notice',
+    recipient: 'o@acme.example',
+  };
+  await desk.ledger.open(notice, 1);
+  await desk.ledger.settle(notice.id, (await desk.ledger.begin(notice.id, 2)) ?? 0, 'unknown', 'cut', 3);
+  const undecided = await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 500 });
+  expect(undecided.filter(({ run }) => run === id).map(({ target }) => target)).toEqual(['0-email']);
+  expect(await desk.decisions.resolveMany(id, 'all', 'sent', WHO)).toHaveLength(1);
+  expect((await bench.runs.get(id))?.state).toBe('queued');
+  expect((await desk.ledger.find(notice.id))?.state).toBe('unknown');
+  await expect(desk.decisions.resolveMany(id, [notice.id], 'sent', WHO)).rejects.toMatchObject({
+    code: 'delivery.not_found',
+  });
+});
+
+test('of many who decide at once about all, each delivery is decided once', async () => {
+  const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
+  const answers = await Promise.allSettled(
+    Array.from({ length: 6 }, (_, index) =>
+      desk.decisions.resolveMany(id, 'all', 'sent', { by: `b${index}`, reason: 'r' }),
+    ),
+  );
+  const decided = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value.map((row) => row.id) : []));
+  expect(decided.sort()).toEqual(deliveries.slice(1).sort());
+  expect((await bench.runs.get(id))?.reopened).toHaveLength(1);
+});
+
 test('of many who decide at once, one decides', async () => {
   const { deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   const asked = Array.from({ length: 10 }, (_, index) =>

@@ -16,10 +16,13 @@ import { recordingLog } from '../queue-harness.ts';
 export const PAGE_URL = 'http://docket.example';
 
 /** Anna is signed in. */
+const SESSION = { principal: OPERATOR, csrf: '0'.repeat(32) };
 const ANNA: Sessions = {
-  read: async () => ({ principal: OPERATOR, csrf: '0'.repeat(32) }),
+  read: async () => SESSION,
+  inspect: async () => ({ state: 'active', session: SESSION }),
   signIn: async () => ({ signedIn: false, why: 'unknown' }),
-  signOut: async () => {},
+  signInAccount: async () => undefined,
+  signOut: async () => undefined,
 };
 
 /** What the sample's run has, with the demo's e-mail, files and definition. */

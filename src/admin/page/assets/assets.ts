@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 
 /** The paths of the page's assets. Names contain a hash of the content, so that browsers can cache them forever. */
 export interface AssetUrls {
@@ -11,6 +12,8 @@ export interface AssetUrls {
 interface Asset {
   readonly type: string;
   readonly body: string;
+  /** The body for clients that accept gzip. Assets have no secrets, so their size tells nothing. */
+  readonly gzipped: Uint8Array<ArrayBuffer>;
 }
 
 export interface PageAssets {
@@ -26,7 +29,7 @@ export function readAssets(): PageAssets {
     const body = readFileSync(new URL(`./${name}.${extension}`, import.meta.url), 'utf8');
     const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
     const path = `/assets/${name}.${hash}.${extension}`;
-    files.set(path, { type, body });
+    files.set(path, { type, body, gzipped: new Uint8Array(gzipSync(body, { level: 9 })) });
     return path;
   };
   const urls: AssetUrls = {

@@ -4,37 +4,82 @@
 const SAMPLES = 60;
 const SVG = 'http://www.w3.org/2000/svg';
 const numbers = new Intl.NumberFormat('en-GB');
-const instants = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  timeZoneName: 'short',
-});
 
-/** Without an update for so long, the page says that it is stale. */
+/** Without news for so long, the page says that it is stale. */
 const STALE_MS = 5_000;
+/** The interval at which the page asks for news. Every `data-renew` seconds the news is the page itself. */
+const PULSE_MS = 3_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** The time of the last update. */
-let updatedAt = Date.now();
-/** The time since which the page is visible. Hidden pages are not updated. */
-let visibleSince = updatedAt;
-/** Why the last update failed; empty otherwise. */
+const SIGNED_OUT = 'You are signed out.';
+
+/** Docket's clock less this browser's, ms: every time on the page is by Docket's. */
+const CLOCK_OFFSET_MS =
+  Number(document.querySelector('[data-now]')?.getAttribute('data-now') ?? Date.now()) - Date.now();
+
+/** The time of the last answer that was as it should be. */
+let answeredAt = Date.now();
+/** The time of the data on the page. */
+let renewedAt = answeredAt;
+/** The time of the last question. */
+let askedAt = answeredAt;
+/** The time since which the page is visible. Hidden pages ask for nothing. */
+let visibleSince = answeredAt;
+/** Why the last question had no answer; empty otherwise. */
 let failure = '';
+/** An error of this script. Only a reload mends it. */
+let scriptError = '';
 let updating = false;
 let updateAgain = false;
 
-/** Updates the page, one request at a time. A call during an update causes another one after it. */
+/** Whether somebody is signed in on this page. Others have nothing that could become stale. */
+const isLive = () => document.getElementById('stale') !== null;
+
+/** Updates the page, one request at a time. A call during another request causes an update after it. */
 async function update() {
   if (updating) {
     updateAgain = true;
     return;
   }
+  await ask(async () => {
+    // After a rejected form the address is that of the form, which does not accept GET.
+    const html = await request(document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href);
+    if (html === undefined) return;
+    replaceParts(new DOMParser().parseFromString(html, 'text/html'));
+    renewedAt = Date.now();
+    followRun();
+  });
+}
+
+/** Asks whether Docket and Redis answer and the session goes on, without data. */
+const checkPulse = () => ask(async () => void (await request('/pulse')));
+
+/** One question at a time. @param {() => Promise<void>} question */
+async function ask(question) {
   updating = true;
+  askedAt = Date.now();
   try {
-    failure = await fetchUpdate();
-    if (failure === '') updatedAt = Date.now();
+    await question();
+  } finally {
+    updating = false;
+    showStaleness();
+  }
+  if (updateAgain) {
+    updateAgain = false;
+    await update();
+  }
+}
+
+/** The text of an answer; undefined, with the reason in `failure`, if there is none. @param {string} url */
+async function request(url) {
+  let response;
+  let text;
+  try {
+    response = await fetch(url, {
+      headers: { accept: 'text/html' },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    text = await response.text();
   } catch (error) {
     const timedOut = error instanceof DOMException && error.name === 'TimeoutError';
     failure = timedOut
@@ -42,59 +87,86 @@ async function update() {
       : navigator.onLine
         ? 'Docket cannot be reached: it has stopped, or the network is down.'
         : 'This browser is offline.';
+    return undefined;
   }
-  updating = false;
-  showStaleness();
-  if (updateAgain) {
-    updateAgain = false;
-    await update();
-  } else if (failure === '') followRun();
+  failure = failureOf(response, text);
+  if (failure !== '') return undefined;
+  answeredAt = Date.now();
+  return text;
 }
 
-/** Fetches and shows a newer copy of this page. Returns why it failed, or ''. Throws what `fetch` throws. */
-async function fetchUpdate() {
-  // After a rejected form the address is that of the form, which does not accept GET.
-  const url = document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href;
-  const response = await fetch(url, {
-    headers: { accept: 'text/html' },
-    redirect: 'manual',
-    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-  });
-  if (response.type === 'opaqueredirect') return 'You are signed out: reload the page to sign in.';
-  const copy = new DOMParser().parseFromString(await response.text(), 'text/html');
-  if (response.ok) {
-    replaceParts(copy);
-    return '';
-  }
-  const code = copy.querySelector('[data-problem]')?.getAttribute('data-problem') ?? '';
+/** What an answer says to be wrong; empty for one that is as it should be. @param {Response} response @param {string} html */
+function failureOf(response, html) {
+  if (response.type === 'opaqueredirect') return SIGNED_OUT;
+  if (response.ok) return '';
+  const problem = new DOMParser().parseFromString(html, 'text/html').querySelector('[data-problem]');
+  const code = problem?.getAttribute('data-problem') ?? '';
   return code === 'redis.unreachable'
     ? 'Docket cannot reach Redis.'
-    : `Docket answered ${response.status} ${code}`.trim();
+    : `Docket answered ${response.status} ${code}`.trim().concat('.');
 }
+
+/** `21 Nov, 14:12:05 CET`, in the zone of the page. @param {number} at by this browser's clock @param {string | undefined} timeZone */
+const instantText = (at, timeZone) =>
+  new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+    timeZone,
+  }).format(at + CLOCK_OFFSET_MS);
 
 /** While the page is stale, shows since when and why. */
 function showStaleness() {
   const element = document.getElementById('stale');
   if (element === null) return;
-  const live = document.querySelector('[data-renew]') !== null;
-  const visible = document.visibilityState === 'visible';
-  const stale = live && visible && Date.now() - Math.max(updatedAt, visibleSince) > STALE_MS;
-  const text = stale
-    ? `Stale since ${instants.format(updatedAt)}. ${failure || 'Docket does not answer.'} The data may have changed since.`
-    : '';
+  const silent = Date.now() - Math.max(answeredAt, visibleSince) > STALE_MS;
+  const stale = document.visibilityState === 'visible' && (silent || failure === SIGNED_OUT);
+  const since = () => instantText(Math.min(answeredAt, renewedAt), element.dataset.zone);
+  const text = [
+    ...(stale ? [`Stale since ${since()}. ${failure || 'Docket does not answer.'}`] : []),
+    ...(stale && failure !== SIGNED_OUT ? ['The data may have changed since.'] : []),
+    ...(scriptError === '' ? [] : [`The script of this page failed: ${scriptError}. Reload the page.`]),
+  ].join(' ');
   // Only on changes: a screen reader announces each.
-  if (element.textContent === text) return;
+  if (element.dataset.text === text) return;
+  element.dataset.text = text;
   const line = document.createElement('p');
   line.textContent = text;
-  element.replaceChildren(...(stale ? [line] : []));
+  if (stale && failure === SIGNED_OUT) {
+    const link = document.createElement('a');
+    link.href = document.querySelector('[data-self]')?.getAttribute('data-self') ?? '/';
+    link.textContent = 'Sign in';
+    line.append(' ', link);
+  }
+  element.replaceChildren(...(text === '' ? [] : [line]));
 }
+
+/** Also those that no code here waits for. @param {unknown} error */
+function showScriptError(error) {
+  scriptError = error instanceof Error ? error.message : String(error);
+  showStaleness();
+}
+addEventListener('error', ({ error, message }) => showScriptError(error ?? message));
+addEventListener('unhandledrejection', ({ reason }) => showScriptError(reason));
+
+/** Whether somebody uses a part: its focus, an open form, a form that was filled in or selected text would be lost. @param {Element} part */
+const isInUse = (part) => {
+  const selection = getSelection();
+  return (
+    part.contains(document.activeElement) ||
+    part.querySelector('details[open], form[data-touched]') !== null ||
+    (selection !== null && !selection.isCollapsed && selection.containsNode(part, true))
+  );
+};
 
 /** Replaces the parts that differ in a newer copy of this page. @param {Document} copy */
 function replaceParts(copy) {
   for (const part of document.querySelectorAll('[data-live]')) {
     const other = copy.getElementById(part.id);
-    // Parts in use stay: those with the focus or an open form.
-    if (other === null || part.contains(document.activeElement) || part.querySelector('details[open]')) continue;
+    if (other === null || isInUse(part)) continue;
     if (part.innerHTML !== other.innerHTML) part.replaceChildren(...other.childNodes);
     for (const { name, value } of other.attributes)
       if (part.getAttribute(name) !== value) part.setAttribute(name, value);
@@ -136,9 +208,10 @@ function draw(chart, shape, points) {
 
 /** Updates relative times such as `in 3 min`. */
 function updateRelativeTimes() {
-  for (const element of document.querySelectorAll('.relative-time')) {
-    const at = Number(element.getAttribute('data-at'));
-    const ms = Math.abs(at - Date.now());
+  for (const element of document.querySelectorAll('.relative-time, .when > span')) {
+    const at = Number(element.getAttribute('data-at') ?? Date.parse(element.closest('time')?.dateTime ?? ''));
+    const now = Date.now() + CLOCK_OFFSET_MS;
+    const ms = Math.abs(at - now);
     const minutes = Math.floor(ms / 60_000);
     const parts = [
       [Math.floor(minutes / 1440), 'd'],
@@ -151,7 +224,7 @@ function updateRelativeTimes() {
       .filter(([value]) => Number(value) > 0)
       .map((part) => part.join(' '))
       .join(' ');
-    const ahead = at > Date.now();
+    const ahead = at > now;
     element.textContent =
       minutes === 0 ? (ahead ? 'in less than a minute' : 'just now') : ahead ? `in ${text}` : `${text} ago`;
   }
@@ -214,23 +287,48 @@ function updateWithin(ms) {
   }, ms);
 }
 
-const intervalS = Number(document.querySelector('[data-renew]')?.getAttribute('data-renew'));
-if (intervalS > 0) {
+/** Ms after which the page is fetched again: the shortest of its parts. */
+function renewalMs() {
+  const seconds = [...document.querySelectorAll('[data-renew]')].map((part) => Number(part.getAttribute('data-renew')));
+  return Math.min(...seconds) * 1_000;
+}
+
+if (isLive()) {
   sampleBudgets();
   setInterval(() => {
-    // The page of a run that has ended needs no updates.
-    const live = document.querySelector('[data-renew]') !== null;
-    if (live && document.visibilityState === 'visible' && !updating) void update();
-  }, intervalS * 1_000);
-  setInterval(showStaleness, 1_000);
+    showStaleness();
+    if (updating || document.visibilityState !== 'visible' || failure === SIGNED_OUT) return;
+    const now = Date.now();
+    // Half a second less: the interval may come a little early.
+    if (now - askedAt < PULSE_MS - 500) return;
+    void (now - renewedAt >= renewalMs() - 500 ? update() : checkPulse());
+  }, 1_000);
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
     visibleSince = Date.now();
     void update();
   });
+  addEventListener('online', () => void update());
+}
+
+// A page that could not be shown loads again as soon as it can be.
+const waiting = document.querySelector('[data-retry]');
+if (waiting !== null) {
+  setInterval(() => {
+    if (updating || document.visibilityState !== 'visible') return;
+    void ask(async () => {
+      const html = await request(location.href);
+      if (html !== undefined || failure === SIGNED_OUT) location.reload();
+      else waiting.textContent = `${failure} This page loads again as soon as it can.`;
+    });
+  }, PULSE_MS);
 }
 setInterval(updateRelativeTimes, 15_000);
 followRun();
+
+addEventListener('input', ({ target }) => {
+  if (target instanceof Element) target.closest('form')?.setAttribute('data-touched', '');
+});
 
 // A second click during the request would only wait for the same response.
 addEventListener('submit', ({ target }) => {
@@ -242,5 +340,27 @@ addEventListener('submit', ({ target }) => {
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return;
   for (const button of document.querySelectorAll('button')) button.disabled = false;
-  if (intervalS > 0) void update();
+  if (isLive()) void update();
+});
+
+// The zone of this browser, which only a script knows.
+for (const button of document.querySelectorAll('button[data-viewer-zone]')) {
+  if (!(button instanceof HTMLButtonElement)) continue;
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  button.value = `viewer:${timeZone}`;
+  button.hidden = false;
+  const name = button.querySelector('span');
+  if (name !== null) name.textContent = timeZone;
+}
+
+// `/` goes to the search, unless somebody is typing.
+addEventListener('keydown', (event) => {
+  const { key, ctrlKey, metaKey, altKey, target } = event;
+  if (key !== '/' || ctrlKey || metaKey || altKey || event.isComposing) return;
+  if (target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))) return;
+  const box = document.getElementById('search');
+  if (!(box instanceof HTMLInputElement)) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
 });

@@ -1,15 +1,22 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
+import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
 import { formatInteger } from './format-numbers.ts';
+import { usePageSettings } from './header/settings.tsx';
 import { ReportLink, RunLink } from './run-table.tsx';
 
 export interface AttentionData {
+  readonly problems: readonly DeploymentProblem[];
   /** Deliveries in state `unknown`. */
   readonly undecided: readonly DeliveryRow[];
   /** Held runs of any age. */
   readonly held: RunPage;
+  /** Waiting runs; of these, the ones whose last attempt failed are shown. */
+  readonly waiting: RunPage;
   /** Runs of the last day that failed or were partly delivered. */
   readonly failed: RunPage;
   readonly pauses: readonly Pause[];
@@ -21,14 +28,15 @@ const MAX_NAMED_RUNS = 3;
 
 /** Everything that needs a decision, or the statement that nothing does. */
 export const AttentionList = ({
-  data: { undecided, held, failed, pauses, readings },
+  data: { problems, undecided, held, waiting, failed, pauses, readings },
 }: {
   readonly data: AttentionData;
 }) => {
   // Pauses that Docket created after a refused key.
   const refused = pauses.filter(({ key }) => key !== null);
+  const blocked = waiting.runs.filter(({ error }) => error !== null);
   const missed = readings.filter((summary) => summary.missed.length > 0);
-  if ([undecided, held.runs, failed.runs, refused, missed].every(({ length }) => length === 0)) {
+  if ([problems, undecided, held.runs, blocked, failed.runs, refused, missed].every(({ length }) => length === 0)) {
     return (
       <p class="all-clear">
         <span class="state good">Nothing needs attention</span>{' '}
@@ -40,10 +48,11 @@ export const AttentionList = ({
   }
   return (
     <div class="attention">
+      <DeploymentProblems problems={problems} />
       {undecided.length === 0 ? null : (
         <p>
           <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
-          is sent again until you decide. <a href="/deliveries">Decide</a>
+          is sent again until you decide. <a href={decidePath(undecided)}>Decide</a>
         </p>
       )}
       {held.runs.length === 0 ? null : (
@@ -52,6 +61,7 @@ export const AttentionList = ({
           missing. <NamedRuns page={held} /> <a href="/runs?state=held">All held runs</a>
         </p>
       )}
+      <WaitingRuns runs={blocked} />
       {failed.runs.length === 0 ? null : (
         <p>
           <strong>{countPhrase(failed.runs.length, failed.next !== null, 'run', 'runs')}</strong> of the last 24 hours
@@ -59,10 +69,16 @@ export const AttentionList = ({
           <a href="/runs?state=partly_delivered">partly delivered</a>
         </p>
       )}
-      {refused.map(({ org, report, key }) => (
+      {refused.map(({ org, report, key, run }) => (
         <p>
           <strong>{report === null ? `All of ${org}` : <ReportLink org={org} report={report} />}</strong> is paused
-          because the API key <code>{key}</code> was refused. Replace the key, then <a href="/pauses">resume it</a>.
+          because the API key <code>{key}</code> was refused. Replace the key, then{' '}
+          {run === null ? null : (
+            <>
+              retry the run that failed, <RunLink run={{ id: run }} />, or{' '}
+            </>
+          )}
+          <a href="/pauses">resume it</a>. A retry that succeeds ends the pause.
         </p>
       ))}
       {missed.map(({ org, missed: gaps }) => (
@@ -75,16 +91,31 @@ export const AttentionList = ({
   );
 };
 
+/** The form for all of a run, or the list of all runs. */
+function decidePath(undecided: readonly DeliveryRow[]): string {
+  const [run, ...others] = new Set(undecided.map((row) => row.run));
+  return run === undefined || others.length > 0 ? '/deliveries' : `/runs/${run}#decide`;
+}
+
 /** E.g. `1 run`, `20+ runs`. */
 const countPhrase = (length: number, more: boolean, one: string, several: string): string =>
   `${formatInteger(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
+
+/** `Weekly compliance KPIs, 2026-W46`, with the beginning of the id. */
+const RunName = ({ run: { id, org, report, period } }: { readonly run: RunRecord }) => (
+  <>
+    {usePageSettings()?.titleOf(org, report) ?? `${org}/${report}`}, {period.label} <small>{id.slice(0, 8)}</small>
+  </>
+);
 
 const NamedRuns = ({ page: { runs, next } }: { readonly page: RunPage }) => (
   <>
     {runs.slice(0, MAX_NAMED_RUNS).map((run, index) => (
       <>
-        {index === 0 ? '' : ', '}
-        <ReportLink {...run} /> <RunLink run={run} />
+        {index === 0 ? '' : '; '}
+        <a href={`/runs/${run.id}`}>
+          <RunName run={run} />
+        </a>
       </>
     ))}
     {runs.length > MAX_NAMED_RUNS || next !== null ? ', …' : '.'}

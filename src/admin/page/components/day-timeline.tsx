@@ -2,6 +2,7 @@ import { DateTime } from 'luxon';
 import { HOUR_MS } from '../../../base/time.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import type { SlotEntry } from '../../access/access.ts';
+import { usePageSettings } from './header/settings.tsx';
 import { RUN_STATE_LABELS } from './status-badge.tsx';
 
 /** The range of the timeline around now. */
@@ -12,7 +13,7 @@ interface DayTimelineProps {
   readonly runs: readonly RunRecord[];
   readonly slots: readonly SlotEntry[];
   readonly now: number;
-  /** IANA zone of the hours. */
+  /** IANA zone of the hours outside of a page. */
   readonly zone: string;
 }
 
@@ -20,7 +21,10 @@ interface DayTimelineProps {
  * Six hours back and eighteen ahead: a dot for each of the newest runs, coloured by its state, and a circle for each of the
  * next slots. The lists on the page contain the same information as text.
  */
-export const DayTimeline = ({ runs, slots, now, zone }: DayTimelineProps) => {
+export const DayTimeline = ({ runs, slots, now, zone: ofOrganizations }: DayTimelineProps) => {
+  const page = usePageSettings();
+  const zone = page?.zone ?? ofOrganizations;
+  const nameOf = (org: string, report: string): string => page?.titleOf(org, report) ?? `${org}/${report}`;
   const from = now - BEFORE_MS;
   const position = (at: number): string => `${(((at - from) / (BEFORE_MS + AFTER_MS)) * 100).toFixed(2)}%`;
   const inRange = (at: number): boolean => at >= from && at <= now + AFTER_MS;
@@ -47,12 +51,12 @@ export const DayTimeline = ({ runs, slots, now, zone }: DayTimelineProps) => {
         ))}
         {ahead.map(({ begins, paused, org, report }) => (
           <circle class={paused ? 'slot paused' : 'slot'} cx={position(Date.parse(begins))} cy="40" r="5">
-            <title>{`${org}/${report}${paused ? ', paused' : ''}`}</title>
+            <title>{`${nameOf(org, report)}${paused ? ', paused' : ''}`}</title>
           </circle>
         ))}
         {past.map(({ createdAt, state, org, report }) => (
           <circle class={`run ${RUN_STATE_LABELS[state].tone}`} cx={position(createdAt)} cy="40" r="5">
-            <title>{`${org}/${report}: ${RUN_STATE_LABELS[state].label}`}</title>
+            <title>{`${nameOf(org, report)}: ${RUN_STATE_LABELS[state].label}`}</title>
           </circle>
         ))}
         <line class="now" x1={position(now)} x2={position(now)} y1="14" y2="46" />
@@ -60,7 +64,6 @@ export const DayTimeline = ({ runs, slots, now, zone }: DayTimelineProps) => {
           {`now ${DateTime.fromMillis(now, { zone }).toFormat('HH:mm')}`}
         </text>
       </svg>
-      <figcaption>Hours in {zone}</figcaption>
     </figure>
   );
 };

@@ -1,5 +1,9 @@
 import type { ErrorJson } from '../../../base/error.ts';
 
+/** A longer message, e.g. one about many recipients, is folded. */
+const MAX_MESSAGE_LENGTH = 400;
+const MAX_SUMMARY_LENGTH = 160;
+
 /** An error: its message, what was expected and got, and what to do next. */
 export const ErrorDetails = ({
   error,
@@ -12,9 +16,18 @@ export const ErrorDetails = ({
 }) => (
   <div class="error" role={id === undefined ? undefined : 'alert'} id={id}>
     {heading === undefined ? null : <strong>{heading}</strong>}
-    <p>
-      {error.message} <code>{error.code}</code>
-    </p>
+    {error.message.length > MAX_MESSAGE_LENGTH ? (
+      <details class="fold">
+        <summary>
+          {error.message.slice(0, MAX_SUMMARY_LENGTH)}… <code>{error.code}</code>
+        </summary>
+        <p>{error.message}</p>
+      </details>
+    ) : (
+      <p>
+        {error.message} <code>{error.code}</code>
+      </p>
+    )}
     <dl>
       <DetailRow name="Where" value={error.where} />
       <DetailRow name="Expected" value={error.expected} />

@@ -19,34 +19,105 @@ export type RunFilesView = { readonly files: readonly FileEntry[] } | { readonly
 export const hasEmail = (view: RunFilesView | null): boolean =>
   view !== null && 'files' in view && view.files.some(({ name }) => name === 'mail.html');
 
-/** The files of a run as downloads. */
+const isCsv = ({ type, name }: FileEntry): boolean => type.startsWith('text/csv') || name.endsWith('.csv');
+
+/** More CSV files than this are folded. */
+const MAX_OPEN_CSV_FILES = 2;
+
+/** The files of a run as downloads: CSV files folded, and all as one zip. */
 export const FileList = ({ record, view }: { readonly record: RunRecord; readonly view: RunFilesView }) => {
   if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
   const files = view.files.filter(({ kind }) => kind === 'file');
   if (files.length === 0) return <EmptyState>{emptyReason(record)}</EmptyState>;
+  const csv = files.filter(isCsv);
+  const folded = csv.length > MAX_OPEN_CSV_FILES ? csv : [];
+  const bytes = (of: readonly FileEntry[]): string =>
+    formatByteCount(of.reduce((sum, file) => sum + (file.bytes ?? 0), 0));
   return (
-    <ul class="files">
-      {files.map(({ name, bytes: size, sha256 }) => (
+    <>
+      <ul class="files">
+        {files
+          .filter((file) => !folded.includes(file))
+          .map((file) => (
+            <FileItem run={record.id} file={file} />
+          ))}
+        {hasEmail(view) ? (
+          <li>
+            <a href={previewPath(record.id)}>E-mail preview</a>
+          </li>
+        ) : null}
+        {otherBodies(view.files).map((body) => (
+          <li>
+            <a href={previewPath(record.id, body)}>E-mail preview ({body.replace('-', ' with ')})</a>
+          </li>
+        ))}
+      </ul>
+      {folded.length === 0 ? null : (
+        <details class="fold">
+          <summary>
+            {folded.length} CSV files, {bytes(folded)}
+          </summary>
+          <ul class="files">
+            {folded.map((file) => (
+              <FileItem run={record.id} file={file} />
+            ))}
+          </ul>
+        </details>
+      )}
+      {files.length === 1 ? null : (
+        <p class="more">
+          <a href={`/api/runs/${record.id}/files.zip`} download>
+            All {files.length} files as one zip
+          </a>{' '}
+          <span class="muted">{bytes(files)} unpacked</span>
+        </p>
+      )}
+    </>
+  );
+};
+
+const FileItem = ({ run, file: { name, bytes, sha256 } }: { readonly run: string; readonly file: FileEntry }) => (
+  <li>
+    <a href={`/api/runs/${run}/files/${encodeURIComponent(name)}`} download={name}>
+      {name}
+    </a>
+    <span class="muted">
+      {bytes === null ? '' : formatByteCount(bytes)}{' '}
+      {sha256 === null ? null : <code title={`SHA-256 ${sha256}`}>{sha256.slice(0, 12)}</code>}
+    </span>
+  </li>
+);
+
+/** The files with their sizes, beside a decision about them. CSV files are one line. */
+export const FileNames = ({ run, view }: { readonly run: string; readonly view: RunFilesView }) => {
+  if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
+  const files = view.files.filter(({ kind }) => kind === 'file');
+  if (files.length === 0) return <p>Not in the archive.</p>;
+  const csv = files.filter(isCsv);
+  const folded = csv.length > MAX_OPEN_CSV_FILES ? csv : [];
+  const size = folded.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+  return (
+    <ul class="plain-list compact">
+      {files
+        .filter((file) => !folded.includes(file))
+        .map(({ name, bytes }) => (
+          <li>
+            <a class="wrap" href={`/api/runs/${run}/files/${encodeURIComponent(name)}`} download={name}>
+              {name}
+            </a>{' '}
+            <span class="muted">{bytes === null ? '' : formatByteCount(bytes)}</span>
+          </li>
+        ))}
+      {folded.length === 0 ? null : (
         <li>
-          <a href={`/api/runs/${record.id}/files/${encodeURIComponent(name)}`} download={name}>
-            {name}
-          </a>
-          <span class="muted">
-            {size === null ? '' : formatByteCount(size)}{' '}
-            {sha256 === null ? null : <code title={`SHA-256 ${sha256}`}>{sha256.slice(0, 12)}</code>}
-          </span>
+          {folded.length} CSV files <span class="muted">{formatByteCount(size)}</span>
         </li>
-      ))}
+      )}
       {hasEmail(view) ? (
         <li>
-          <a href={previewPath(record.id)}>E-mail preview</a>
+          <a href={previewPath(run)}>E-mail preview</a>
         </li>
       ) : null}
-      {otherBodies(view.files).map((body) => (
-        <li>
-          <a href={previewPath(record.id, body)}>E-mail preview ({body.replace('-', ' with ')})</a>
-        </li>
-      ))}
     </ul>
   );
 };

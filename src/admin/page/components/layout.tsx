@@ -3,6 +3,9 @@ import type { OrganizationEntry } from '../../access/access.ts';
 import type { Principal } from '../../auth/tokens.ts';
 import { BULL_BOARD_PATH } from '../../bull-board.ts';
 import type { AssetUrls } from '../assets/assets.ts';
+import { SearchBox } from './header/search-box.tsx';
+import { SettingsProvider } from './header/settings.tsx';
+import { type PageZone, ZoneSelect } from './header/zone-choice.tsx';
 import { Timestamp } from './time.tsx';
 
 /** The data of the layout around every page. */
@@ -15,6 +18,12 @@ export interface LayoutData {
   readonly undecided: number;
   /** Epoch ms. */
   readonly now: number;
+  /** The zone of all times on the page, and whose it is. */
+  readonly zone: PageZone;
+  /** The address of the page, without the result of an action: path and query. */
+  readonly self: string;
+  /** The title of a current report; undefined where it is not known. */
+  readonly titleOf: (org: string, report: string) => string | undefined;
   /** Whether the navigation links to Bull Board. */
   readonly bullBoard?: boolean;
 }
@@ -39,20 +48,23 @@ const NAVIGATION = [
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
 ] as const;
-export type NavigationPath = (typeof NAVIGATION)[number][0];
+export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search';
 
 interface DocumentProps {
   readonly title: string;
   readonly assets: AssetUrls;
+  /** The address that the browser opens at once, without a script. */
+  readonly continueAt?: string | undefined;
 }
 
 /** The HTML document, signed in or not. */
-export const Document = ({ title, assets, children }: PropsWithChildren<DocumentProps>) => (
+export const Document = ({ title, assets, continueAt, children }: PropsWithChildren<DocumentProps>) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
+      {continueAt === undefined ? null : <meta http-equiv="refresh" content={`0; url=${continueAt}`} />}
       <title>{title === '' ? 'Docket' : `${title} · Docket`}</title>
       <link rel="icon" type="image/svg+xml" href={assets.icon} />
       <link rel="stylesheet" href={assets.style} />
@@ -69,6 +81,8 @@ export const BrandMark = () => (
   </svg>
 );
 
+const RENEWAL_S = 15;
+
 interface PageProps {
   readonly layout: LayoutData;
   /** Empty for the overview. */
@@ -76,10 +90,19 @@ interface PageProps {
   readonly current: NavigationPath;
   /** What an action that was just carried out has done; said to screen readers as well. */
   readonly notice?: string | undefined;
+  /** Seconds after which the script fetches the page again to update its `data-live` parts. */
+  readonly renew?: number;
 }
 
 /** The layout of a page for a signed-in user. */
-export const PageLayout = ({ layout, title, current, notice, children }: PropsWithChildren<PageProps>) => (
+export const PageLayout = ({
+  layout,
+  title,
+  current,
+  notice,
+  renew = RENEWAL_S,
+  children,
+}: PropsWithChildren<PageProps>) => (
   <Document title={title} assets={layout.assets}>
     <a class="skip" href="#main">
       Skip to the content
@@ -97,6 +120,10 @@ export const PageLayout = ({ layout, title, current, notice, children }: PropsWi
         ))}
         {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
+      <SearchBox self={layout.self} />
+      <ZoneSelect zone={layout.zone} now={layout.now} self={layout.self}>
+        <Csrf layout={layout} />
+      </ZoneSelect>
       <form class="account" method="post" action="/sign-out">
         <Csrf layout={layout} />
         <span>
@@ -107,14 +134,16 @@ export const PageLayout = ({ layout, title, current, notice, children }: PropsWi
         </button>
       </form>
     </header>
-    <main id="main" tabindex={-1}>
-      <div id="stale" class="stale" role="status" aria-live="polite"></div>
+    <main id="main" tabindex={-1} data-self={layout.self} data-renew={renew} data-now={layout.now}>
+      <div id="stale" class="stale" role="status" aria-live="polite" data-zone={layout.zone.name}></div>
       {notice === undefined ? null : (
         <p class="notice" role="status">
           {notice}
         </p>
       )}
-      {children}
+      <SettingsProvider value={{ zone: layout.zone.name, now: layout.now, titleOf: layout.titleOf }}>
+        {children}
+      </SettingsProvider>
     </main>
   </Document>
 );
@@ -166,10 +195,12 @@ interface TableProps {
   readonly classes?: Readonly<Record<string, string>>;
   /** Of the table, beside `rows`. */
   readonly class?: string;
+  /** The id of the rows, if the script updates them. */
+  readonly live?: string;
 }
 
 /** A table; its rows are the children. */
-export const Table = ({ caption, columns, classes, class: kind, children }: PropsWithChildren<TableProps>) => (
+export const Table = ({ caption, columns, classes, class: kind, live, children }: PropsWithChildren<TableProps>) => (
   <table class={kind === undefined ? 'rows' : `rows ${kind}`}>
     <caption class="visually-hidden">{caption}</caption>
     <thead>
@@ -181,7 +212,7 @@ export const Table = ({ caption, columns, classes, class: kind, children }: Prop
         ))}
       </tr>
     </thead>
-    <tbody>{children}</tbody>
+    <tbody {...(live === undefined ? {} : { id: live, 'data-live': true })}>{children}</tbody>
   </table>
 );
 

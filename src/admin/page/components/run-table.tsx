@@ -2,9 +2,10 @@ import { formatPeriod } from '../../../definitions/periods/period.ts';
 import type { LiveProgress, RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { formatElapsed, formatInteger } from './format-numbers.ts';
+import { usePageSettings } from './header/settings.tsx';
 import { Table } from './layout.tsx';
 import { RunBadge } from './status-badge.tsx';
-import { RelativeTime, Timestamp } from './time.tsx';
+import { RelativeTime, Timestamp, When } from './time.tsx';
 
 /** A link with the first digits of the id. The label keeps screen readers from reading single digits. */
 export const RunLink = ({ run }: { readonly run: Pick<RunRecord, 'id'> }) => (
@@ -13,11 +14,18 @@ export const RunLink = ({ run }: { readonly run: Pick<RunRecord, 'id'> }) => (
   </a>
 );
 
-export const ReportLink = ({ org, report }: Pick<RunRecord, 'org' | 'report'>) => (
-  <a href={reportPath(org, report)}>
-    {org}/{report}
-  </a>
-);
+/** A link with the report's title, and its id beside it; a report that is no longer defined has only the id. */
+export const ReportLink = ({ org, report }: Pick<RunRecord, 'org' | 'report'>) => {
+  const title = usePageSettings()?.titleOf(org, report);
+  const id = `${org}/${report}`;
+  return title === undefined ? (
+    <a href={reportPath(org, report)}>{id}</a>
+  ) : (
+    <>
+      <a href={reportPath(org, report)}>{title}</a> <small>{id}</small>
+    </>
+  );
+};
 
 export const reportPath = (org: string, report: string): string =>
   `/reports/${encodeURIComponent(org)}/${encodeURIComponent(report)}`;
@@ -116,11 +124,12 @@ export const RunTable = ({
     columns={['State', ...(report ? ['Report'] : []), 'Period', 'Created', 'Duration', ...(by ? ['By'] : []), 'Run']}
     classes={{ Duration: 'number' }}
     class={report ? 'run-table' : 'run-table one-report'}
+    live="run-rows"
   >
     {runs.map((run) => (
       <tr>
         <td class="col-state">
-          <RunBadge state={run.state} />
+          <RunBadge {...run} />
         </td>
         {report ? (
           <td class="col-report">
@@ -131,7 +140,7 @@ export const RunTable = ({
           <span title={formatPeriod(run.period)}>{run.period.label}</span>
         </td>
         <td class="col-created">
-          <Timestamp at={run.createdAt} zone={runZone(run)} />
+          <When at={run.createdAt} zone={runZone(run)} now={now} />
         </td>
         <td class="col-duration number">{elapsedText(run, now)}</td>
         {by ? <td class="col-by muted">{triggerText(run)}</td> : null}

@@ -1,5 +1,6 @@
-import type { RunState, Status, StatusCounts } from '../../../run/run-record.ts';
+import type { RunRecord, Status, StatusCounts } from '../../../run/run-record.ts';
 import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
+import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 
 type Tone = 'good' | 'busy' | 'idle' | 'warn' | 'bad';
 
@@ -9,7 +10,7 @@ interface StateLabel {
   readonly description: string;
 }
 
-export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
+export const RUN_STATE_LABELS: Readonly<Record<RunStatus, StateLabel>> = {
   queued: { label: 'Queued', tone: 'idle', description: 'Queued for a worker.' },
   running: { label: 'Running', tone: 'busy', description: 'Running on a worker.' },
   waiting: { label: 'Waiting', tone: 'idle', description: 'Waiting to continue automatically.' },
@@ -19,6 +20,12 @@ export const RUN_STATE_LABELS: Readonly<Record<RunState, StateLabel>> = {
   cancelled: { label: 'Cancelled', tone: 'idle', description: 'Cancelled by a user.' },
   failed: { label: 'Failed', tone: 'bad', description: 'Ended without creating or delivering its files.' },
   skipped: { label: 'Skipped', tone: 'idle', description: 'The slot was not opened.' },
+  cancelling: { label: 'Cancelling', tone: 'busy', description: 'Stops before its next step.' },
+  delivery_unknown: {
+    label: 'Delivery unknown',
+    tone: 'warn',
+    description: 'It is unknown whether any recipient has received it.',
+  },
 };
 
 export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> = {
@@ -29,23 +36,40 @@ export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> 
   unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
 };
 
-const Badge = ({ label, tone, description }: StateLabel) => (
-  <span class={`state ${tone}`} title={description}>
-    {label}
-  </span>
+interface BadgeProps extends Pick<StateLabel, 'label' | 'tone'> {
+  /** Makes the badge a link. */
+  readonly href?: string | undefined;
+}
+
+// Without the description, which the pages of a run and of a delivery show as text: lists have a hundred of these.
+const Badge = ({ label, tone, href }: BadgeProps) =>
+  href === undefined ? (
+    <span class={`state ${tone}`}>{label}</span>
+  ) : (
+    <a class={`state ${tone}`} href={href}>
+      {label}
+    </a>
+  );
+
+export const StatusBadge = ({ status }: { readonly status: RunStatus }) => <Badge {...RUN_STATE_LABELS[status]} />;
+
+type BadgeRun = Pick<RunRecord, 'state'> & Partial<Pick<RunRecord, 'cancel' | 'deliveries'>>;
+
+/** The status of a run by its record. @property href makes it a link */
+export const RunBadge = ({ state, cancel = null, deliveries = [], href }: BadgeRun & Pick<BadgeProps, 'href'>) => (
+  <Badge {...RUN_STATE_LABELS[runStatus({ state, cancel, deliveries })]} href={href} />
 );
 
-export const RunBadge = ({ state }: { readonly state: RunState }) => <Badge {...RUN_STATE_LABELS[state]} />;
 export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
   <Badge {...DELIVERY_STATE_LABELS[state]} />
 );
 
 /** The style sheet draws a shape for each tone: no status is told by its colour alone. */
-const FIGURE_STATUS_LABELS: Readonly<Record<Status, StateLabel>> = {
-  on_target: { label: 'on target', tone: 'good', description: 'Figures that meet their target.' },
-  watch: { label: 'watch', tone: 'warn', description: 'Figures between their target and its limit.' },
-  breached: { label: 'breached', tone: 'bad', description: 'Figures beyond the limit of their target.' },
-  undefined: { label: 'undefined', tone: 'idle', description: 'Figures that have a target, but no value.' },
+const FIGURE_STATUS_LABELS: Readonly<Record<Status, Pick<StateLabel, 'label' | 'tone'>>> = {
+  on_target: { label: 'on target', tone: 'good' },
+  watch: { label: 'watch', tone: 'warn' },
+  breached: { label: 'breached', tone: 'bad' },
+  undefined: { label: 'undefined', tone: 'idle' },
 };
 
 const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_target'];
@@ -56,8 +80,8 @@ export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCount
     <span class="statuses">
       {WORST_FIRST.flatMap((status) => {
         const count = statuses[status] ?? 0;
-        const { label, ...rest } = FIGURE_STATUS_LABELS[status];
-        return count === 0 ? [] : [<Badge {...rest} label={`${label} ${count}`} />, ' '];
+        const { label, tone } = FIGURE_STATUS_LABELS[status];
+        return count === 0 ? [] : [<Badge tone={tone} label={`${label} ${count}`} />, ' '];
       })}
     </span>
   );

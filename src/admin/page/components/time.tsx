@@ -1,6 +1,7 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry } from '../../access/access.ts';
 import { formatRelativeTime } from './format-numbers.ts';
+import { usePageSettings } from './header/settings.tsx';
 
 /** An instant, ISO in UTC. */
 export const toIsoInstant = (at: number): string => new Date(at).toISOString();
@@ -11,7 +12,7 @@ const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time
 interface TimestampProps {
   /** Epoch ms. */
   readonly at: number;
-  /** IANA. */
+  /** IANA. A page shows all of its times in its own zone instead. */
   readonly zone: string;
   /** Without the date. */
   readonly short?: boolean;
@@ -19,15 +20,59 @@ interface TimestampProps {
   readonly weekday?: boolean;
 }
 
-/** An instant in a time zone, with its offset. The title has the time in UTC. */
+/** `2026-11-21 08:12:00 UTC · 09:12:00 +01:00`: an instant to the second, for a title. */
+function exactText(time: DateTime): string {
+  const utc = `${time.toUTC().toFormat('yyyy-MM-dd HH:mm:ss')} UTC`;
+  return time.offset === 0 ? utc : `${utc} · ${time.toFormat('HH:mm:ss ZZ')}`;
+}
+
+/** The offset of an instant, where it is not the one that the page's header names. */
+const Offset = ({ time, now }: { readonly time: DateTime; readonly now: number | undefined }) =>
+  now !== undefined && time.offset === DateTime.fromMillis(now, { zone: time.zone }).offset ? null : (
+    <span class="zone"> {offsetText(time)}</span>
+  );
+
+/** An instant in the page's time zone. Its offset is shown where it differs from the current one, its title has it in UTC. */
 export function Timestamp({ at, zone, short = false, seconds = false, weekday = false }: TimestampProps) {
-  const time = DateTime.fromMillis(at, { zone, locale: 'en-GB' });
-  const utc = time.toUTC();
+  const page = usePageSettings();
+  const time = DateTime.fromMillis(at, { zone: page?.zone ?? zone, locale: 'en-GB' });
   const clock = time.toFormat(seconds ? 'HH:mm:ss' : 'HH:mm');
   const day = time.toFormat(weekday ? 'ccc d LLL yyyy' : 'd LLL yyyy');
   return (
-    <time datetime={toIsoInstant(at)} title={`${utc.toFormat('yyyy-MM-dd HH:mm:ss')} UTC · ${zone}`}>
-      {short ? clock : `${day}, ${clock}`} <span class="zone">{offsetText(time)}</span>
+    <time datetime={toIsoInstant(at)} title={exactText(time)}>
+      {short ? clock : `${day}, ${clock}`}
+      <Offset time={time} now={page?.now} />
+    </time>
+  );
+}
+
+interface WhenProps {
+  /** Epoch ms. */
+  readonly at: number;
+  /** IANA. A page shows all of its times in its own zone instead. */
+  readonly zone: string;
+  /** Epoch ms; that of the page when absent. Without either, the time alone is shown. */
+  readonly now?: number;
+}
+
+/**
+ * How long ago an instant was or how far ahead it is, and the exact time as text beside it: `3 h ago 11:12`. The script
+ * updates the first part.
+ */
+export function When({ at, zone, now: given }: WhenProps) {
+  const page = usePageSettings();
+  const now = given ?? page?.now;
+  if (now === undefined) return <Timestamp at={at} zone={zone} />;
+  const time = DateTime.fromMillis(at, { zone: page?.zone ?? zone, locale: 'en-GB' });
+  const today = DateTime.fromMillis(now, { zone: time.zone });
+  const day = time.hasSame(today, 'day') ? '' : time.hasSame(today, 'year') ? 'd LLL, ' : 'd LLL yyyy, ';
+  return (
+    <time class="when" datetime={toIsoInstant(at)} title={exactText(time)}>
+      <span>{formatRelativeTime(at, now)}</span>{' '}
+      <small>
+        {time.toFormat(`${day}HH:mm`)}
+        <Offset time={time} now={page?.now} />
+      </small>
     </time>
   );
 }

@@ -26,7 +26,15 @@ interface ReasonFormProps {
 }
 
 /** A button that opens a form for the reason, as protection against accidental clicks. */
-export const ReasonForm = ({
+export const ReasonForm = (props: ReasonFormProps) => (
+  <details class="action" open={props.refused?.action === props.action}>
+    <summary class={props.danger ? 'button danger' : 'button'}>{props.label}…</summary>
+    <OpenReasonForm {...props} />
+  </details>
+);
+
+/** The same without the button: beside what it decides about. */
+export const OpenReasonForm = ({
   layout,
   action,
   from,
@@ -35,31 +43,29 @@ export const ReasonForm = ({
   children,
   refused,
   danger = false,
-}: ReasonFormProps) => {
+  class: kind,
+}: ReasonFormProps & { readonly class?: string }) => {
   const rejected = refused?.action === action ? refused : undefined;
   const id = `reason-${action.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
   return (
-    <details class="action" open={rejected !== undefined}>
-      <summary class={danger ? 'button danger' : 'button'}>{label}…</summary>
-      <form method="post" action={action}>
-        <Csrf layout={layout} />
-        <input type="hidden" name="from" value={from} />
-        {children}
-        {rejected === undefined ? null : (
-          <ErrorDetails error={rejected.error} id={`${id}-error`} heading="Action rejected" />
-        )}
-        <ReasonInput
-          id={id}
-          question={question}
-          value={rejected?.values.reason}
-          describedBy={rejected === undefined ? undefined : `${id}-error`}
-        />
-        <p class="hint">Recorded under your name, {layout.principal.name}.</p>
-        <button type="submit" class={danger ? 'danger' : 'primary'}>
-          {label}
-        </button>
-      </form>
-    </details>
+    <form method="post" action={action} class={kind}>
+      <Csrf layout={layout} />
+      <input type="hidden" name="from" value={from} />
+      {children}
+      {rejected === undefined ? null : (
+        <ErrorDetails error={rejected.error} id={`${id}-error`} heading="Action rejected" />
+      )}
+      <ReasonInput
+        id={id}
+        question={question}
+        value={rejected?.values.reason}
+        describedBy={rejected === undefined ? undefined : `${id}-error`}
+      />
+      <p class="hint">Recorded under your name, {layout.principal.name}.</p>
+      <button type="submit" class={danger ? 'danger' : 'primary'}>
+        {label}
+      </button>
+    </form>
   );
 };
 

@@ -1,53 +1,49 @@
 import type { Child } from 'hono/jsx';
-import type { FileEntry } from '../../../services/runs/run-file-reader.ts';
-import type { HeldRun } from '../../access/access.ts';
+import type { HeldRun, RunTimeline } from '../../access/access.ts';
+import { EarlierDeliveryNote } from '../components/deliveries/earlier-delivery.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
-import type { RunFilesView } from '../components/file-list.tsx';
-import { formatByteCount, formatCounted } from '../components/format-numbers.ts';
+import { FileNames, type RunFilesView } from '../components/file-list.tsx';
+import { formatCounted } from '../components/format-numbers.ts';
 
 interface ReleaseReviewProps {
+  readonly run: string;
+  readonly zone: string;
   readonly held: HeldRun;
   readonly files: RunFilesView;
+  readonly earlier: RunTimeline['earlier'];
+  /** False: the run was triggered without deliveries, and cannot be released. */
+  readonly delivers: boolean;
   /** The form that releases it, for operators. */
   readonly children?: Child;
 }
 
 /** What to check before a held run is released, and the form for it. */
-export const ReleaseReview = ({ held, files: view, children }: ReleaseReviewProps) => {
-  const files = 'files' in view ? view.files.filter(({ kind }) => kind === 'file') : [];
-  return (
-    <section class="release" id="release" aria-labelledby="release-heading">
-      <h2 id="release-heading">Check before release</h2>
-      {held.error === null ? null : <ErrorDetails error={held.error} heading="Files unavailable" />}
-      <div class="two-columns">
-        <div>
-          <h3>Missing figures</h3>
-          <MissingFigures missing={held.missing} />
-          <h3>Files</h3>
-          <FileNames files={files} />
-        </div>
-        <div>
-          <h3>Recipients</h3>
-          <Recipients recipients={held.recipients} />
-        </div>
+export const ReleaseReview = ({ run, zone, held, files, earlier, delivers, children }: ReleaseReviewProps) => (
+  <section class="review" id="release" aria-labelledby="release-heading">
+    <h2 id="release-heading">{delivers ? 'Release it, or leave it held' : 'Held: figures are missing'}</h2>
+    <p class="lead">
+      {delivers
+        ? 'Figures are missing, so nothing was sent. It stays held, and nothing is sent, until somebody releases it. For complete figures, run the report again once the reason is gone.'
+        : 'Figures are missing. The run was triggered without deliveries, so there is nothing to release: its files stay in the archive.'}
+    </p>
+    {held.error === null ? null : <ErrorDetails error={held.error} heading="Files unavailable" />}
+    <div class="two-columns">
+      <div>
+        <h3>Missing figures</h3>
+        <MissingFigures missing={held.missing} />
+        <h3>Files</h3>
+        {held.error === null ? <FileNames run={run} view={files} /> : <p>Unknown.</p>}
+        <h3>Sent before for this period</h3>
+        <EarlierDeliveryNote earlier={earlier} zone={zone} />
       </div>
-      {children}
-    </section>
-  );
-};
-
-const FileNames = ({ files }: { readonly files: readonly FileEntry[] }) =>
-  files.length === 0 ? (
-    <p>Not in the archive.</p>
-  ) : (
-    <ul class="plain-list compact">
-      {files.map(({ name, bytes: size }) => (
-        <li>
-          <span class="wrap">{name}</span> <span class="muted">{size === null ? '' : formatByteCount(size)}</span>
-        </li>
-      ))}
-    </ul>
-  );
+      <div>
+        <h3>Would receive it</h3>
+        <Recipients recipients={held.recipients} />
+      </div>
+    </div>
+    {children}
+  </section>
+);
 
 const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
   if (missing === null) return <p>Unknown: the archive has no record.</p>;
@@ -84,7 +80,7 @@ const Recipients = ({ recipients }: Pick<HeldRun, 'recipients'>) => {
       )}
       {others.length === 0 ? null : (
         <div id="recipients-excluded">
-          <h3>{formatCounted(others.length, 'recipient', 'recipients')} excluded</h3>
+          <h3>Would not receive it: {formatCounted(others.length, 'recipient', 'recipients')}</h3>
           <RecipientList recipients={others} />
         </div>
       )}

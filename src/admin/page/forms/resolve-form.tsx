@@ -19,7 +19,7 @@ const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'res
 const CHOICE_TEXTS = {
   sent: {
     label: 'It arrived',
-    text: 'Marks the delivery as sent and sends nothing. Choose this when the recipient has it.',
+    text: 'Marks the delivery as sent and sends nothing. Choose this when the recipient has it. The run is done once all its deliveries are sent.',
   },
   resend: {
     label: 'Send it again',
@@ -27,8 +27,11 @@ const CHOICE_TEXTS = {
   },
 } as const;
 
+/** Where the decision about a delivery is posted to. */
+export const resolvePath = ({ id }: Pick<DeliveryRow, 'id'>): string => `/deliveries/${id}/resolve`;
+
 export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
-  const action = `/deliveries/${row.id}/resolve`;
+  const action = resolvePath(row);
   const rejected = refused?.action === action ? refused : undefined;
   const id = `resolve-${row.id}`;
   const choices = OPEN_CHOICES[row.state] ?? [];
@@ -42,23 +45,7 @@ export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
       )}
       <fieldset>
         <legend>Did the delivery to {row.recipient} arrive?</legend>
-        {choices.map((as) => (
-          <div class="choice">
-            <input
-              type="radio"
-              name="as"
-              value={as}
-              id={`${id}-${as}`}
-              required
-              checked={rejected?.values.as === as}
-              aria-describedby={`${id}-${as}-means`}
-            />
-            <label for={`${id}-${as}`}>{CHOICE_TEXTS[as].label}</label>
-            <p class="hint" id={`${id}-${as}-means`}>
-              {CHOICE_TEXTS[as].text}
-            </p>
-          </div>
-        ))}
+        <ResolutionChoices id={id} choices={choices} chosen={rejected?.values.as} />
       </fieldset>
       <ReasonInput id={`${id}-reason`} question="How do you know?" value={rejected?.values.reason} />
       <button type="submit" class="primary">
@@ -67,3 +54,33 @@ export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
     </form>
   );
 };
+
+interface ChoicesProps {
+  /** Prefix of the ids of the inputs. */
+  readonly id: string;
+  readonly choices: readonly (keyof typeof CHOICE_TEXTS)[];
+  readonly chosen: string | undefined;
+}
+
+/** What may be decided about a delivery, with what each choice does. */
+export const ResolutionChoices = ({ id, choices, chosen }: ChoicesProps) => (
+  <>
+    {choices.map((as) => (
+      <div class="choice">
+        <input
+          type="radio"
+          name="as"
+          value={as}
+          id={`${id}-${as}`}
+          required
+          checked={chosen === as}
+          aria-describedby={`${id}-${as}-means`}
+        />
+        <label for={`${id}-${as}`}>{CHOICE_TEXTS[as].label}</label>
+        <p class="hint" id={`${id}-${as}-means`}>
+          {CHOICE_TEXTS[as].text}
+        </p>
+      </div>
+    ))}
+  </>
+);

@@ -1,13 +1,16 @@
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
-import type { HeldRun } from '../../access/access.ts';
+import type { HeldRun, RunTimeline } from '../../access/access.ts';
 import { ErrorDetails } from '../components/error-details.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
-import { formatCounted, formatInteger } from '../components/format-numbers.ts';
+import { formatCounted } from '../components/format-numbers.ts';
 import { canAct, type LayoutData } from '../components/layout.tsx';
-import { ReasonForm, type RejectedForm } from './reason-form.tsx';
+import { runZone } from '../components/run-table.tsx';
+import { DecideDeliveries } from './decide-deliveries.tsx';
+import { OpenReasonForm, ReasonForm, type RejectedForm } from './reason-form.tsx';
 import { ReleaseReview } from './release-review.tsx';
+import { RetryReview } from './retry-review.tsx';
 
 interface RunActionsProps {
   readonly layout: LayoutData;
@@ -15,36 +18,85 @@ interface RunActionsProps {
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
   readonly held: HeldRun | null;
+  readonly earlier: RunTimeline['earlier'];
   readonly refused: RejectedForm | undefined;
 }
 
-/** The actions that a run's state allows, with what to check before. */
-export const RunActions = ({ layout, record, deliveries, files, held, refused }: RunActionsProps) => {
+/** The decisions that a run needs and the actions that its state allows, each with what it is about. */
+export const RunActions = ({ layout, record, deliveries, files, held, earlier, refused }: RunActionsProps) => {
   const path = `/runs/${record.id}`;
+  const zone = runZone(record);
   const form = { layout, from: path, refused };
   const scope = retryScope(record.state, deliveries);
+  const isOpen = !TERMINAL_STATES.has(record.state);
+  // A running worker may still find out what became of them.
+  const decides =
+    record.state !== 'running' && deliveries.some((row) => row.state === 'unknown' && isReportDelivery(row));
   const offered = new Set([
-    ...(TERMINAL_STATES.has(record.state) ? [] : ['cancel']),
+    ...(isOpen ? ['cancel'] : []),
     ...(scope === 'nothing' ? [] : ['retry']),
-    ...(held === null ? [] : ['release']),
+    ...(held === null || !record.deliver ? [] : ['release']),
+    ...(decides ? ['deliveries/resolve'] : []),
   ]);
   // The rejection of an action that is no longer offered has no form to be shown on.
   const withoutForm = refused !== undefined && ![...offered].some((what) => refused.action === `${path}/${what}`);
   const isOperator = canAct(layout);
   return (
     <div id="actions" data-live>
+      {withoutForm ? <ErrorDetails error={refused.error} id="rejected" heading="Action rejected" /> : null}
       {held === null ? null : (
-        <ReleaseReview held={held} files={files}>
-          {isOperator ? (
-            <ReasonForm {...form} action={`${path}/release`} label="Release" question="Why is it released?">
-              <p>Delivers the files to these recipients as they are, with their notes on missing figures.</p>
-            </ReasonForm>
+        <ReleaseReview
+          run={record.id}
+          zone={zone}
+          held={held}
+          files={files}
+          earlier={earlier}
+          delivers={record.deliver}
+        >
+          {isOperator && offered.has('release') ? (
+            <OpenReasonForm
+              {...form}
+              class="resolve"
+              action={`${path}/release`}
+              label="Release"
+              question="Why is it released?"
+            >
+              <p>{releaseEffect(held)}</p>
+            </OpenReasonForm>
           ) : null}
         </ReleaseReview>
       )}
-      <div class="actions">
-        {withoutForm ? <ErrorDetails error={refused.error} id="rejected" heading="Action rejected" /> : null}
-        {isOperator && offered.has('cancel') ? (
+      {decides ? (
+        <DecideDeliveries
+          layout={layout}
+          run={record.id}
+          zone={zone}
+          deliveries={deliveries}
+          files={files}
+          earlier={earlier}
+          refused={refused}
+        />
+      ) : null}
+      {scope === 'nothing' ? null : (
+        <RetryReview
+          scope={scope}
+          deliveries={deliveries}
+          files={files}
+          zone={zone}
+          calm={record.state === 'cancelled'}
+        >
+          {isOperator ? (
+            <ReasonForm
+              {...form}
+              action={`${path}/retry`}
+              label={scope === 'deliveries' ? 'Retry deliveries' : 'Retry the run'}
+              question="Why is it retried?"
+            />
+          ) : null}
+        </RetryReview>
+      )}
+      {isOperator && offered.has('cancel') && record.cancel === null ? (
+        <div class="actions">
           <ReasonForm
             {...form}
             action={`${path}/cancel`}
@@ -54,64 +106,15 @@ export const RunActions = ({ layout, record, deliveries, files, held, refused }:
           >
             <p>The run stops before its next step. Completed deliveries are not affected.</p>
           </ReasonForm>
-        ) : null}
-        <UndecidedDeliveries rows={deliveries.filter(({ state }) => state === 'unknown')} isOperator={isOperator} />
-        {isOperator && offered.has('retry') ? (
-          <ReasonForm {...form} action={`${path}/retry`} {...RETRY_TEXTS[scope]} question="Why is it retried?">
-            <p>{scope === 'deliveries' ? retrySummary(deliveries) : RETRY_TEXTS.run.text}</p>
-          </ReasonForm>
-        ) : null}
-      </div>
+        </div>
+      ) : null}
     </div>
   );
 };
 
-const RETRY_TEXTS = {
-  deliveries: { label: 'Retry deliveries' },
-  run: {
-    label: 'Retry the run',
-    text: 'Continues where the run stopped, with the definition and the period that it was triggered with. Archived files are reused.',
-  },
-  nothing: { label: '' },
-} as const;
-
-/** The deliveries that a retry sends, and those that it does not. */
-function retrySummary(rows: readonly DeliveryRow[]): string {
-  const deliveries = rows.filter(isReportDelivery);
-  const count = (...states: DeliveryRow['state'][]) => deliveries.filter(({ state }) => states.includes(state)).length;
-  const parts = [
-    ...(count('refused') === 0 ? [] : [`${formatInteger(count('refused'))} refused`]),
-    ...(count('pending', 'sending') === 0 ? [] : [`${formatInteger(count('pending', 'sending'))} pending`]),
-  ];
-  const one = count('refused', 'pending', 'sending') === 1;
-  const sent = `Sends ${parts.join(' and ')} ${one ? 'delivery' : 'deliveries'} again with the same files.`;
-  if (count('unknown') === 0) return sent;
-  return `${sent} ${formatCounted(count('unknown'), 'unknown delivery is', 'unknown deliveries are')} not affected.`;
+function releaseEffect({ recipients }: HeldRun): string {
+  const rest = 'as they are, with their notes on missing figures.';
+  if (recipients === null) return `Delivers the files to the recipients of its definition ${rest}`;
+  const count = recipients.filter(({ receives }) => receives).length;
+  return `Delivers the files to ${formatCounted(count, 'recipient')} above ${rest} This cannot be undone.`;
 }
-
-/** Deliveries that need a decision. */
-const UndecidedDeliveries = ({
-  rows,
-  isOperator,
-}: {
-  readonly rows: readonly DeliveryRow[];
-  readonly isOperator: boolean;
-}) =>
-  rows.length === 0 ? null : (
-    <div class="attention">
-      <p>
-        <strong>{formatCounted(rows.length, 'delivery', 'deliveries')}</strong> with unknown result: nothing is sent
-        again until you decide.
-      </p>
-      <ul class="plain-list compact">
-        {rows.map(({ id, recipient, target }) => (
-          <li>
-            <a class="wrap" href={`/deliveries/${id}`}>
-              {isOperator ? `Decide about ${recipient}` : recipient}
-            </a>{' '}
-            <span class="muted target">{target}</span>
-          </li>
-        ))}
-      </ul>
-    </div>
-  );

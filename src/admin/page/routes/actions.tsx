@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { DocketError } from '../../../base/error.ts';
 import { parsePeriod } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
+import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { Access } from '../../access/access.ts';
 import { reasonSchema } from '../../api/openapi-helpers.ts';
 import type { Env } from '../../hono-env.ts';
@@ -86,13 +87,23 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
   }
 
   action(
+    '/runs/:id/deliveries/resolve',
+    () => showRun,
+    async (access, fields, { id = '' }) => {
+      const reason = parseReason(fields);
+      const as = parseResolution(fields);
+      const chosen = fields.which === 'all' ? await undecidedOf(access, id, fields) : selectedDeliveries(fields);
+      const rows = await access.resolveMany(id, chosen, as, reason);
+      return `/runs/${id}?did=${as}${rows.length === 1 ? '' : '-many'}`;
+    },
+  );
+
+  action(
     '/deliveries/:id/resolve',
     ({ from }) => (from === '/deliveries' ? showDeliveries : showDelivery),
     async (access, fields, { id = '' }) => {
       const reason = parseReason(fields);
-      const { as } = fields;
-      if (as !== 'sent' && as !== 'resend')
-        throw incompleteForm('Choose whether the delivery arrived.', 'one of the choices');
+      const as = parseResolution(fields);
       const row = await access.resolve(id, as, reason);
       return `${safeRedirectPath(fields.from)}?did=${as}${as === 'resend' ? `&delivery=${row.id}` : ''}`;
     },
@@ -109,6 +120,29 @@ function parseReason({ reason }: FormFields): string {
   const parsed = reasonSchema.safeParse(reason);
   if (parsed.success) return parsed.data;
   throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
+}
+
+function parseResolution({ as }: FormFields): 'sent' | 'resend' {
+  if (as === 'sent' || as === 'resend') return as;
+  throw incompleteForm('Choose whether it arrived.', 'one of the choices');
+}
+
+function selectedDeliveries({ delivery = '' }: FormFields): readonly string[] {
+  const ids = delivery.split(',').filter((id) => /^[0-9a-f]{32}$/.test(id));
+  if (ids.length > 0) return ids;
+  throw incompleteForm('Select the deliveries to decide about, or decide about all.', 'one delivery or more');
+}
+
+/** All undecided deliveries of a run, if they are as many as the form has shown. */
+async function undecidedOf(access: Access, run: string, { shown }: FormFields): Promise<readonly string[]> {
+  const { deliveries } = await access.deliveries({ run, limit: 1 });
+  const undecided = deliveries.filter((row) => row.state === 'unknown' && isReportDelivery(row));
+  if (undecided.length === Number(shown) && undecided.length > 0) return undecided.map(({ id }) => id);
+  throw new DocketError('delivery.conflict', 'The deliveries have changed in the meantime.', {
+    expected: `${shown ?? 'no'} deliveries to decide about, as the form has shown`,
+    got: String(undecided.length),
+    next: 'Check those that are shown now, then decide again.',
+  });
 }
 
 /** The period of the form: exact days before a named period; undefined for the definition's. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { toDocketError } from '../../../base/error.ts';
+import { type ErrorJson, toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
@@ -20,32 +20,50 @@ const MAX_ATTENTION_RUNS = 20;
 export const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
-  const [organizations, slots, active, recent, held, failed, undecided, pauses, readings, budgets] = await Promise.all([
-    access.organizations(),
-    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
-    access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
-    access.runs({ limit: MAX_RECENT_RUNS }),
-    access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
-    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
-    loadUndecided(access),
-    access.pauses(),
-    access.readings(),
-    access.budgets(),
-  ]);
+  const [problems, organizations, slots, active, recent, held, waiting, failed, undecided, pauses, readings, budgets] =
+    await Promise.all([
+      access.deploymentProblems(),
+      access.organizations(),
+      access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
+      access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
+      access.runs({ limit: MAX_RECENT_RUNS }),
+      access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
+      access.runs({ states: ['waiting'], limit: MAX_ATTENTION_RUNS }),
+      access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
+      loadUndecided(access),
+      access.pauses(),
+      access.readings(),
+      access.budgets(),
+    ]);
   return {
+    problems,
     organizations,
     slots,
     active: await Promise.all(active.runs.map((record) => loadSnapshot(access, record))),
     more: active.next !== null,
     recent: recent.runs,
     held,
-    failed,
+    waiting,
+    failed: { ...failed, runs: failed.runs.filter((run) => !isMadeGood(run, recent.runs)) },
     undecided,
     pauses,
     readings,
     budgets,
   };
 }
+
+/** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */
+const isMadeGood = ({ org, report, period, createdAt }: RunRecord, recent: readonly RunRecord[]): boolean =>
+  recent.some(
+    (other) =>
+      other.state === 'done' &&
+      other.deliver &&
+      other.createdAt > createdAt &&
+      other.org === org &&
+      other.report === report &&
+      other.period.from === period.from &&
+      other.period.to === period.to,
+  );
 
 /** The data that a loader returns, with the form whose action was rejected. */
 export type Loaded<Load extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<Load>> & {
@@ -114,25 +132,61 @@ async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> 
 
 export async function loadRun(access: Access, id: string) {
   const record = await access.run(id);
-  const [snapshot, { deliveries }, files, held] = await Promise.all([
+  const [snapshot, { deliveries }, files, held, timeline] = await Promise.all([
     loadSnapshot(access, record),
     access.deliveries({ run: record.id, limit: MAX_RECENT_RUNS }),
     loadFiles(access, record),
     record.state === 'held' ? access.heldRun(record.id) : null,
+    access.timeline(record.id),
   ]);
-  return { snapshot, deliveries, files, held };
+  return { snapshot, deliveries, files, held, timeline };
 }
 
 /** Runs whose deliveries are shown. */
 const MAX_DELIVERY_ROWS = 30;
 
-export async function loadDeliveries(access: Access) {
+export async function loadDeliveries(access: Access, query: DeliveriesQuery = {}) {
   const [organizations, undecided, recent] = await Promise.all([
     access.organizations(),
     loadUndecided(access),
     access.deliveries({ limit: MAX_DELIVERY_ROWS }),
   ]);
-  return { organizations, undecided, recent: recent.deliveries };
+  return { organizations, undecided, recent: recent.deliveries, query };
+}
+
+/** The filters of the list of deliveries. */
+export interface DeliveriesQuery {
+  readonly org?: string | undefined;
+  readonly match?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  readonly after?: string | undefined;
+}
+
+/** Runs per page of filtered deliveries. */
+const RECEIVED_PAGE_SIZE = 50;
+
+export async function loadReceived(access: Access, query: DeliveriesQuery) {
+  const [organizations, page] = await Promise.all([
+    access.organizations(),
+    rejectedFilter(access.received({ ...query, limit: RECEIVED_PAGE_SIZE }), { deliveries: [], next: null }),
+  ]);
+  return { organizations, query, ...page };
+}
+
+/** What a filter finds; where it cannot be read, nothing and the reason. */
+export async function rejectedFilter<Found extends object>(
+  found: Promise<Found>,
+  nothing: Found,
+): Promise<Found & { readonly rejected: ErrorJson | null }> {
+  try {
+    return { ...(await found), rejected: null };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (error.code !== 'usage.invalid') throw thrown;
+    return { ...nothing, rejected: error.toJSON() };
+  }
 }
 
 export async function loadPauses(access: Access) {

@@ -1,4 +1,5 @@
 import { isRedisOutage, toDocketError } from '../../../base/error.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 
@@ -13,6 +14,8 @@ const NOTICES: Readonly<Record<string, string>> = {
   release: 'The run is released and queued for delivery.',
   sent: 'The delivery is marked as sent.',
   resend: 'The delivery is queued to be sent again.',
+  'sent-many': 'The deliveries are marked as sent.',
+  'resend-many': 'The deliveries are queued to be sent again.',
 };
 
 /** The current state of a delivery that was resent. */
@@ -31,6 +34,13 @@ export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 's
     : did !== undefined && Object.hasOwn(NOTICES, did)
       ? NOTICES[did]
       : undefined;
+
+/** The notice on the page of a run: what the action has led to by now. */
+export function runNotice(did: string | undefined, { state }: Pick<RunRecord, 'state'>): string | undefined {
+  if (did === 'cancel' && state === 'cancelled') return 'The run is cancelled.';
+  if (did === 'cancel' && TERMINAL_STATES.has(state)) return 'The run ended before it was cancelled.';
+  return actionNotice(did);
+}
 
 /** The notice on a page of several deliveries. @param delivery the id in the address */
 export async function deliveryNotice(

@@ -1,13 +1,17 @@
 import type { Context } from 'hono';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
+import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
 
 /** What the handlers of the page share. */
 export interface PageContext {
   readonly access: (context: Context<Env>) => Access;
-  /** @param access that of the same request */
-  readonly layout: (context: Context<Env>, access: Access) => Promise<LayoutData>;
+  /**
+   * @param access that of the same request
+   * @param subject what the page is about: its zone is the page's
+   */
+  readonly layout: (context: Context<Env>, access: Access, subject?: ZoneSubject) => Promise<LayoutData>;
   /** Epoch ms. */
   readonly now: () => number;
 }
@@ -15,11 +19,19 @@ export interface PageContext {
 /** The HTML of a document. @param element of hono/jsx */
 export const renderDocument = async (element: unknown): Promise<string> => `<!DOCTYPE html>${String(await element)}`;
 
-/** The text fields of a form; files are ignored. */
+/** The fields of a form that may have several values, e.g. checkboxes. */
+const LIST_FIELDS: ReadonlySet<string> = new Set(['delivery']);
+
+/** The text fields of a form; files are ignored. Several values of a list are separated by commas. */
 export async function readFormFields(context: Context<Env>): Promise<Readonly<Record<string, string>>> {
-  const body = await context.req.parseBody();
+  const body = await context.req.parseBody({ all: true });
   return Object.fromEntries(
-    Object.entries(body).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.slice(0, 2_000)]] : [])),
+    Object.entries(body).flatMap(([name, value]) => {
+      const texts = [value].flat().filter((each) => typeof each === 'string');
+      const last = texts.at(-1);
+      if (last === undefined) return [];
+      return [[name, LIST_FIELDS.has(name) ? texts.join(',') : last.slice(0, 2_000)]];
+    }),
   );
 }
 
@@ -30,4 +42,15 @@ export function safeRedirectPath(target: string | undefined): string {
   const { origin, pathname, search } = new URL(target, base);
   // A path such as `/.//elsewhere` is normalized to one that a browser reads as another host.
   return origin === base && !pathname.startsWith('//') && !pathname.startsWith('/sign-') ? pathname + search : '/';
+}
+
+/** The address of the page that a request shows: after a rejected form that of the form's page, which GET accepts. */
+export function selfPath({ req }: Context<Env>): string {
+  const { pathname, searchParams } = new URL(req.url);
+  if (req.method !== 'GET')
+    return pathname.startsWith('/organizations/') ? '/pauses' : pathname.replace(/\/[^/]*$/, '');
+  // They say what the last action has done.
+  searchParams.delete('did');
+  searchParams.delete('delivery');
+  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
 }

@@ -1,10 +1,13 @@
 import type { Hono } from 'hono';
+import { type AccountSignIn, START_PATH } from '../../auth/accounts/account-sign-in.ts';
 import { requireSession } from '../../auth/authenticate.ts';
 import type { Sessions, SignInResult } from '../../auth/sessions.ts';
 import type { Env } from '../../hono-env.ts';
 import type { AssetUrls } from '../assets/assets.ts';
 import { formatCounted } from '../components/format-numbers.ts';
-import { SignIn } from '../views/sign-in-form.tsx';
+import { SigningOut } from '../views/account-sign-in.tsx';
+import { SignIn, type SignInMessage } from '../views/sign-in-form.tsx';
+import { addAccountSignIn } from './account-sign-in.tsx';
 import { readFormFields, renderDocument, safeRedirectPath } from './page-context.ts';
 
 type Refusal = Extract<SignInResult, { readonly signedIn: false }>;
@@ -19,13 +22,26 @@ const REFUSAL_MESSAGES: Readonly<Record<Refusal['why'], string>> = {
 };
 const REFUSAL_STATUSES = { unknown: 401, expired: 401, throttled: 429, insecure: 403, cross_site: 403 } as const;
 
-/** Adds signing in with a token, and signing out. */
-export function addSignIn(app: Hono<Env>, { sessions, assets, limit }: SignInPorts): void {
+/** Adds signing in with a token or an account, and signing out. */
+export function addSignIn(app: Hono<Env>, ports: SignInPorts): void {
+  const { sessions, assets, limit, accounts } = ports;
+  const provider = accounts?.providerName;
+  const signInPage = async (to: string, message?: SignInMessage): Promise<string> =>
+    renderDocument(<SignIn assets={assets} to={to} message={message} provider={provider} />);
+
   app.get('/sign-in', async (context) => {
     const to = safeRedirectPath(context.req.query('to'));
-    if ((await sessions.read(context)) !== undefined) return context.redirect(to, 303);
-    const message = context.req.query('did') === 'out' ? { text: 'You are signed out.', isError: false } : undefined;
-    return context.html(await renderDocument(<SignIn assets={assets} to={to} message={message} />));
+    const { state } = await sessions.inspect(context);
+    if (state === 'active') return context.redirect(to, 303);
+    const message =
+      state === 'unconfirmed'
+        ? {
+            text: `${provider} does not answer, so your account cannot be confirmed. Reload in a moment, or sign in with a token.`,
+            isError: true,
+          }
+        : { text: 'You are signed out.', isError: false };
+    const hasMessage = state === 'unconfirmed' || context.req.query('did') === 'out';
+    return context.html(await signInPage(to, hasMessage ? message : undefined));
   });
 
   app.post('/sign-in', async (context) => {
@@ -37,19 +53,23 @@ export function addSignIn(app: Hono<Env>, { sessions, assets, limit }: SignInPor
     const { why, retryAfterS } = outcome;
     if (retryAfterS !== undefined) context.header('Retry-After', String(retryAfterS));
     const wait = retryAfterS === undefined ? '' : ` Wait ${formatCounted(retryAfterS, 'second')}.`;
-    const message = { text: REFUSAL_MESSAGES[why] + wait, isError: true };
-    return context.html(
-      await renderDocument(<SignIn assets={assets} to={safeRedirectPath(to)} message={message} />),
-      REFUSAL_STATUSES[why],
-    );
+    const message = { text: REFUSAL_MESSAGES[why] + wait, isError: true, about: 'token' } as const;
+    return context.html(await signInPage(safeRedirectPath(to), message), REFUSAL_STATUSES[why]);
   });
+
+  if (accounts !== undefined) addAccountSignIn(app, { ...ports, accounts, signInPage });
 
   app.post(
     '/sign-out',
     requireSession({ sessions, limit }, (context) => context.redirect('/sign-in', 303)),
     async (context) => {
-      await sessions.signOut(context);
-      return context.redirect('/sign-in?did=out', 303);
+      const ended = await sessions.signOut(context);
+      const url = ended?.principal.kind === 'account' ? await accounts?.providerSignOut() : undefined;
+      if (accounts === undefined || url === undefined) return context.redirect('/sign-in?did=out', 303);
+      // A page, not a redirect: the policy keeps forms on this site, redirects included.
+      return context.html(
+        await renderDocument(<SigningOut assets={assets} provider={accounts.providerName} url={url.href} />),
+      );
     },
   );
 }
@@ -58,4 +78,9 @@ interface SignInPorts {
   readonly sessions: Sessions;
   readonly assets: AssetUrls;
   readonly limit: Parameters<typeof requireSession>[0]['limit'];
+  /** Absent where accounts cannot sign in. */
+  readonly accounts?: AccountSignIn | undefined;
 }
+
+/** Paths of the sign-in, whose problems are shown as pages. */
+export const SIGN_IN_PATHS = ['/sign-in', '/sign-out', START_PATH, '/sign-in/callback'] as const;

@@ -1,15 +1,19 @@
 import type { Context, Hono } from 'hono';
+import { DateTime } from 'luxon';
 import { z } from 'zod';
 import { DAY_MS } from '../../../base/time.ts';
 import { RUN_STATES } from '../../../run/run-record.ts';
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { DELIVERY_STATES, type DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
+import { isFiltered } from '../components/filter-fields.tsx';
+import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
+import { runZone } from '../components/run-table.tsx';
 import { zonesOf } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
-import { Deliveries } from '../views/deliveries.tsx';
+import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
 import { Overview } from '../views/overview.tsx';
 import { Pauses } from '../views/pauses.tsx';
@@ -17,13 +21,22 @@ import { Report } from '../views/report.tsx';
 import { Reports } from '../views/reports.tsx';
 import { Run } from '../views/run.tsx';
 import { Runs } from '../views/runs.tsx';
-import { Slots } from '../views/slots.tsx';
-import { loadDeliveries, loadOverview, loadPauses, loadReport, loadReports, loadRun } from './loaders.ts';
-import { actionNotice, deliveryNotice } from './notices.ts';
+import { Search } from '../views/search.tsx';
+import { MAX_SLOTS, Slots } from '../views/slots.tsx';
+import {
+  loadDeliveries,
+  loadOverview,
+  loadPauses,
+  loadReceived,
+  loadReport,
+  loadReports,
+  loadRun,
+  rejectedFilter,
+} from './loaders.ts';
+import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
 
 const PAGE_SIZE = 50;
-const MAX_SLOTS = 200;
 
 const dayParameter = z.iso.date().optional().catch(undefined);
 const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);
@@ -31,9 +44,21 @@ const textParameter = z.string().trim().min(1).max(200).optional().catch(undefin
 const runsQuerySchema = z.object({
   org: textParameter,
   report: textParameter,
+  match: textParameter,
+  to: textParameter,
+  period: textParameter,
+  error: textParameter,
   state: z.enum(RUN_STATES).optional().catch(undefined),
   since: dayParameter,
   until: dayParameter,
+  after: textParameter,
+});
+const deliveriesQuerySchema = z.object({
+  org: textParameter,
+  match: textParameter,
+  to: textParameter,
+  period: textParameter,
+  state: z.enum(DELIVERY_STATES).optional().catch(undefined),
   after: textParameter,
 });
 const slotsQuerySchema = z.object({
@@ -53,10 +78,15 @@ export interface ViewOptions {
 /** Adds the pages that can be viewed. */
 export function addViews(app: Hono<Env>, page: PageContext): void {
   const { now } = page;
-  const show = async (context: Context<Env>, view: (access: Access, layout: LayoutData) => Promise<unknown>) => {
+  const show = async (
+    context: Context<Env>,
+    view: (access: Access, layout: LayoutData) => Promise<unknown>,
+    subject?: ZoneSubject,
+  ) => {
     const access = page.access(context);
-    return context.html(await renderDocument(await view(access, await page.layout(context, access))));
+    return context.html(await renderDocument(await view(access, await page.layout(context, access, subject))));
   };
+  const filteredOrg = (context: Context<Env>): ZoneSubject => ({ org: textParameter.parse(context.req.query('org')) });
 
   app.get('/', (context) =>
     show(context, async (access, layout) => (
@@ -76,37 +106,50 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   app.get('/runs', async (context) => {
     const run = textParameter.parse(context.req.query('run'));
     if (run !== undefined) return context.redirect(`/runs/${encodeURIComponent(run.toLowerCase())}`);
-    return show(context, async (access, layout) => {
-      const query = runsQuerySchema.parse(context.req.query());
-      const { org, report, state, since, until, after } = query;
-      const [organizations, found] = await Promise.all([
-        access.organizations(),
-        access.runs({
-          org,
-          report,
+    return show(
+      context,
+      async (access, layout) => {
+        const query = runsQuerySchema.parse(context.req.query());
+        const { state, since, until, ...filter } = query;
+        const runs = access.runs({
+          ...filter,
           states: state === undefined ? undefined : [state],
-          since: since === undefined ? undefined : Date.parse(since),
-          until: until === undefined ? undefined : Date.parse(until) + DAY_MS,
-          after,
+          since: since === undefined ? undefined : startOfDay(since, layout.zone.name),
+          until: until === undefined ? undefined : startOfDay(until, layout.zone.name, 1),
           limit: PAGE_SIZE,
-        }),
-      ]);
-      return <Runs layout={layout} data={{ organizations, query, ...found }} />;
-    });
+        });
+        const [organizations, found] = await Promise.all([
+          access.organizations(),
+          rejectedFilter(runs, { runs: [], next: null }),
+        ]);
+        return <Runs layout={layout} data={{ organizations, query, ...found }} />;
+      },
+      filteredOrg(context),
+    );
   });
   app.get('/runs/:id', (context) => showRun(page, context));
+  app.get('/search', (context) =>
+    show(context, async (access, layout) => {
+      const text = textParameter.parse(context.req.query('q')) ?? '';
+      return <Search layout={layout} data={{ text, result: await access.search(text) }} />;
+    }),
+  );
   app.get('/deliveries', (context) => showDeliveries(page, context));
   app.get('/deliveries/:id', (context) => showDelivery(page, context));
   app.get('/slots', (context) =>
-    show(context, async (access, layout) => {
-      const { org, days } = slotsQuerySchema.parse(context.req.query());
-      const from = now();
-      const [organizations, slots] = await Promise.all([
-        access.organizations(),
-        access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
-      ]);
-      return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
-    }),
+    show(
+      context,
+      async (access, layout) => {
+        const { org, days } = slotsQuerySchema.parse(context.req.query());
+        const from = now();
+        const [organizations, slots] = await Promise.all([
+          access.organizations(),
+          access.slots({ org, from, until: from + days * DAY_MS, limit: MAX_SLOTS }),
+        ]);
+        return <Slots layout={layout} data={{ organizations, slots, org, days }} />;
+      },
+      filteredOrg(context),
+    ),
   );
   app.get('/pauses', (context) => showPauses(page, context));
   app.get('/audit', (context) =>
@@ -121,6 +164,10 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   );
 }
 
+/** Epoch ms. @param days later: days differ in length where summer time begins or ends */
+const startOfDay = (day: string, zone: string, days = 0): number =>
+  DateTime.fromISO(day, { zone }).plus({ days }).startOf('day').toMillis();
+
 /** A page that can show the rejection of one of its forms. */
 export type ShowView = (page: PageContext, context: Context<Env>, options?: ViewOptions) => Promise<Response>;
 
@@ -133,7 +180,8 @@ const noticeOf = (context: Context<Env>, row?: DeliveryRow) => actionNotice(cont
 export const showReport: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const { org = '', report = '' } = context.req.param() as Record<string, string>;
-  const [layout, loaded] = await Promise.all([page.layout(context, access), loadReport(access, org, report)]);
+  const loaded = await loadReport(access, org, report);
+  const layout = await page.layout(context, access, { org, zone: loaded.report.timezone });
   const data = { ...loaded, refused: options.refused };
   return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
 };
@@ -143,13 +191,22 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   const loaded = await loadRun(access, context.req.param('id') ?? '');
   const { id } = loaded.snapshot.record;
   if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
-  const layout = await page.layout(context, access);
+  const layout = await page.layout(context, access, { zone: runZone(loaded.snapshot.record) });
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Run layout={layout} data={data} notice={noticeOf(context)} />, options);
+  const notice = runNotice(context.req.query('did'), loaded.snapshot.record);
+  return respond(context, <Run layout={layout} data={data} notice={notice} />, options);
 };
 
 export const showDeliveries: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
+  const query = deliveriesQuerySchema.parse(context.req.query());
+  if (isFiltered(query)) {
+    const [layout, data] = await Promise.all([
+      page.layout(context, access, { org: query.org }),
+      loadReceived(access, query),
+    ]);
+    return respond(context, <ReceivedDeliveries layout={layout} data={data} />, options);
+  }
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadDeliveries(access)]);
   const notice = await deliveryNotice(access, context.req.query('did'), context.req.query('delivery'));
   const data = { ...loaded, refused: options.refused };
@@ -160,7 +217,10 @@ export const showDelivery: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const row = await access.delivery(context.req.param('id') ?? '');
   if (isShortId(context, row.id)) return context.redirect(`/deliveries/${row.id}${new URL(context.req.url).search}`);
-  const [layout, organizations] = await Promise.all([page.layout(context, access), access.organizations()]);
+  const [layout, organizations] = await Promise.all([
+    page.layout(context, access, { org: row.org }),
+    access.organizations(),
+  ]);
   const data = { row, zone: zonesOf(organizations).of(row.org), refused: options.refused };
   return respond(context, <Delivery layout={layout} data={data} notice={noticeOf(context, row)} />, options);
 };

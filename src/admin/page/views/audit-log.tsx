@@ -34,7 +34,7 @@ export const AuditList = ({ layout, data: { page, organizations, after } }: View
       {page.entries.length === 0 ? (
         <EmptyState>No entries yet. Actions on this page and through the API are recorded here.</EmptyState>
       ) : (
-        <Table caption="Actions, newest first" columns={['Time', 'User', 'Action', 'Reason', 'From']}>
+        <Table caption="Actions, newest first" columns={['Time', 'User', 'Action', 'Reason', 'From']} live="audit-rows">
           {page.entries.map((entry) => (
             <tr>
               <td>
@@ -67,11 +67,11 @@ const AuditedAction = ({ entry: { event, org, report, run, delivery } }: { reado
   <>
     {AUDIT_EVENT_LABELS[event]}{' '}
     {org === undefined ? null : report === undefined ? `all of ${org}` : <ReportLink org={org} report={report} />}{' '}
-    {run === undefined ? null : <RunLink run={{ id: run }} />}{' '}
-    {delivery === undefined ? null : (
-      <a class="id" href={`/deliveries/${delivery}`} aria-label={`Delivery ${delivery.slice(-8)}`}>
-        {delivery.slice(-8)}
-      </a>
-    )}
+    {run === undefined ? null : (
+      <>
+        run <RunLink run={{ id: run }} />
+      </>
+    )}{' '}
+    {delivery === undefined ? null : <a href={`/deliveries/${delivery}`}>delivery</a>}
   </>
 );

@@ -1,11 +1,17 @@
-import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { DELIVERY_STATES } from '../../../services/deliveries/decisions.ts';
+import type { OrganizationEntry } from '../../access/access.ts';
+import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
+import { ReceivedTable } from '../components/deliveries/received-table.tsx';
+import { filteredPath, isFiltered, PartFilters, RejectedFilter } from '../components/filter-fields.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
-import { canAct, EmptyState, PageLayout, Section, Table, type ViewProps } from '../components/layout.tsx';
-import { ReportLink, RunLink } from '../components/run-table.tsx';
-import { DeliveryBadge } from '../components/status-badge.tsx';
-import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
-import { ResolveForm } from '../forms/resolve-form.tsx';
-import type { Loaded, loadDeliveries } from '../routes/loaders.ts';
+import { EmptyState, OrganizationSelect, PageLayout, Pager, Section, type ViewProps } from '../components/layout.tsx';
+import { DELIVERY_STATE_LABELS } from '../components/status-badge.tsx';
+import { zonesOf } from '../components/time.tsx';
+import { UndecidedList } from '../forms/undecided-list.tsx';
+import type { DeliveriesQuery, Loaded, loadDeliveries, loadReceived } from '../routes/loaders.ts';
+
+/** Deliveries of recent runs on the page: each run may have hundreds. */
+const MAX_ROWS = 50;
 
 /** Deliveries that need a decision first, then the others. */
 export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loadDeliveries>>) => {
@@ -14,6 +20,7 @@ export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loa
   return (
     <PageLayout layout={layout} title="Deliveries" current="/deliveries" notice={notice}>
       <h1>Deliveries</h1>
+      <DeliveriesFilter organizations={data.organizations} query={data.query} />
       <Section
         id="open"
         heading={
@@ -22,83 +29,75 @@ export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loa
             : `${formatCounted(data.undecided.length, 'delivery', 'deliveries')} to decide`
         }
       >
-        {data.undecided.length === 0 ? (
-          <EmptyState>The result of every delivery is known.</EmptyState>
-        ) : (
-          <>
-            <p class="lead">
-              The connection broke after the message was sent, so it is unknown whether it arrived. Docket never sends
-              twice automatically. Ask the recipient, then decide.
-            </p>
-            <ul class="entries">
-              {data.undecided.map((row) => (
-                <li>
-                  <p class="item-head">
-                    <DeliveryBadge state={row.state} /> <strong>{row.recipient}</strong>{' '}
-                    <span class="muted">{row.target}</span>
-                  </p>
-                  <p>
-                    <ReportLink {...row} /> · run <RunLink run={{ id: row.run }} /> · since{' '}
-                    <Timestamp at={row.at} zone={zones.of(row.org)} />{' '}
-                    <span class="muted">({<RelativeTime at={row.at} now={layout.now} />})</span>
-                  </p>
-                  {row.detail === null ? null : <p class="quote">{row.detail}</p>}
-                  {canAct(layout) ? (
-                    <ResolveForm layout={layout} row={row} from="/deliveries" refused={data.refused} />
-                  ) : null}
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
+        <UndecidedList layout={layout} rows={data.undecided} zone={zones.of} refused={data.refused} />
       </Section>
       <Section id="recent" heading="Recent runs">
         {decided.length === 0 ? (
           <EmptyState>No deliveries yet. They appear here when a run has created its files.</EmptyState>
         ) : (
-          <DeliveryTable rows={decided} zone={zones.of} showRun />
+          <>
+            <DeliveryTable rows={decided.slice(0, MAX_ROWS)} zone={zones.of} showRun />
+            {decided.length <= MAX_ROWS ? null : (
+              <p class="more muted">These are the newest {MAX_ROWS}. The page of a run has all of its deliveries.</p>
+            )}
+          </>
         )}
       </Section>
     </PageLayout>
   );
 };
 
-interface TableProps {
-  readonly rows: readonly DeliveryRow[];
-  /** The time zone of an organization. */
-  readonly zone: (org: string) => string;
-  /** Whether each row names its run. */
-  readonly showRun: boolean;
+interface FilterProps {
+  readonly organizations: readonly OrganizationEntry[];
+  readonly query: DeliveriesQuery;
 }
 
-export const DeliveryTable = ({ rows, zone, showRun }: TableProps) => (
-  <Table
-    caption="Deliveries"
-    columns={['State', 'Recipient', ...(showRun ? ['Report and run'] : []), 'Changed', 'Reply']}
-  >
-    {rows.map((row) => (
-      <tr>
-        <td>
-          <DeliveryBadge state={row.state} />
-        </td>
-        <td data-name="Recipient">
-          <a class="wrap" href={`/deliveries/${row.id}`}>
-            {row.recipient}
-          </a>{' '}
-          <span class="muted target">{row.target}</span>
-        </td>
-        {showRun ? (
-          <td data-name="Run">
-            <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
-          </td>
-        ) : null}
-        <td data-name="Changed">
-          <Timestamp at={row.at} zone={zone(row.org)} />
-        </td>
-        <td data-name="Reply" class="muted wrap">
-          {row.detail ?? '–'}
-        </td>
-      </tr>
-    ))}
-  </Table>
+const DeliveriesFilter = ({ organizations, query }: FilterProps) => (
+  <form class="filter" method="get" action="/deliveries">
+    <OrganizationSelect organizations={organizations} selected={query.org} />
+    <PartFilters query={query} />
+    <label>
+      State
+      <select name="state">
+        <option value="">any</option>
+        {DELIVERY_STATES.map((state) => (
+          <option value={state} selected={state === query.state}>
+            {DELIVERY_STATE_LABELS[state].label}
+          </option>
+        ))}
+      </select>
+    </label>
+    <button type="submit">Show</button>
+    {isFiltered(query) ? <a href="/deliveries">Show all</a> : null}
+  </form>
 );
+
+/** Who got what: the deliveries that match the filters. */
+export const ReceivedDeliveries = ({ layout, data }: ViewProps<Awaited<ReturnType<typeof loadReceived>>>) => {
+  const { organizations, query, deliveries, next, rejected } = data;
+  return (
+    <PageLayout layout={layout} title="Deliveries" current="/deliveries">
+      <h1>Deliveries</h1>
+      <DeliveriesFilter organizations={organizations} query={query} />
+      {rejected === null ? null : <RejectedFilter error={rejected} />}
+      {deliveries.length > 0 ? (
+        <ReceivedTable
+          deliveries={deliveries}
+          caption="Matching deliveries, newest run first"
+          now={layout.now}
+          showRecipient
+        />
+      ) : rejected === null ? (
+        <EmptyState>
+          {next === null ? 'No deliveries match these filters. ' : 'None of these runs has a matching delivery. '}
+          <a href="/deliveries">Show all</a>
+        </EmptyState>
+      ) : null}
+      <Pager
+        newest={query.after === undefined ? undefined : filteredPath('/deliveries', { ...query, after: undefined })}
+        older={next === null ? undefined : filteredPath('/deliveries', { ...query, after: next })}
+        label="Older deliveries"
+      />
+    </PageLayout>
+  );
+};

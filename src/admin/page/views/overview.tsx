@@ -75,7 +75,7 @@ const Active = ({ active, now }: { readonly active: readonly RunSnapshot[]; read
       {active.map((snapshot) => (
         <li>
           <p class="item-head">
-            <RunBadge state={snapshot.record.state} /> <ReportLink {...snapshot.record} />{' '}
+            <RunBadge {...snapshot.record} /> <ReportLink {...snapshot.record} />{' '}
             <span>{snapshot.record.period.label}</span> <RunLink run={snapshot.record} />{' '}
             <span class="muted">{triggerText(snapshot.record)}</span>
           </p>

@@ -1,7 +1,7 @@
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import { canAct, EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
-import { RelativeTime, Timestamp, zonesOf } from '../components/time.tsx';
+import { When, zonesOf } from '../components/time.tsx';
 import { ReasonForm } from '../forms/reason-form.tsx';
 import type { Loaded, loadPauses } from '../routes/loaders.ts';
 
@@ -19,8 +19,7 @@ export const PauseLine = ({
       <strong>
         {pause.report === null ? `All of ${pause.org}` : <ReportLink org={pause.org} report={pause.report} />}
       </strong>{' '}
-      since <Timestamp at={pause.since} zone={zone} />{' '}
-      <span class="muted">({<RelativeTime at={pause.since} now={now} />})</span> by {pause.who}
+      since <When at={pause.since} zone={zone} now={now} /> by {pause.who}
       {pause.key === null ? null : (
         <>
           , because the API key <code>{pause.key}</code> was refused
@@ -35,8 +34,13 @@ export const PauseLine = ({
 export const pausePath = (org: string, report: string | null): string =>
   report === null ? `/organizations/${encodeURIComponent(org)}` : reportPath(org, report);
 
+/** Further pauses of reports are resumed on the pages of these. */
+const MAX_FORMS = 20;
+
 export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPauses>>) => {
   const zones = zonesOf(data.organizations);
+  // Those of organizations first: they have no page of their own to resume them on.
+  const pauses = [...data.pauses].sort((a, b) => Number(a.report !== null) - Number(b.report !== null));
   const free = data.organizations.filter(({ pause }) => pause === null);
   return (
     <PageLayout layout={layout} title="Pauses" current="/pauses" notice={notice}>
@@ -49,10 +53,10 @@ export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPau
         <EmptyState>Nothing is paused: all schedules are active.</EmptyState>
       ) : (
         <ul class="entries">
-          {data.pauses.map((pause) => (
+          {pauses.map((pause, index) => (
             <li>
               <PauseLine pause={pause} zone={zones.of(pause.org)} now={layout.now} />
-              {canAct(layout) ? (
+              {canAct(layout) && (index < MAX_FORMS || pause.report === null) ? (
                 <ReasonForm
                   layout={layout}
                   action={`${pausePath(pause.org, pause.report)}/resume`}
@@ -72,7 +76,7 @@ export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPau
             {free.map(({ org, name, reports }) => (
               <li>
                 <p>
-                  <strong>{org}</strong> <span class="muted">{name}</span> ·{' '}
+                  <strong>{name}</strong> {name === org ? null : <small>{org}</small>} ·{' '}
                   {reports === 1 ? '1 report' : `${reports} reports`}
                 </p>
                 <ReasonForm

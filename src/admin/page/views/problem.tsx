@@ -6,6 +6,8 @@ import { BrandMark, Document } from '../components/layout.tsx';
 interface ProblemPageProps {
   readonly assets: AssetUrls;
   readonly problem: z.infer<typeof problemSchema>;
+  /** The address to try again; undefined where that would repeat an action. */
+  readonly retry: string | undefined;
 }
 
 /** The candidates of an ambiguous short id as links; anything else as text. */
@@ -27,7 +29,7 @@ const GotText = ({ problem: { code }, got }: Pick<ProblemPageProps, 'problem'> &
 };
 
 /** A rejected or failed request as a page. */
-export const ProblemPage = ({ assets, problem }: ProblemPageProps) => (
+export const ProblemPage = ({ assets, problem, retry }: ProblemPageProps) => (
   <Document title={problem.title} assets={assets}>
     <main class="narrow" id="main" data-problem={problem.code}>
       <p>
@@ -39,11 +41,21 @@ export const ProblemPage = ({ assets, problem }: ProblemPageProps) => (
       <p class="muted">
         {problem.status} <code>{problem.code}</code>
       </p>
-      {problem.status === 404 ? <p>It does not exist, or your token has no access to it.</p> : null}
+      {problem.status === 404 ? <p>It does not exist, or you have no access to it.</p> : null}
       {problem.detail === undefined || problem.status === 404 ? null : <p>{problem.detail}</p>}
       {problem.expected === undefined ? null : <p>Expected: {problem.expected}</p>}
       {problem.got === undefined ? null : <GotText problem={problem} got={problem.got} />}
       {problem.next === undefined ? null : <p>{problem.next}</p>}
+      {problem.status >= 500 && retry !== undefined ? (
+        <>
+          <p class="muted" data-retry role="status"></p>
+          <p class="more">
+            <a class="button" href={retry}>
+              Try again
+            </a>
+          </p>
+        </>
+      ) : null}
       <p class="more">
         <a href="/">Overview</a>
       </p>

@@ -1,5 +1,7 @@
+import type { Period } from '../../../definitions/periods/period.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
 import type { ReportDetail } from '../../access/access.ts';
-import { FileList, hasEmail, previewPath } from '../components/file-list.tsx';
+import { FileList, hasEmail, previewPath, type RunFilesView } from '../components/file-list.tsx';
 import {
   canAct,
   EmptyState,
@@ -10,13 +12,14 @@ import {
   type ViewProps,
 } from '../components/layout.tsx';
 import { RunLink, RunTable, reportPath, runZone } from '../components/run-table.tsx';
-import { RelativeTime, Timestamp } from '../components/time.tsx';
+import { RelativeTime, Timestamp, When } from '../components/time.tsx';
 import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
 import { RunNowForm } from '../forms/run-now-form.tsx';
 import type { Loaded, loadReport } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
+import { OutlineFacts, ReportContents, ReportRecipients } from './report-outline.tsx';
 
-/** A report: its history, latest files, schedule and definition, and the forms to run and pause it. */
+/** A report: its history, who gets what and when, latest files and definition, and the forms to run and pause it. */
 export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadReport>>) => {
   const { report, runs, lastRun, files, refused } = data;
   const path = reportPath(report.org, report.report);
@@ -60,72 +63,114 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
               </>
             )}
           </Section>
-          <Section id="latest-files" heading="Latest files">
-            {lastRun === null || files === null ? (
-              <EmptyState>No files yet.</EmptyState>
-            ) : (
-              <>
-                <p>
-                  {lastRun.period.label}, run <RunLink run={lastRun} />,{' '}
-                  <Timestamp at={lastRun.createdAt} zone={runZone(lastRun)} />
-                </p>
-                <FileList record={lastRun} view={files} />
-                {hasEmail(files) ? (
-                  <iframe
-                    class="preview"
-                    src={previewPath(lastRun.id)}
-                    sandbox=""
-                    loading="lazy"
-                    title={`The e-mail of ${lastRun.period.label}`}
-                  ></iframe>
-                ) : null}
-              </>
-            )}
-          </Section>
+          {report.outline === null ? null : <ReportContents outline={report.outline} />}
         </div>
         <div>
-          <Section id="facts" heading="Schedule">
-            <dl class="facts">
-              {report.schedules.length === 0 ? <Fact name="Schedule">on demand only</Fact> : null}
-              {report.schedules.map((line) => (
-                <Fact name="Schedule">
-                  <code>{line}</code>
-                </Fact>
-              ))}
-              {report.slots.map(({ begins, timezone }, index) => (
-                <Fact name={index === 0 ? 'Next' : 'Then'}>
-                  <Timestamp at={Date.parse(begins)} zone={timezone} weekday />{' '}
-                  <span class="muted">
-                    <RelativeTime at={Date.parse(begins)} now={layout.now} />
-                  </span>
-                </Fact>
-              ))}
-              <Fact name="Time zone">{report.timezone ?? 'unknown'}</Fact>
-              <Fact name="Owner">{report.owner ?? 'unknown'}</Fact>
-            </dl>
-          </Section>
-          <Section
-            id="definition"
-            heading={
-              <>
-                Definition{' '}
-                {report.digest === null ? null : <code title={report.digest}>{report.digest.slice(0, 12)}</code>}
-              </>
-            }
-          >
-            {report.text === null ? (
-              <EmptyState>
-                The text is not available while the file has errors, or when only another process has loaded it.
-              </EmptyState>
-            ) : (
-              <YamlSource text={report.text} />
-            )}
-          </Section>
+          <ScheduleFacts report={report} period={data.periods[0]} now={layout.now} />
+          {report.outline === null ? null : <ReportRecipients outline={report.outline} />}
         </div>
       </div>
+      <LatestFiles lastRun={lastRun} files={files} now={layout.now} />
+      <DefinitionText report={report} />
     </PageLayout>
   );
 };
+
+interface ScheduleProps {
+  readonly report: ReportDetail;
+  /** The report's period if it ran now; undefined where that is not known. */
+  readonly period: Period | undefined;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** `2026-11-20`, `2026-11-09 to 2026-11-15`. */
+const daysText = ({ from, to }: Period): string => (from === to ? from : `${from} to ${to}`);
+
+/** When it runs, and what it covers. */
+const ScheduleFacts = ({ report, period, now }: ScheduleProps) => (
+  <Section id="facts" heading="Schedule">
+    <dl class="facts">
+      {report.schedules.length === 0 ? <Fact name="Runs">on demand only</Fact> : null}
+      {report.outline?.schedules.map(({ words, line, timezone }) => (
+        <Fact name="Runs">
+          <span class="line">
+            {words} <small>{timezone}</small>
+          </span>{' '}
+          <small>
+            <code>{line}</code>
+          </small>
+        </Fact>
+      ))}
+      {report.slots.map(({ begins, timezone }, index) => (
+        <Fact name={index === 0 ? 'Next' : 'Then'}>
+          <Timestamp at={Date.parse(begins)} zone={timezone} weekday />{' '}
+          <span class="muted">
+            <RelativeTime at={Date.parse(begins)} now={now} />
+          </span>
+        </Fact>
+      ))}
+      {report.outline === null ? null : (
+        <OutlineFacts outline={report.outline} current={period === undefined ? '' : daysText(period)} />
+      )}
+      <Fact name="Time zone">{report.timezone ?? 'unknown'}</Fact>
+      <Fact name="Owner">{report.owner ?? 'unknown'}</Fact>
+    </dl>
+  </Section>
+);
+
+interface LatestFilesProps {
+  readonly lastRun: RunRecord | null;
+  readonly files: RunFilesView | null;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+const LatestFiles = ({ lastRun, files, now }: LatestFilesProps) => (
+  <Section id="latest-files" heading="Latest files">
+    {lastRun === null || files === null ? (
+      <EmptyState>No files yet.</EmptyState>
+    ) : (
+      <>
+        <p>
+          {lastRun.period.label}, run <RunLink run={lastRun} />,{' '}
+          <When at={lastRun.createdAt} zone={runZone(lastRun)} now={now} />
+        </p>
+        <FileList record={lastRun} view={files} />
+        {hasEmail(files) ? (
+          <iframe
+            class="preview"
+            src={previewPath(lastRun.id)}
+            sandbox=""
+            loading="lazy"
+            title={`The e-mail of ${lastRun.period.label}`}
+          ></iframe>
+        ) : null}
+      </>
+    )}
+  </Section>
+);
+
+/** The definition as it is written, folded. */
+const DefinitionText = ({ report }: { readonly report: ReportDetail }) => (
+  <Section
+    id="definition"
+    heading={
+      <>Definition {report.digest === null ? null : <code title={report.digest}>{report.digest.slice(0, 12)}</code>}</>
+    }
+  >
+    {report.text === null ? (
+      <EmptyState>
+        The text is not available while the file has errors, or when only another process has loaded it.
+      </EmptyState>
+    ) : (
+      <details class="fold">
+        <summary>The YAML that is in use</summary>
+        <YamlSource text={report.text} />
+      </details>
+    )}
+  </Section>
+);
 
 const DefinitionErrors = ({ errors }: { readonly errors: readonly string[] }) =>
   errors.length === 0 ? null : (

@@ -1,9 +1,9 @@
 import type { ReportEntry } from '../../access/access.ts';
 import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
-import { RunLink, reportPath, runZone } from '../components/run-table.tsx';
+import { reportPath, runZone } from '../components/run-table.tsx';
 import { RunBadge, StatusCountBadges } from '../components/status-badge.tsx';
-import { Timestamp } from '../components/time.tsx';
+import { When } from '../components/time.tsx';
 import type { Loaded, loadReports } from '../routes/loaders.ts';
 
 export const Reports = ({ layout, data: { organizations, reports, next } }: ViewProps<Loaded<typeof loadReports>>) => (
@@ -17,11 +17,7 @@ export const Reports = ({ layout, data: { organizations, reports, next } }: View
     {organizations.map(({ org, name, timezone, pause }) => (
       <section aria-labelledby={`org-${org}`}>
         <h2 id={`org-${org}`}>
-          {org}{' '}
-          <span class="muted">
-            {name === org ? '' : `${name} · `}
-            {timezone}
-          </span>{' '}
+          {name} {name === org ? null : <small>{org}</small>} <small>{timezone}</small>{' '}
           {timezone === null ? (
             <span class="state bad">
               <code>org.yaml</code> has errors
@@ -33,7 +29,7 @@ export const Reports = ({ layout, data: { organizations, reports, next } }: View
             </a>
           )}
         </h2>
-        <ReportTable reports={reports.filter((report) => report.org === org)} />
+        <ReportTable org={org} now={layout.now} reports={reports.filter((report) => report.org === org)} />
       </section>
     ))}
     {next === null ? null : (
@@ -46,7 +42,14 @@ export const Reports = ({ layout, data: { organizations, reports, next } }: View
   </PageLayout>
 );
 
-const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) =>
+interface ReportTableProps {
+  readonly org: string;
+  readonly reports: readonly ReportEntry[];
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+const ReportTable = ({ org: ofTable, reports, now }: ReportTableProps) =>
   reports.length === 0 ? (
     <EmptyState>
       No reports yet. Add a definition beside <code>org.yaml</code>; it is read within seconds.
@@ -57,17 +60,18 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
       columns={['Report', 'Schedule', 'Last run', 'State']}
       classes={{ Schedule: 'col-schedule', 'Last run': 'col-last', State: 'col-state' }}
       class="reports"
+      live={`reports-of-${ofTable}`}
     >
-      {reports.map(({ org, report, title, schedules, pause, faults, last }) => (
+      {reports.map(({ org, report, title, scheduleWords, pause, faults, last }) => (
         <tr>
           <td>
-            <a href={reportPath(org, report)}>{title}</a> <span class="muted">{report}</span>
+            <a href={reportPath(org, report)}>{title}</a> <small>{report}</small>
           </td>
           <td data-name="Schedule">
-            {schedules.length === 0 ? (
+            {scheduleWords.length === 0 ? (
               <span class="muted">on demand</span>
             ) : (
-              schedules.map((line) => <code class="line">{line}</code>)
+              scheduleWords.map((words) => <span class="line">{words}</span>)
             )}
           </td>
           <td data-name="Last run">
@@ -75,15 +79,16 @@ const ReportTable = ({ reports }: { readonly reports: readonly ReportEntry[] }) 
               <span class="muted">none yet</span>
             ) : (
               <>
-                <RunBadge state={last.state} /> <Timestamp at={last.createdAt} zone={runZone(last)} />{' '}
-                <RunLink run={last} /> <StatusCountBadges statuses={last.statuses} />
+                <RunBadge {...last} href={`/runs/${last.id}`} />{' '}
+                <When at={last.createdAt} zone={runZone(last)} now={now} />{' '}
+                <StatusCountBadges statuses={last.statuses} />
               </>
             )}
           </td>
           <td data-name="State">
             {pause === null ? null : <span class="state warn">Paused</span>}{' '}
             {faults.length === 0 ? null : <span class="state bad">{formatCounted(faults.length, 'error')}</span>}
-            {pause === null && faults.length === 0 ? <span class="muted">active</span> : null}
+            {pause === null && faults.length === 0 ? 'active' : null}
           </td>
         </tr>
       ))}

@@ -1,22 +1,31 @@
 import { formatPeriod } from '../../../definitions/periods/period.ts';
-import type { RunSnapshot } from '../../../run/live-progress.ts';
-import { type RunDecision, type RunRecord, STAGES, type Stage, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
+import type { WaitReason } from '../../../services/runs/wait-reason.ts';
+import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
-import { formatElapsed, formatInteger } from '../components/format-numbers.ts';
-import { DecisionList, EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
+import { formatCounted, formatElapsed, formatInteger } from '../components/format-numbers.ts';
+import { EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
-import { RUN_STATE_LABELS, RunBadge, StatusCountBadges } from '../components/status-badge.tsx';
-import { Timestamp } from '../components/time.tsx';
+import { RunTimeline } from '../components/run-timeline.tsx';
+import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
+import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun } from '../routes/loaders.ts';
-import { DeliveryTable } from './deliveries.tsx';
 
-/** One run: its progress, files, deliveries and record, and the actions that its state allows. */
+/** One run: what needs a decision, its steps, files, deliveries and record. */
 export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>) => {
   const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
+  const { waits, entries, earlier } = data.timeline;
+  // While a worker reports its progress, the bar says what it waits for.
+  const isIdle = waits !== null && (record.state !== 'running' || waits.for === 'no_worker');
+  const reports = data.deliveries.filter(isReportDelivery);
+  const status = runStatus(record, reports.length === 0 ? undefined : reports);
   return (
     <PageLayout layout={layout} title={`Run ${record.id.slice(0, 8)}`} current="/runs" notice={notice}>
       <p class="breadcrumbs">
@@ -26,8 +35,8 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
         <h1>
           Run <span class="id">{record.id.slice(0, 8)}</span>
         </h1>
-        <RunBadge state={record.state} /> <StatusCountBadges statuses={record.statuses} />{' '}
-        <span class="muted">{stateDescription(record, data.files)}</span>
+        <StatusBadge status={status} /> <StatusCountBadges statuses={record.statuses} />{' '}
+        <span class="muted">{isIdle ? '' : statusDescription(status, record, reports, data.files)}</span>
       </div>
       <p class="lead">{formatPeriod(record.period)}</p>
       <div
@@ -41,7 +50,8 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
       >
         {open ? (
           <>
-            <RunProgressBar snapshot={data.snapshot} now={layout.now} />
+            {isIdle ? <Waits waits={waits} zone={zone} now={layout.now} /> : null}
+            {isIdle && record.calls.planned === 0 ? null : <RunProgressBar snapshot={data.snapshot} now={layout.now} />}
             <noscript>
               <p class="more">
                 <a href={`/runs/${record.id}`}>Refresh</a>
@@ -51,7 +61,9 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
         ) : null}
       </div>
       <div id="error" data-live>
-        {record.error === null ? null : <ErrorDetails error={record.error} heading="Reason" />}
+        {record.error === null || waits?.for === 'retry' ? null : (
+          <ErrorDetails error={record.error} heading={open ? 'Last error' : 'Reason'} />
+        )}
       </div>
       <RunActions
         layout={layout}
@@ -59,30 +71,26 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
         deliveries={data.deliveries}
         files={data.files}
         held={data.held}
+        earlier={earlier}
         refused={data.refused}
       />
       <div class="split">
         <div>
+          <Section id="timeline" heading="Timeline" live="steps">
+            <RunTimeline entries={entries} zone={zone} now={layout.now} />
+          </Section>
           <Section id="files" heading="Files" live="files-list">
             <FileList record={record} view={data.files} />
           </Section>
           <Section id="sent" heading="Deliveries" live="deliveries">
             {data.deliveries.length === 0 ? (
-              <EmptyState>{record.deliver ? 'No deliveries yet.' : 'This run does not deliver.'}</EmptyState>
+              <EmptyState>{noDeliveries(record)}</EmptyState>
             ) : (
-              <DeliveryTable rows={data.deliveries} zone={() => zone} showRun={false} />
+              <RunDeliveries record={record} rows={data.deliveries} zone={zone} />
             )}
           </Section>
-          {record.reopened.length === 0 ? null : (
-            <Section id="history" heading="Decisions">
-              <DecisionList decisions={record.reopened} label={({ what }) => DECISION_LABELS[what]} zone={zone} />
-            </Section>
-          )}
         </div>
         <div>
-          <Section id="stages" heading="Stages" live="timings">
-            <StageTimings snapshot={data.snapshot} />
-          </Section>
           <Section id="facts" heading="Record" live="record">
             <Facts record={record} now={layout.now} zone={zone} />
           </Section>
@@ -92,10 +100,120 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
   );
 };
 
-const stateDescription = ({ state }: RunRecord, view: RunFilesView): string =>
-  state === 'failed' && 'files' in view && view.files.length > 0
-    ? 'Its files were created, but not delivered to all recipients.'
-    : RUN_STATE_LABELS[state].description;
+/** Of more, those that are shown with the decision about them are left out. */
+const MAX_FULL_TABLE = 10;
+/** More are counted: the page stays small. */
+const MAX_DELIVERIES = 50;
+const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown'] as const;
+
+/** The deliveries and notices. Many that need a decision are above, with the form. */
+const RunDeliveries = ({
+  record: { id, state },
+  rows,
+  zone,
+}: {
+  readonly record: RunRecord;
+  readonly rows: readonly DeliveryRow[];
+  readonly zone: string;
+}) => {
+  const sorted = rows.toSorted((one, other) => TABLE_ORDER.indexOf(one.state) - TABLE_ORDER.indexOf(other.state));
+  const isAbove = (row: DeliveryRow): boolean =>
+    rows.length > MAX_FULL_TABLE && state !== 'running' && row.state === 'unknown' && isReportDelivery(row);
+  const shown = sorted.filter((row) => !isAbove(row));
+  const undecided = sorted.length - shown.length;
+  const rest = shown.length - MAX_DELIVERIES;
+  return (
+    <>
+      {undecided === 0 ? null : (
+        <p>
+          {formatCounted(undecided, 'delivery', 'deliveries')} with unknown result: see <a href="#decide">above</a>.
+        </p>
+      )}
+      {shown.length === 0 ? null : (
+        <DeliveryTable rows={shown.slice(0, MAX_DELIVERIES)} zone={() => zone} showRun={false} />
+      )}
+      {rest <= 0 ? null : (
+        <p class="more">
+          {formatCounted(rest, 'more delivery', 'more deliveries')}:{' '}
+          <code>docket deliveries --run {id.slice(0, 8)}</code> lists all.
+        </p>
+      )}
+    </>
+  );
+};
+
+interface WaitsProps {
+  readonly waits: WaitReason;
+  readonly zone: string;
+  readonly now: number;
+}
+
+/** What a run waits for, and until when. */
+const Waits = ({ waits: { for: kind, text, detail, until }, zone, now }: WaitsProps) => (
+  <div class={kind === 'worker' || kind === 'other' ? 'notice' : 'attention'} id="waits" data-for={kind}>
+    <p>
+      <strong>{text}</strong>
+      {until === null ? null : (
+        <>
+          {' '}
+          until <Timestamp at={until} zone={zone} seconds /> (<RelativeTime at={until} now={now} />)
+        </>
+      )}
+    </p>
+    {detail === null ? null : <p>{detail}</p>}
+    {kind === 'pause' ? (
+      <p>
+        <a href="/pauses">Pauses</a>
+      </p>
+    ) : null}
+  </div>
+);
+
+/** What surely happened. @param rows of the ledger, without notices */
+function statusDescription(
+  status: RunStatus,
+  { deliver, deliveries }: RunRecord,
+  rows: readonly { readonly state: string }[],
+  view: RunFilesView,
+): string {
+  const known = rows.length === 0 ? deliveries : rows;
+  const count = (state: string): number => known.filter((row) => row.state === state).length;
+  const sent = count('sent');
+  const all = known.filter(({ state }) => state !== 'skipped').length;
+  const archived = 'files' in view && view.files.some(({ kind }) => kind === 'file');
+  const delivered = `${formatInteger(sent)} of ${formatCounted(all, 'delivery', 'deliveries')} arrived`;
+  switch (status) {
+    case 'done':
+      if (!deliver) return 'Its files are in the archive. It was triggered without deliveries.';
+      return all === 0 ? 'Its files are in the archive. There was nothing to send.' : `${delivered}.`;
+    case 'partly_delivered':
+      return `${delivered}: ${[...countText(count('refused'), 'refused'), ...countText(count('unknown'), 'unknown')].join(', ')}.`;
+    case 'delivery_unknown':
+      return all === 1
+        ? 'It is unknown whether its delivery arrived.'
+        : `It is unknown whether any of its ${formatInteger(all)} deliveries arrived.`;
+    case 'failed':
+    case 'cancelled':
+      if (!archived && sent === 0) return 'No files in the archive, and nothing was delivered.';
+      return `${archived ? 'Its files are in the archive. ' : ''}${sent === 0 ? 'Nothing was delivered.' : `${delivered}.`}`;
+    default:
+      return RUN_STATE_LABELS[status].description;
+  }
+}
+
+const countText = (count: number, label: string): readonly string[] =>
+  count === 0 ? [] : [`${formatInteger(count)} ${label}`];
+
+function noDeliveries({ deliver, state, deliveries }: RunRecord): string {
+  if (!deliver) return 'This run was triggered without deliveries.';
+  if (!TERMINAL_STATES.has(state)) return 'No deliveries yet.';
+  if (state === 'done') {
+    return deliveries.length === 0
+      ? 'Its definition has no deliveries.'
+      : 'Nothing was sent: no condition of a delivery was met.';
+  }
+  return 'Nothing was sent.';
+}
 
 const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now: number; readonly zone: string }) => (
   <dl class="facts">
@@ -133,59 +251,3 @@ const TimeFact = ({ name, at, zone }: { readonly name: string; readonly at: numb
       <Timestamp at={at} zone={zone} seconds />
     </Fact>
   );
-
-const DECISION_LABELS: Readonly<Record<RunDecision['what'], string>> = {
-  release: 'Released',
-  retry: 'Retried',
-  resend: 'One delivery resent',
-  settle: 'Last delivery marked as sent',
-  cancel: 'Cancellation requested',
-};
-
-const STAGE_LABELS: Readonly<Record<Stage, string>> = {
-  plan: 'Plan',
-  fetch: 'Fetch',
-  render: 'Render',
-  seal: 'Archive',
-  deliver: 'Deliver',
-};
-
-/** The duration of each stage in order, and the current stage. */
-export const StageTimings = ({ snapshot: { record, live } }: { readonly snapshot: RunSnapshot }) => {
-  const spent = STAGES.map((stage) => record.timings[stage] ?? 0);
-  const all = spent.reduce((sum, ms) => sum + ms, 0);
-  if (all === 0 && live === null) return <EmptyState>No stage has finished yet.</EmptyState>;
-  const percent = (ms: number): string => `${((ms / Math.max(1, all)) * 100).toFixed(2)}%`;
-  return (
-    <table class="stages">
-      <caption class="visually-hidden">Duration of each stage over all attempts</caption>
-      <tbody>
-        {STAGES.map((stage, index) => {
-          const ms = record.timings[stage];
-          const before = spent.slice(0, index).reduce((sum, each) => sum + each, 0);
-          return (
-            <tr>
-              <th scope="row">{STAGE_LABELS[stage]}</th>
-              <td class="bar">
-                {ms === undefined ? null : (
-                  <svg width="100%" height="10" aria-hidden="true">
-                    <rect x={percent(before)} width={percent(ms)} height="10" rx="1" />
-                  </svg>
-                )}
-              </td>
-              <td class="number">
-                {live?.stage === stage ? (
-                  <span class="state busy">now</span>
-                ) : ms === undefined ? (
-                  <span class="muted">not reached</span>
-                ) : (
-                  formatElapsed(ms)
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
-  );
-};

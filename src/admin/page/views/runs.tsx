@@ -1,5 +1,7 @@
+import type { ErrorJson } from '../../../base/error.ts';
 import { RUN_STATES, type RunRecord, type RunState } from '../../../run/run-record.ts';
 import type { OrganizationEntry } from '../../access/access.ts';
+import { filteredPath, isFiltered, PartFilters, RejectedFilter, TextFilter } from '../components/filter-fields.tsx';
 import { EmptyState, OrganizationSelect, PageLayout, Pager, type ViewProps } from '../components/layout.tsx';
 import { RunTable } from '../components/run-table.tsx';
 import { RUN_STATE_LABELS } from '../components/status-badge.tsx';
@@ -7,9 +9,15 @@ import { RUN_STATE_LABELS } from '../components/status-badge.tsx';
 /** The filters of the list. */
 export interface RunsQuery {
   readonly org?: string | undefined;
+  /** The exact id. */
   readonly report?: string | undefined;
+  readonly match?: string | undefined;
+  readonly to?: string | undefined;
+  readonly period?: string | undefined;
+  /** A part of the error code. */
+  readonly error?: string | undefined;
   readonly state?: RunState | undefined;
-  /** Days in UTC, YYYY-MM-DD, both included. */
+  /** Days in the zone of the page, YYYY-MM-DD, both included. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly after?: string | undefined;
@@ -20,17 +28,16 @@ export interface RunsData {
   readonly runs: readonly RunRecord[];
   readonly next: string | null;
   readonly query: RunsQuery;
+  /** Why the filters could not be used. */
+  readonly rejected: ErrorJson | null;
 }
 
-export const Runs = ({ layout, data: { organizations, runs, next, query } }: ViewProps<RunsData>) => (
+export const Runs = ({ layout, data: { organizations, runs, next, query, rejected } }: ViewProps<RunsData>) => (
   <PageLayout layout={layout} title="Runs" current="/runs">
     <h1>Runs</h1>
     <form class="filter" method="get" action="/runs">
       <OrganizationSelect organizations={organizations} selected={query.org} />
-      <label>
-        Report
-        <input name="report" value={query.report ?? ''} placeholder="all" autocomplete="off" spellcheck={false} />
-      </label>
+      <PartFilters query={{ ...query, match: query.match ?? query.report }} />
       <label>
         State
         <select name="state">
@@ -42,22 +49,27 @@ export const Runs = ({ layout, data: { organizations, runs, next, query } }: Vie
           ))}
         </select>
       </label>
-      <label>
-        From (UTC)
-        <input type="date" name="since" value={query.since ?? ''} />
-      </label>
-      <label>
-        To (UTC)
-        <input type="date" name="until" value={query.until ?? ''} />
-      </label>
-      <label>
-        Run
-        <input name="run" placeholder="id or its first 8 digits" autocomplete="off" spellcheck={false} maxlength={32} />
-      </label>
+      <details class="more-filters" open={[query.error, query.since, query.until].some((value) => value !== undefined)}>
+        <summary>More filters</summary>
+        <div>
+          <TextFilter name="error" label="Error code" value={query.error} placeholder="part, e.g. smtp" />
+          <label>
+            From
+            <input type="date" name="since" value={query.since ?? ''} />
+          </label>
+          <label>
+            To
+            <input type="date" name="until" value={query.until ?? ''} />
+          </label>
+          <TextFilter name="run" label="Run" value={undefined} placeholder="id or its first 8 digits" />
+        </div>
+      </details>
       <button type="submit">Show</button>
       {isFiltered(query) ? <a href="/runs">Show all</a> : null}
     </form>
-    {runs.length === 0 ? (
+    {rejected !== null ? (
+      <RejectedFilter error={rejected} />
+    ) : runs.length === 0 ? (
       <EmptyState>
         {isFiltered(query) ? (
           <>
@@ -74,19 +86,9 @@ export const Runs = ({ layout, data: { organizations, runs, next, query } }: Vie
       <RunTable runs={runs} now={layout.now} caption="Runs, newest first" />
     )}
     <Pager
-      newest={query.after === undefined ? undefined : runsPath({ ...query, after: undefined })}
-      older={next === null ? undefined : runsPath({ ...query, after: next })}
+      newest={query.after === undefined ? undefined : filteredPath('/runs', { ...query, after: undefined })}
+      older={next === null ? undefined : filteredPath('/runs', { ...query, after: next })}
       label="Older runs"
     />
   </PageLayout>
 );
-
-const isFiltered = ({ after, ...query }: RunsQuery): boolean =>
-  Object.values(query).some((value) => value !== undefined);
-
-/** The path of the list with these filters. */
-function runsPath(query: RunsQuery): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size === 0 ? '/runs' : `/runs?${parameters}`;
-}

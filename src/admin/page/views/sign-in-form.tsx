@@ -1,45 +1,82 @@
 import type { AssetUrls } from '../assets/assets.ts';
 import { BrandMark, Document } from '../components/layout.tsx';
 
-interface SignInProps {
-  readonly assets: AssetUrls;
-  /** Why the sign-in failed, or that the user has signed out. */
-  readonly message?: { readonly text: string; readonly isError: boolean } | undefined;
-  /** The path to continue at. */
-  readonly to: string;
+/** What the page says above its forms. */
+export interface SignInMessage {
+  readonly text: string;
+  readonly isError: boolean;
+  /** What the provider gave as its reason. */
+  readonly reason?: string | undefined;
+  /** The field that it is about. */
+  readonly about?: 'token';
 }
 
-export const SignIn = ({ assets, message, to }: SignInProps) => (
+interface SignInProps {
+  readonly assets: AssetUrls;
+  readonly message?: SignInMessage | undefined;
+  /** The path to continue at. */
+  readonly to: string;
+  /** Name of the OpenID provider; absent where only tokens are accepted. */
+  readonly provider?: string | undefined;
+}
+
+/** Signing in: with an account of the company first, where there is a provider, or with a token. */
+export const SignIn = ({ assets, message, to, provider }: SignInProps) => (
   <Document title="Sign in" assets={assets}>
     <main class="narrow">
       <h1>
         <BrandMark /> Docket
       </h1>
       {message === undefined ? null : (
-        <p class={message.isError ? 'error' : 'notice'} role={message.isError ? 'alert' : 'status'} id="why">
-          {message.text}
-        </p>
+        <div class={message.isError ? 'error' : 'notice'} role={message.isError ? 'alert' : 'status'} id="why">
+          <p>{message.text}</p>
+          {message.reason === undefined ? null : <p class="reason">Reason: {message.reason}</p>}
+        </div>
       )}
-      <form method="post" action="/sign-in">
-        <input type="hidden" name="to" value={to} />
-        <label for="token">Token</label>
-        <input
-          id="token"
-          name="token"
-          type="password"
-          required
-          autocomplete="current-password"
-          spellcheck={false}
-          autofocus
-          {...(message?.isError === true ? { 'aria-invalid': 'true', 'aria-describedby': 'why' } : {})}
-        />
-        <button type="submit" class="primary">
-          Sign in
-        </button>
-        <p class="hint">
-          Create one with <code>docket tokens create</code>. The browser stores a session of some hours, not the token.
-        </p>
-      </form>
+      {provider === undefined ? (
+        <TokenForm to={to} message={message} first />
+      ) : (
+        <>
+          <p>
+            <a class="button primary wide" href={`/sign-in/account?to=${encodeURIComponent(to)}`}>
+              Sign in with your company account
+            </a>
+          </p>
+          <p class="hint">You continue at {provider}.</p>
+          <details class="other-way" open={message?.isError === true}>
+            <summary>Sign in with a token</summary>
+            <TokenForm to={to} message={message} />
+          </details>
+        </>
+      )}
     </main>
   </Document>
+);
+
+interface TokenFormProps extends Pick<SignInProps, 'to' | 'message'> {
+  /** Whether it is the only way to sign in. */
+  readonly first?: boolean;
+}
+
+const TokenForm = ({ to, message, first = false }: TokenFormProps) => (
+  <form method="post" action="/sign-in">
+    <input type="hidden" name="to" value={to} />
+    <label for="token">Token</label>
+    <input
+      id="token"
+      name="token"
+      type="password"
+      required
+      autocomplete="current-password"
+      spellcheck={false}
+      autofocus={first}
+      {...(message?.about === 'token' ? { 'aria-invalid': 'true', 'aria-describedby': 'why' } : {})}
+    />
+    <button type="submit" {...(first ? { class: 'primary' } : {})}>
+      Sign in
+    </button>
+    <p class="hint">
+      Create one with <code>docket tokens create</code>. The browser stores a session of some hours, not the token.
+    </p>
+  </form>
 );

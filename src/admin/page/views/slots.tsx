@@ -1,25 +1,29 @@
 import { DateTime } from 'luxon';
 import type { OrganizationEntry, SlotEntry } from '../../access/access.ts';
+import { usePageSettings } from '../components/header/settings.tsx';
 import { EmptyState, OrganizationSelect, PageLayout, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 
-/** Slots by the day on which they begin, in the time zone of each. */
-export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) =>
-  slots.length === 0 ? (
+/** Slots by the day on which they begin, in the zone of the page. */
+export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) => {
+  const zone = usePageSettings()?.zone;
+  return slots.length === 0 ? (
     <EmptyState>
       No report has an upcoming slot. Add a <code>schedule</code> to a definition.
     </EmptyState>
   ) : (
     <div>
-      {byDay(slots, now).map(([day, slotsOfDay]) => (
+      {byDay(slots, now, zone).map(([day, slotsOfDay]) => (
         <>
           <h3 class="day">{day}</h3>
           <ul class="slots">
             {slotsOfDay.map((slot) => (
               <li class={slot.paused ? 'paused' : ''}>
                 <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} short />
-                <ReportLink {...slot} />
+                <span>
+                  <ReportLink {...slot} />
+                </span>
                 <span class="muted">
                   {slot.paused ? 'paused' : <RelativeTime at={Date.parse(slot.begins)} now={now} />}
                 </span>
@@ -30,19 +34,28 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
       ))}
     </div>
   );
+};
 
-/** Groups slots by `Today`, `Tomorrow`, `Mon 23 Nov 2026`: the day in the slot's time zone. */
-function byDay(slots: readonly SlotEntry[], now: number): readonly (readonly [string, readonly SlotEntry[]])[] {
+/** Groups slots by `Today`, `Tomorrow`, `Mon 23 Nov 2026`. @param pageZone undefined: the zone of each slot */
+function byDay(
+  slots: readonly SlotEntry[],
+  now: number,
+  pageZone: string | undefined,
+): readonly (readonly [string, readonly SlotEntry[]])[] {
   const days = new Map<string, SlotEntry[]>();
   for (const slot of slots) {
-    const time = DateTime.fromISO(slot.begins, { zone: slot.timezone, locale: 'en-GB' });
-    const today = DateTime.fromMillis(now, { zone: slot.timezone }).startOf('day');
+    const zone = pageZone ?? slot.timezone;
+    const time = DateTime.fromISO(slot.begins, { zone, locale: 'en-GB' });
+    const today = DateTime.fromMillis(now, { zone }).startOf('day');
     const ahead = Math.round(time.startOf('day').diff(today, 'days').days);
     const day = ahead === 0 ? 'Today' : ahead === 1 ? 'Tomorrow' : time.toFormat('ccc d LLL yyyy');
     days.set(day, [...(days.get(day) ?? []), slot]);
   }
   return [...days];
 }
+
+/** On the page. */
+export const MAX_SLOTS = 100;
 
 export interface SlotsData {
   readonly organizations: readonly OrganizationEntry[];
@@ -55,7 +68,7 @@ export interface SlotsData {
 export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
   <PageLayout layout={layout} title="Slots" current="/slots">
     <h1>Slots</h1>
-    <p class="lead">Upcoming scheduled runs, each in the time zone of its schedule.</p>
+    <p class="lead">Upcoming scheduled runs.</p>
     <form class="filter" method="get" action="/slots">
       <OrganizationSelect organizations={data.organizations} selected={data.org} />
       <label>
@@ -71,6 +84,11 @@ export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
       <button type="submit">Show</button>
     </form>
     <SlotTable slots={data.slots} now={layout.now} />
+    {data.slots.length < MAX_SLOTS ? null : (
+      <p class="more muted">
+        These are the next {MAX_SLOTS}. Choose an organization or fewer days for those after them.
+      </p>
+    )}
   </PageLayout>
 );
 
@@ -80,20 +98,20 @@ const SlotTable = ({ slots, now }: { readonly slots: readonly SlotEntry[]; reado
       No slots in this range. Choose a longer one, or add a <code>schedule</code> to a definition.
     </EmptyState>
   ) : (
-    <Table caption="Slots, soonest first" columns={['Begins', 'In', 'Report', 'Schedule', 'State']}>
+    <Table caption="Slots, soonest first" columns={['Begins', 'Report', 'Schedule', 'State']} live="slot-rows">
       {slots.map((slot) => (
         <tr>
           <td>
-            <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} weekday />
-          </td>
-          <td data-name="In">
-            <RelativeTime at={Date.parse(slot.begins)} now={now} />
+            <Timestamp at={Date.parse(slot.begins)} zone={slot.timezone} weekday />{' '}
+            <small>
+              <RelativeTime at={Date.parse(slot.begins)} now={now} />
+            </small>
           </td>
           <td data-name="Report">
-            <ReportLink {...slot} /> <span class="muted">{slot.title}</span>
+            <ReportLink {...slot} />
           </td>
           <td data-name="Schedule">
-            <code>{slot.schedule}</code> <span class="muted">{slot.timezone}</span>
+            <code>{slot.schedule}</code> <small>{slot.timezone}</small>
           </td>
           <td data-name="State">{slot.paused ? <span class="state warn">Paused</span> : 'Active'}</td>
         </tr>

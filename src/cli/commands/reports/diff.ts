@@ -45,13 +45,15 @@ export async function diff(flags: { json?: boolean }, io: CommandIo): Promise<vo
   if (flags.json) {
     print.printJson({ changes, kept: kept.map(({ name }) => name), faults: diagnostics, calls_unknown: unknown });
   } else {
-    print.printLine(changes.length === 0 ? 'Nothing changes.' : changes.map(formatReportChange).join('\n\n'));
-    for (const { name } of kept) print.printLine(`\n= ${name}: is invalid here; the active version stays`);
+    print.printText(changes.length === 0 ? 'Nothing changes.' : changes.map(formatReportChange).join('\n\n'));
+    for (const { name } of kept) print.printText(`\n= ${name}: is invalid here; the active version stays`);
     for (const diagnostic of diagnostics) print.printStatus(formatDiagnostic(diagnostic));
   }
   for (const name of unreadable)
     print.printStatus(`${name}: the active version cannot be read; its differences are not shown`);
   for (const why of unknown) print.printStatus(`calls are unknown: ${why}`);
+  if (!flags.json && diagnostics.length > 0)
+    print.printNext([{ command: 'docket check', why: 'all errors, with their places' }]);
   io.exitCode = diagnostics.length === 0 ? 0 : 1;
 }
 

@@ -34,7 +34,7 @@ export async function explain(
       (catalog) => explainReport({ definition, settings }, days, { ...ports, catalog }),
     );
     if (flags.json) print.printJson(document);
-    else print.printLine(formatExplain(document));
+    else print.printText(formatExplain(document));
   } finally {
     await scope.close();
   }

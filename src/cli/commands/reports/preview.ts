@@ -16,7 +16,9 @@ import { loadDefinitions, requireReport } from '../../../services/definitions/bu
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { runInline } from '../../run-inline.ts';
+import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { createPrinter } from '../../terminal/print.ts';
+import { relativePath } from '../../terminal/relative-path.ts';
 
 interface PreviewFlags {
   readonly period?: string;
@@ -52,7 +54,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
     const page = join(result.folder, 'preview.html');
     const pages = await writePreviews(result.folder, page, published.mail);
     if (flags.json) print.printJson(documentOf(order, result, page, pages));
-    else print.printLine(summaryOf(order, result, page, pages));
+    else print.printText(summaryOf(order, result, page, pages, io));
     if (flags.open) await openInBrowser(page, print.printStatus);
   } finally {
     await source.close();
@@ -168,10 +170,11 @@ const summaryOf = (
   result: RunResult,
   page: string,
   bodies: Readonly<Record<string, string>>,
+  io: CommandIo,
 ): string =>
   [
     `${order.org}/${order.report} ${order.period.label}: nothing was sent${result.state === 'held' ? '; a run would be held' : ''}`,
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
-    ...[...Object.values(mailFilesOf(result, page)), ...several(bodies)].map((path) => `  ${path}`),
-    ...result.files.map(({ path }) => `  ${path}`),
+    ...[...Object.values(mailFilesOf(result, page)), ...several(bodies)].map((path) => `  ${relativePath(path, io)}`),
+    ...groupFiles(result.files).map((group) => `  ${formatFileGroup(group)}`),
   ].join('\n');

@@ -10,21 +10,23 @@ import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { parseNumber } from '../../options/option-parsers.ts';
 import { readOptionalRedis } from '../../redis.ts';
+import { timesFor } from '../../terminal/local-times.ts';
 import { type Column, createPrinter } from '../../terminal/print.ts';
-import { formatPause, pauseToJson } from '../pause.ts';
+import { formatPause, pauseToJson, resumeCommands } from '../pause.ts';
 
 interface ScheduleFlags {
   readonly count: string;
+  readonly wide?: boolean;
   readonly json?: boolean;
 }
 
 const COLUMNS: readonly (string | Column)[] = [
-  { name: 'UTC', whenNarrow: 'keep' },
-  { name: 'LOCAL', whenNarrow: 'drop' },
-  { name: 'ZONE', whenNarrow: 'drop' },
-  'REPORT',
-  { name: 'BEGINS', whenNarrow: 'drop' },
-  { name: 'SCHEDULE', whenNarrow: 'drop' },
+  { name: 'UTC', briefName: 'NEXT', whenNarrow: 'keep' },
+  { name: 'LOCAL', whenNarrow: 'drop', rank: 1 },
+  { name: 'ZONE', whenNarrow: 'drop', rank: 4 },
+  { name: 'REPORT', cut: 'report' },
+  { name: 'BEGINS', whenNarrow: 'drop', rank: 2 },
+  { name: 'SCHEDULE', whenNarrow: 'drop', rank: 3 },
 ];
 
 export async function schedule(report: string | undefined, flags: ScheduleFlags, io: CommandIo): Promise<void> {
@@ -51,21 +53,24 @@ export async function schedule(report: string | undefined, flags: ScheduleFlags,
   const listed = new Set(definitions.flatMap(({ org, report: id }) => [org, `${org}/${id}`]));
   const paused = shared?.pauses.filter(({ org, report: id }) => listed.has(id === null ? org : `${org}/${id}`));
   if (flags.json) return print.printJson({ slots, paused: paused?.map(pauseToJson) ?? null });
+  const times = timesFor(io, context.clock.now(), flags);
   if (slots.length === 0) print.printLine('No slots.');
   else {
     print.printTable(
       COLUMNS,
       slots.map(({ at, local, timezone, report: name, begins, schedule: rule }) => [
-        at,
+        { exact: at, brief: times.relative(Date.parse(at)) },
         local,
         timezone,
         name,
-        begins === at ? 'at once' : begins,
+        begins === at ? 'at once' : { exact: begins, brief: times.relative(Date.parse(begins)) },
         rule,
       ]),
+      flags,
     );
   }
-  for (const pause of paused ?? []) print.printLine(`\n${formatPause(pause).join('\n')}`);
+  for (const pause of paused ?? []) print.printText(`\n${formatPause(pause, times).join('\n')}`);
+  print.printNext(resumeCommands(paused ?? []));
 }
 
 /** @param now epoch ms */

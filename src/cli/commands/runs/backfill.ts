@@ -17,6 +17,7 @@ import { readActorName } from '../../options/actor.ts';
 import { invalidOption } from '../../options/option-parsers.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { openProgressBars } from '../../terminal/progress-bar.ts';
+import { idCells, stateCell } from '../../terminal/table/cell.ts';
 
 export interface BackfillFlags {
   readonly from: string;
@@ -24,6 +25,7 @@ export interface BackfillFlags {
   readonly deliver?: boolean;
   readonly again?: boolean;
   readonly by?: string;
+  readonly wide?: boolean;
   readonly json?: boolean;
 }
 
@@ -89,9 +91,21 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
         already_delivered: deliveredBefore,
       });
     }
+    const idCell = idCells(runs.map(({ id }) => id));
     print.printTable(
-      ['PERIOD', 'STATE', { name: 'OPENED', whenNarrow: 'drop' }, { name: 'RUN', whenNarrow: 'keep' }],
-      runs.map(({ period, state, opened, id }) => [period.label, state, opened ? 'now' : 'before', id]),
+      [
+        'PERIOD',
+        { name: 'STATE', whenNarrow: 'keep' },
+        { name: 'OPENED', whenNarrow: 'drop' },
+        { name: 'RUN', whenNarrow: 'keep' },
+      ],
+      runs.map(({ period, state, opened, id }) => [
+        period.label,
+        stateCell(state),
+        opened ? 'now' : 'before',
+        idCell(id),
+      ]),
+      flags,
     );
     for (const { why } of skipped) print.printStatus(`Skipped: ${why}`);
     if (skipped.length > 0) print.printStatus('Skipped periods were delivered before; --again sends them as well.');

@@ -28,11 +28,11 @@ export async function decide(
       const run = `The run of ${record.org}/${record.report} ${record.period.label}`;
       if (what === 'cancel') {
         const steps = `stops before its next step; \`docket runs show ${id}\` shows when.`;
-        return print.printLine(`${run} ${record.state === 'cancelled' ? 'is cancelled.' : steps}`);
+        return print.printText(`${run} ${record.state === 'cancelled' ? 'is cancelled.' : steps}`);
       }
       const { deliveries } = await decisions.page({ orgs: '*', run: id, limit: 1 });
-      print.printLine(`${run} is queued again; \`docket runs show ${id}\` shows the result.`);
-      for (const line of formatDeliveryCounts(id, deliveries.filter(isReportDelivery))) print.printLine(line);
+      print.printText(`${run} is queued again; \`docket runs show ${id}\` shows the result.`);
+      for (const line of formatDeliveryCounts(id, deliveries.filter(isReportDelivery))) print.printText(line);
     },
     { decides: what !== 'cancel' },
   );

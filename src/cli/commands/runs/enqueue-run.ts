@@ -59,6 +59,6 @@ export async function enqueueRun(
       return printRunResult(await followRun(id, context, undefined, io), json, io);
     }
     if (json) return print.printJson(record);
-    print.printLine(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
+    print.printText(`${report} ${record.period.label} is queued; \`docket runs show ${id}\` shows the result.`);
   });
 }

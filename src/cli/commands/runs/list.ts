@@ -1,12 +1,17 @@
 import { withDecisions } from '../../../compose/decisions.ts';
 import { listRunPage, parseRunCursor } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import { runStatus } from '../../../services/runs/run-status.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
 import { assertOrgWithReport, parseInstant, parseNumber, parseRunStates } from '../../options/option-parsers.ts';
-import { type Column, createPrinter, formatInstant } from '../../terminal/print.ts';
+import { type RunPartsFlags, readRunParts } from '../../options/run-parts.ts';
+import { type LocalTimes, timesFor } from '../../terminal/local-times.ts';
+import type { NextCommand } from '../../terminal/next-commands.ts';
+import { type Column, createPrinter } from '../../terminal/print.ts';
+import { type Cell, idCells, instantCell, stateCell } from '../../terminal/table/cell.ts';
 
-interface RunsFlags {
+interface RunsFlags extends RunPartsFlags {
   readonly org?: string;
   readonly report?: string;
   readonly state?: readonly string[];
@@ -14,6 +19,7 @@ interface RunsFlags {
   readonly until?: string;
   readonly after?: string;
   readonly limit: string;
+  readonly wide?: boolean;
   readonly json?: boolean;
 }
 
@@ -30,33 +36,71 @@ export async function list(flags: RunsFlags, io: CommandIo): Promise<void> {
     ...(after === undefined ? {} : { after: parseRunCursor(after) }),
     limit: parseNumber('--limit', flags.limit, { min: 1, max: 1000 }),
   };
-  const page = await withDecisions(createContext(io), ({ runs }) => listRunPage(runs, filter));
+  const context = createContext(io);
+  const page = await withDecisions(context, async (opened) => {
+    const parts = await readRunParts(flags, org === undefined ? '*' : [org], opened, context);
+    return listRunPage(opened.runs, { ...filter, ...parts });
+  });
   if (flags.json) return print.printJson(page);
   if (page.runs.length === 0) return print.printLine('No runs.');
-  print.printTable(COLUMNS, page.runs.map(rowOf));
+  const { wide } = flags;
+  const idCell = idCells(page.runs.map(({ id }) => id));
+  const rowOf = rowsIn(timesFor(io, context.clock.now(), { wide }), idCell);
+  print.printTable(COLUMNS, page.runs.map(rowOf), { wide });
   if (page.next !== null) print.printStatus(`There are more: --after ${page.next}`);
+  print.printNext(nextCommands(page.runs, idCell));
 }
 
 const COLUMNS: readonly Column[] = [
   { name: 'CREATED', whenNarrow: 'keep' },
-  { name: 'STATE' },
-  { name: 'REPORT' },
-  { name: 'PERIOD' },
-  { name: 'TRIGGER', whenNarrow: 'drop' },
-  { name: 'CALLS', whenNarrow: 'drop' },
-  { name: 'TOOK', whenNarrow: 'drop' },
-  { name: 'ERROR', whenNarrow: 'drop' },
+  { name: 'STATE', whenNarrow: 'keep' },
+  { name: 'REPORT', cut: 'report' },
+  { name: 'PERIOD', whenNarrow: 'drop-last', cut: 'middle' },
+  { name: 'TRIGGER', whenNarrow: 'drop', rank: 3 },
+  { name: 'CALLS', whenNarrow: 'drop', rank: 4 },
+  { name: 'TOOK', whenNarrow: 'drop', rank: 2 },
+  { name: 'ERROR', whenNarrow: 'drop', rank: 1 },
   { name: 'RUN', whenNarrow: 'keep' },
 ];
 
-const rowOf = (run: RunRecord): string[] => [
-  formatInstant(run.createdAt),
-  run.state,
-  `${run.org}/${run.report}`,
-  run.period.label,
-  run.trigger,
-  `${run.calls.made}+${run.calls.saved}`,
-  run.startedAt === null || run.finishedAt === null ? '' : `${((run.finishedAt - run.startedAt) / 1000).toFixed(1)} s`,
-  run.error?.code ?? '',
-  run.id,
-];
+const rowsIn =
+  (times: LocalTimes, idCell: (id: string) => Cell) =>
+  (run: RunRecord): (string | Cell)[] => [
+    instantCell(run.createdAt, times),
+    { exact: run.state, brief: stateCell(runStatus(run)).brief },
+    `${run.org}/${run.report}`,
+    run.period.label,
+    run.trigger,
+    `${run.calls.made}+${run.calls.saved}`,
+    run.startedAt === null || run.finishedAt === null
+      ? ''
+      : `${((run.finishedAt - run.startedAt) / 1000).toFixed(1)} s`,
+    run.error?.code ?? '',
+    idCell(run.id),
+  ];
+
+/** States that need somebody, the most urgent first, and what `docket runs show` tells of them. */
+const NEEDS = {
+  held: 'held: what is missing, and who would get it',
+  failed: 'failed: why, and what to do',
+  partly_delivered: 'partly delivered: who did not get it',
+} as const;
+const NEEDY_STATES = ['held', 'failed', 'partly_delivered'] as const;
+
+/** The newest run of each state that needs somebody. */
+function nextCommands(runs: readonly RunRecord[], idCell: (id: string) => Cell): readonly NextCommand[] {
+  const needing = runs.filter(({ state }) => NEEDY_STATES.some((needy) => needy === state));
+  const newest = NEEDY_STATES.flatMap((state): NextCommand[] => {
+    const run = needing.find((each) => each.state === state);
+    return run === undefined ? [] : [{ command: `docket runs show ${idCell(run.id).brief}`, why: NEEDS[state] }];
+  });
+  return needing.length <= newest.length
+    ? newest
+    : [
+        ...newest,
+        {
+          command: `docket runs --state ${NEEDY_STATES.join(' ')}`,
+          why: 'all runs in these states',
+        },
+      ];
+}

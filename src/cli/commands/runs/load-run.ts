@@ -1,4 +1,5 @@
-import type { HeldRun } from '../../../admin/access/access.ts';
+import type { HeldRun, RunTimeline } from '../../../admin/access/access.ts';
+import { loadTimeline } from '../../../admin/access/timeline.ts';
 import type { AppContext } from '../../../base/context.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../../base/error.ts';
 import { secretSource } from '../../../base/secrets/secret.ts';
@@ -15,10 +16,16 @@ import {
 } from '../../../deliver/archive/attempt-log.ts';
 import { readManifest } from '../../../deliver/archive/run-folder/run-metadata.ts';
 import type { Receipt } from '../../../deliver/ledger/ledger.ts';
+import { redisProcessRegistry } from '../../../queue/process-registry.ts';
+import { redisLiveProgress } from '../../../queue/runs/live-progress.ts';
+import { redisPauses } from '../../../queue/schedules/pauses.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { findDeliveredInRecords } from '../../../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
+import { loadRunHistory, NO_HISTORY } from '../../../services/runs/run-history.ts';
 import type { CommandIo } from '../../io.ts';
 import { findRunId } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
@@ -32,8 +39,12 @@ export interface LoadedRun {
   readonly rows: readonly DeliveryRow[];
   /** Of a held run: missing figures, and who would receive it. */
   readonly held: Omit<HeldRun, 'error'> | undefined;
+  /** Its steps, and what it waits for. Undefined without a record. */
+  readonly timeline: RunTimeline | undefined;
   /** Undefined if the run created no files, or they were removed from the archive. */
   readonly archived: ArchivedRunDetails | undefined;
+  /** Why the archive cannot be read now: nobody knows what it has of this run. */
+  readonly archiveError: DocketError | undefined;
 }
 
 export interface ArchivedRunDetails {
@@ -47,12 +58,16 @@ export interface ArchivedRunDetails {
 
 /**
  * Loads a run's record, its archived metadata, or both. Throws `run.not_found` if neither exists, `archive.corrupt` if the
- * archived metadata cannot be read.
+ * archived metadata is damaged, the error of the archive if nothing else knows the run.
  */
 export async function loadRunWithArchive(context: AppContext, text: string, io: CommandIo): Promise<LoadedRun> {
   const id = await findRunId(context, text);
   const recorded = id === undefined ? undefined : await loadRecordedRun(context, id, io);
-  const archived = id === undefined ? undefined : await loadArchivedRun(context, id);
+  const { value: archived, outage: archiveError } =
+    id === undefined
+      ? { value: undefined, outage: undefined }
+      : await withoutArchiveOutage(undefined, () => loadArchivedRun(context, id));
+  if (recorded?.record === undefined && archiveError !== undefined) throw archiveError;
   if (id === undefined || (recorded?.record === undefined && archived === undefined)) {
     throw new DocketError(
       'run.not_found',
@@ -63,20 +78,73 @@ export async function loadRunWithArchive(context: AppContext, text: string, io: 
       },
     );
   }
-  return { id, record: recorded?.record, rows: recorded?.rows ?? [], held: recorded?.held, archived };
+  return {
+    id,
+    record: recorded?.record,
+    rows: recorded?.rows ?? [],
+    held: recorded?.held,
+    timeline: recorded?.timeline,
+    archived,
+    archiveError,
+  };
 }
 
 const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
   withDecisions(context, async (opened) => {
     const record = await opened.runs.get(id);
     const rows = await opened.decisions.list({ orgs: '*', run: id, limit: 1 });
-    return { record, rows, held: await loadHeldRun(record, opened, context) };
+    const timeline = record === undefined ? undefined : await loadRunTimeline(record, opened, context);
+    const { value: held } = await withoutArchiveOutage(undefined, () => loadHeldRun(record, opened, context));
+    return { record, rows, held, timeline };
   }).catch((thrown: unknown) => {
     const error = toDocketError(thrown);
     if (!isRedisOutage(error)) throw error;
     createPrinter(io).printStatus(`${error.message} (${error.got ?? error.code}) Only the archive is shown.`);
     return undefined;
   });
+
+/** Errors of an archive that may be there again later, and of one that is not that of this Redis. */
+const ARCHIVE_OUTAGES: readonly DocketError['code'][] = [
+  'archive.unreachable',
+  'archive.marker_missing',
+  'archive.marker_changed',
+  'deployment.conflict',
+];
+
+/** What the archive has, or `otherwise` and the error while it cannot be read: the record tells enough to go on with. */
+async function withoutArchiveOutage<Value>(
+  otherwise: Value,
+  read: () => Promise<Value>,
+): Promise<{ readonly value: Value; readonly outage: DocketError | undefined }> {
+  try {
+    return { value: await read(), outage: undefined };
+  } catch (thrown) {
+    const outage = toDocketError(thrown);
+    if (ARCHIVE_OUTAGES.includes(outage.code)) return { value: otherwise, outage };
+    throw thrown;
+  }
+}
+
+function loadRunTimeline(
+  record: RunRecord,
+  { runs, decisions, ledger, storage, redis }: DecisionContext,
+  { log }: AppContext,
+): Promise<RunTimeline> {
+  const prefix = DEFAULT_KEY_PREFIX;
+  const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
+  const ports = {
+    decisions,
+    pauses: redisPauses(redis, { prefix }),
+    live: redisLiveProgress(redis, { prefix }),
+    runHistory: async (run: RunRecord, rows: readonly DeliveryRow[]) => {
+      const { value } = await withoutArchiveOutage(NO_HISTORY, () => loadRunHistory(run, rows, { storage, log }));
+      return value;
+    },
+    earlierDelivery: findDeliveredInRecords({ runs, ledger }),
+    countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
+  };
+  return loadTimeline(ports, record);
+}
 
 /** Undefined if the run is not held, or has no archived files. */
 async function loadHeldRun(

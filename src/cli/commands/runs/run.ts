@@ -7,8 +7,10 @@ import { loadDefinitions, requireReport } from '../../../services/definitions/bu
 import { createContext } from '../../context.ts';
 import { type CommandIo, resolvePath } from '../../io.ts';
 import { readActorName } from '../../options/actor.ts';
+import { deliveryLines } from '../../terminal/delivery-groups.ts';
+import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { createPrinter } from '../../terminal/print.ts';
-import { formatDelivery } from '../../terminal/run-snapshot-lines.ts';
+import { relativePath } from '../../terminal/relative-path.ts';
 import { withRepeatConfirmation } from './confirm-repeat.ts';
 
 interface RunFlags {
@@ -55,7 +57,11 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   );
   const print = createPrinter(io);
   if (json) print.printJson(runDocument(order, result));
-  else print.printLine(formatResult(order, result));
+  else print.printText(formatResult(order, result, relativePath(result.folder, io)));
+  // Only a run that delivers is recorded, and only in a Redis that is named.
+  if (!json && result.state !== 'done' && deliver && io.env.REDIS_URL?.trim()) {
+    print.printNext([{ command: `docket runs show ${order.id.slice(0, 8)}`, why: 'why, and what to do' }]);
+  }
   io.exitCode = result.state === 'done' ? 0 : 3;
 }
 
@@ -86,11 +92,13 @@ const runDocument = (order: RunOrder, result: RunResult) => ({
   })),
 });
 
-const formatResult = (order: RunOrder, result: RunResult): string =>
+/** @param folder of its files, as it is shown */
+const formatResult = (order: RunOrder, result: RunResult, folder: string): string =>
   [
     `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,
     ...(result.headlines ?? []).map((headline) => `  ${headline}`),
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
-    ...result.files.map(({ path }) => `  ${path}`),
-    ...result.receipts.map(formatDelivery),
+    ...(result.files.length === 0 ? [] : [`  ${folder}/`]),
+    ...groupFiles(result.files).map((group) => `    ${formatFileGroup(group)}`),
+    ...deliveryLines(result.receipts).map((line) => `  ${line}`),
   ].join('\n');

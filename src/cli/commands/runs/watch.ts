@@ -11,9 +11,12 @@ import type { CommandIo } from '../../io.ts';
 import { parseDurationOption } from '../../options/option-parsers.ts';
 import { expandRunId } from '../../options/run-id.ts';
 import { withRedis } from '../../redis.ts';
+import { deliveryLines } from '../../terminal/delivery-groups.ts';
+import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { openProgressBars, type ProgressBar, type ProgressBars } from '../../terminal/progress-bar.ts';
-import { formatDelivery, formatSecondsUntil, snapshotLines } from '../../terminal/run-snapshot-lines.ts';
+import { formatSecondsUntil, snapshotLines } from '../../terminal/run-snapshot-lines.ts';
+import { isTerminal } from '../../terminal/style.ts';
 
 interface WatchFlags {
   readonly timeout?: string;
@@ -112,16 +115,33 @@ const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefi
 export function printRunResult(record: RunRecord, json: boolean, io: CommandIo): void {
   const print = createPrinter(io);
   if (json) print.printJson(record);
-  else print.printLine(formatRunResult(record));
+  else print.printText(formatRunResult(record));
+  if (!json) printRunCommands(record, io);
   const { state } = record;
   io.exitCode = state === 'done' ? 0 : state === 'held' || state === 'partly_delivered' ? 3 : 1;
 }
 
-const formatRunResult = ({ org, report, period, state, calls, files, deliveries, error, id }: RunRecord): string =>
+function printRunCommands({ id, state, files }: RunRecord, io: CommandIo): void {
+  const print = createPrinter(io);
+  // In a pipe the line that was always there, with the complete id.
+  if (!isTerminal(io.stdout, io.env)) {
+    print.printLine(`  docket runs show ${id}${files.length === 0 ? '' : `, docket runs get ${id}`}`);
+    return;
+  }
+  const shortId = id.slice(0, 8);
+  print.printNext([
+    {
+      command: `docket runs show ${shortId}`,
+      why: state === 'done' ? 'what happened, and who got it' : 'why, and what to do',
+    },
+    ...(files.length === 0 ? [] : [{ command: `docket runs get ${shortId}`, why: 'copies its files' }]),
+  ]);
+}
+
+const formatRunResult = ({ org, report, period, state, calls, files, deliveries, error }: RunRecord): string =>
   [
     `${org}/${report} ${period.label}: ${state.replaceAll('_', ' ')}, ${calls.made} API calls`,
-    ...files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
-    ...deliveries.map(formatDelivery),
+    ...groupFiles(files).map((group) => `  ${formatFileGroup(group)}`),
+    ...deliveryLines(deliveries).map((line) => `  ${line}`),
     ...(error === null ? [] : [`  ${error.message} [${error.code}]`]),
-    `  docket runs show ${id}${files.length === 0 ? '' : `, docket runs get ${id}`}`,
   ].join('\n');

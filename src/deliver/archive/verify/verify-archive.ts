@@ -14,6 +14,8 @@ import { type ArchiveFinding, errorFinding, noteFinding, verifyRunFiles } from '
 export interface VerifyInput {
   /** Only this organization. */
   readonly org?: string | undefined;
+  /** Only this run, with the chain of its organization. */
+  readonly run?: StoredRun | undefined;
   /** Trusted keys from outside the archive; its own where absent. */
   readonly keys?: PublicKeys | undefined;
   /** Texts of checkpoints from outside the archive. */
@@ -52,6 +54,14 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
     chains.set(org, found);
     return found;
   };
+  if (input.run !== undefined) {
+    const { run } = input;
+    const chain = await chainOf(run.org);
+    const findings = await verifyRun(run, chain, input.now);
+    yield { kind: 'run', run, signed: chain.run(run.report, run.id) !== undefined, findings };
+    yield { kind: 'archive', findings: [...keys.findings, ...chain.findings()] };
+    return;
+  }
   for await (const run of storage.listRuns(input.org)) {
     if (run.unpublishedAt !== undefined) continue;
     const chain = await chainOf(run.org);

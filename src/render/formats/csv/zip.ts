@@ -10,7 +10,7 @@ const FIRST_DAY = Date.UTC(1980, 0, 1);
 const LAST_DAY = Date.UTC(2099, 11, 31);
 
 /** Zip times have no zone. Noon is on the same day in every zone, so the bytes do not depend on the local one. */
-const noonUtcDay = (at: number): Date => {
+export const noonUtcDay = (at: number): Date => {
   const date = new Date(Math.min(Math.max(at, FIRST_DAY), LAST_DAY));
   return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), 12);
 };

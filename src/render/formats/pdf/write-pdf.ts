@@ -11,7 +11,7 @@ import type { TypstUsage } from './typst/typst-job.ts';
 
 export type PdfOptions = Pick<
   FormatContext,
-  'run' | 'digest' | 'madeAt' | 'locale' | 'logo' | 'classification' | 'templates' | 'outputs' | 'signal'
+  'run' | 'digest' | 'madeAt' | 'locale' | 'logo' | 'classification' | 'calendar' | 'templates' | 'outputs' | 'signal'
 > & {
   /** Only tests set it. */
   readonly limits?: TypstLimits;
@@ -22,17 +22,18 @@ export type PdfOptions = Pick<
  * Throws `template.invalid` for an error in the organization's templates, `render.failed`, or the signal's reason.
  */
 export async function writePdf(path: string, dataset: Dataset, options: PdfOptions): Promise<TypstUsage> {
-  const { locale, classification, run, digest, madeAt, outputs = [], signal, limits } = options;
+  const { locale, classification, calendar, run, digest, madeAt, outputs = [], signal, limits } = options;
   const [templates, logo] = await Promise.all([readPackTemplates(options.templates), readCurrentLogo(options.logo)]);
-  const pack = buildPack(dataset, { locale, classification });
+  const pack = buildPack(dataset, { locale, classification, calendar });
   const data = packData(pack, dataset, {
     run,
     digest,
     madeAt,
     formats: outputs,
-    logo: logo === undefined ? undefined : `logo.${logo.format === 'png' ? 'png' : 'jpg'}`,
+    logo: logo.image === undefined ? undefined : `logo.${logo.image.format === 'png' ? 'png' : 'jpg'}`,
+    logoLeftOut: logo.leftOut,
   });
-  const result = await compilePack({ data, logo: logo?.bytes, templates, madeAt, signal, limits }).catch(
+  const result = await compilePack({ data, logo: logo.image?.bytes, templates, madeAt, signal, limits }).catch(
     (thrown: unknown) => rethrowLimit(thrown, templates),
   );
   if (result.kind === 'failed') {

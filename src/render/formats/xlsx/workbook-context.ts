@@ -1,9 +1,10 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
-import type { Logo } from '../../../definitions/load/logo.ts';
+import type { FiscalCalendar } from '../../../definitions/periods/fiscal-calendar.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { formatDayOf } from '../../figures/format-date.ts';
 import type { Pack } from '../../pack/pack.ts';
+import type { CurrentLogo } from '../format.ts';
 import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
 import type { Footer } from './package/page-footer.ts';
 import type { Cell } from './package/sheet-rows.ts';
@@ -11,7 +12,7 @@ import type { SheetWriter } from './package/sheet-writer.ts';
 import { sheetNames } from './sheet-names.ts';
 import { type Page, pageOf } from './style/page-layout.ts';
 import { FONT, STYLES } from './style/styles.ts';
-import { type LineWidth, lineCount } from './style/text-size.ts';
+import { type LineWidth, measuredLineCount } from './style/text-size.ts';
 
 /** Data rows per sheet by default. Excel allows 48,576 rows more, for headers, totals and notes. */
 export const ROWS_PER_SHEET = 1_000_000;
@@ -31,6 +32,8 @@ export interface WorkbookOptions {
   readonly logo?: string | undefined;
   /** Shown on the summary and on each printed page, e.g. `Confidential`. */
   readonly classification?: string | undefined;
+  /** The organization's fiscal year, for sentences about changes. */
+  readonly calendar?: FiscalCalendar | undefined;
   /** Encrypts the file. An encrypted file has different bytes each time. */
   readonly password?: string | undefined;
   /** Data rows of a section per sheet; `ROWS_PER_SHEET` when absent. Only tests set it. */
@@ -67,7 +70,7 @@ export interface WorkbookContext {
   readonly locale: string;
   /** The messages of `locale`. */
   readonly words: Words;
-  readonly logo: Logo | undefined;
+  readonly logo: CurrentLogo;
   readonly page: Page;
   readonly names: WorkbookNames;
   /** Absent when nothing is drawn. */
@@ -80,7 +83,7 @@ export function createWorkbookContext(
   dataset: Dataset,
   pack: Pack,
   options: WorkbookOptions,
-  logo: Logo | undefined,
+  logo: CurrentLogo,
 ): WorkbookContext {
   const { locale } = pack;
   const words = messagesFor(locale);
@@ -150,7 +153,8 @@ const TITLE_LINE_POINTS = 20;
 
 /** The height of a title that wraps, in points. */
 export const titlePoints = (title: string, characters: number): number =>
-  TITLE_POINTS + (lineCount(title, (characters * FONT.size) / TITLE_SIZE) - 1) * TITLE_LINE_POINTS;
+  TITLE_POINTS +
+  (measuredLineCount(title, (characters * FONT.size) / TITLE_SIZE, { bold: true }) - 1) * TITLE_LINE_POINTS;
 
 /**
  * The first two rows of a sheet: the link back, which is not printed, and its title.

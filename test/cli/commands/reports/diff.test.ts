@@ -107,3 +107,26 @@ test('diff shows changed schedules, recipients, targets and calls, and which inv
   expect(text.stdout).toMatch(/^= acme\/broken/m);
   expect(text.stderr).toContain('broken.yaml:5:');
 });
+
+test('calls are counted in the fiscal year of the organization', async () => {
+  const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+  const org = `${ORG.replace('org: 7', 'org: current')}fiscal_year_start: { month: 4, day: 6 }\n`;
+  const report = REPORT.replace('previous_week', 'previous_year').replace(
+    /sections:[\s\S]*outputs:/,
+    'sections:\n  - id: year\n    metrics: [profiles.created]\noutputs:',
+  );
+  const folder = await jobsFolder({ 'fiscal/org.yaml': org, 'fiscal/year.yaml': report });
+  const env = { REDIS_URL: redis.url, DOCKET_JOBS: folder, COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key };
+  await activate(folder);
+  await writeFile(
+    join(folder, 'fiscal/year.yaml'),
+    report.replace('compare: previous_period', 'compare: [previous_period, previous_year]'),
+  );
+  const { stdout } = await runCommand(['diff', '--json'], { env });
+  const { changes } = JSON.parse(stdout);
+  // The year before is the previous period, which the same call answers; of months as in a calendar year it is not.
+  expect(changes.find(({ report: name }: { report: string }) => name === 'fiscal/year')).toMatchObject({
+    fields: ['compare'],
+    calls: { before: 1, after: 1 },
+  });
+});

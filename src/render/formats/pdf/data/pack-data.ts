@@ -80,6 +80,8 @@ export interface PackDataOptions {
   readonly madeAt: number;
   /** File name of the logo; absent without one. */
   readonly logo?: string | undefined;
+  /** Why the logo is left out; absent where it is not. */
+  readonly logoLeftOut?: string | undefined;
   /** Formats of the report's outputs. */
   readonly formats: readonly string[];
 }
@@ -160,7 +162,8 @@ function legendOf(
   return [...new Set(others), ...(higher.length + lower.length === 0 ? [] : [status.betterMeans(higher, lower)])];
 }
 
-function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, { run, digest, madeAt }: PackDataOptions) {
+function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, options: PackDataOptions) {
+  const { run, digest, madeAt, logoLeftOut } = options;
   const words = messagesFor(locale).workbook;
   return [
     { label: words.run.report, text: `${dataset.org}/${dataset.report}` },
@@ -170,5 +173,6 @@ function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, { run,
     { label: words.run.registry, text: words.run.version(dataset.registryVersion) },
     { label: words.run.calls, text: words.run.callCount(dataset.calls.length) },
     { label: words.summary.owner, text: owner },
+    ...(logoLeftOut === undefined ? [] : [{ label: words.summary.logo, text: words.run.leftOut(logoLeftOut) }]),
   ];
 }

@@ -205,7 +205,11 @@ export function transposedTable(
 ): TableData {
   const words = messagesFor(locale);
   const keys = blocks[0]?.keys ?? [];
-  const figures = blocks.flatMap(({ groups }) => groups.flatMap(({ columns }) => columns));
+  const figures = blocks.flatMap(({ groups }) =>
+    groups.flatMap(({ columns, names }) =>
+      columns.map((column, index) => ({ column, name: names[index] ?? column.header })),
+    ),
+  );
   const nameOf = (row: Row): string => keys.map((key) => cells.ofRow(key, row).text).join(' · ');
   const headers = [
     { text: words.pack.scorecard.metric, number: false },
@@ -216,11 +220,11 @@ export function transposedTable(
     {
       groups: [],
       headers,
-      rows: figures.map((column) => ({
+      rows: figures.map(({ column, name }) => ({
         cells: [
-          { ...EMPTY, text: column.header },
-          ...rows.map((row) => cellData(column, column.header, cells.ofRow(column, row), true, words)),
-          ...(total === undefined ? [] : [cellData(column, column.header, cells.ofTotals(column), true, words)]),
+          { ...EMPTY, text: name },
+          ...rows.map((row) => cellData(column, name, cells.ofRow(column, row), true, words)),
+          ...(total === undefined ? [] : [cellData(column, name, cells.ofTotals(column), true, words)]),
         ],
         partial: false,
         total: false,

@@ -4,6 +4,7 @@ import type { PackDefinition } from '../../../pack/pack.ts';
 import { describeFilters } from '../../../table-notes.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
+import { rowBreaks } from '../sections/row-breaks.ts';
 import { linesPoints, quietLines, writeLines } from '../sections/sheet-lines.ts';
 import { MIN_SCALE, pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
@@ -69,6 +70,10 @@ async function writeDefinition(sheet: SheetWriter, definition: Definition, width
   );
 }
 
+/** Of the header, and of the heading of how the pack was made with the space above it. */
+const HEADER_POINTS = 20;
+const MADE_HEADING_POINTS = 36;
+
 /** How the pack was made, in a few lines: what is added up, when it was made, for whom to ask. */
 function madeLines({ pack, dataset, run, madeAt, words, locale }: WorkbookContext): string[] {
   const { contents, run: texts, summary } = words.workbook;
@@ -115,17 +120,25 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
   const width = { columns: PRINTED_COLUMNS, characters: totalWidth(printed) };
   const made = quietLines(madeLines(context));
   const ofAll = quietLines(common.map((note) => texts.ofAll(note)));
-  const points =
-    TITLE_POINTS +
-    20 +
-    metrics.reduce((sum, each) => sum + definitionPoints(each, printed), 0) +
-    36 +
-    linesPoints([...ofAll, ...made], width);
+  const heights = metrics.map((each) => definitionPoints(each, printed));
+  const below = MADE_HEADING_POINTS + linesPoints([...ofAll, ...made], width);
+  const points = TITLE_POINTS + HEADER_POINTS + heights.reduce((sum, each) => sum + each, 0) + below;
+  const scale = scaleForHeight(points, page, MIN_SCALE);
+  const breaks = rowBreaks({
+    heights,
+    page: pageAt(page, scale).points,
+    header: HEADER_POINTS,
+    head: TITLE_POINTS,
+    headUse: TITLE_POINTS,
+    totals: 0,
+    notes: below,
+    across: 1,
+  });
   const headerRow = FIRST_PRINTED_ROW + 1;
   const sheet = book.addSheet(names.definitions, {
     widths,
     paper: page.paper,
-    scale: scaleForHeight(points, page, MIN_SCALE),
+    scale,
     printed: true,
     printTitles: { rows: { from: headerRow, to: headerRow } },
     footer: footerOf(context),
@@ -141,7 +154,10 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     texts.aggregation,
     texts.sections,
   ]);
-  for (const each of metrics) await writeDefinition(sheet, each, printed);
+  for (const [index, each] of metrics.entries()) {
+    if (breaks.after.includes(index)) sheet.addPageBreak();
+    await writeDefinition(sheet, each, printed);
+  }
   await writeLines(sheet, ofAll, width);
   await sheet.addRow([], 12);
   await sheet.addRow([{ value: words.pack.howMade, style: STYLES.heading, span: PRINTED_COLUMNS }], 20);

@@ -35,6 +35,9 @@ export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext
     [texts.made, `${new Date(context.madeAt).toISOString()} (UTC)`],
     [texts.registry, texts.version(dataset.registryVersion)],
     [texts.calls, texts.callCount(dataset.calls.length)],
+    ...(context.logo.leftOut === undefined
+      ? []
+      : [[words.workbook.summary.logo, texts.leftOut(context.logo.leftOut)] as const]),
   ] as const;
   for (const [label, value] of facts) {
     await sheet.addRow(

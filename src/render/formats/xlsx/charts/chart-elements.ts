@@ -8,7 +8,7 @@ export interface ChartRange {
   readonly row: number;
 }
 
-/** In hundredths of a point. 10 points are 8 on paper at the smallest scale. */
+/** In hundredths of a point. 10 points are 8.1 on paper at the smallest scale. */
 export const TEXT_SIZE = 1000;
 const TEXT_COLOUR = COLOURS.text.slice(2);
 const FONT_FACE = `<a:latin typeface="${FONT.name}"/>`;

@@ -48,12 +48,31 @@ const CHART_ROWS = 15;
 /** Horizontal bars up to this many fit into a chart of the usual height. */
 const MAX_USUAL_BARS = 12;
 
+/** A legend of so many letters fits on a line; of a longer one each name has a line. */
+const LEGEND_LETTERS = 110;
+/** Names up to this length stay on a line above a small chart. */
+const SMALL_TITLE_LETTERS = 36;
+
+/** Rows for a legend that does not fit on one line. */
+function legendRows({ axes }: Chart): number {
+  const names = axes.flatMap(({ series }) => series.map(({ name }) => name));
+  return names.join('').length + 4 * names.length > LEGEND_LETTERS ? names.length - 1 : 0;
+}
+
+/** Whether a chart may be a little lower: its names take a line each at most. */
+export const canBeLower = (chart: Chart): boolean =>
+  chart.kind === 'sparkline'
+    ? chart.axes.every(({ title }) => title.length <= SMALL_TITLE_LETTERS)
+    : legendRows(chart) === 0 && (chart.kind !== 'bar' || chart.categories.length <= MAX_USUAL_BARS);
+
 /** Rows of `CHART_ROW_POINTS` that a chart takes, at most a page of it. */
 export function chartRows(chart: Chart, page: Page, above: number): number {
   const most = Math.max(CHART_ROWS, Math.floor((page.points - above) / CHART_ROW_POINTS) - 1);
   if (chart.kind === 'sparkline') return Math.ceil(chart.axes.length / SPARKLINES_ABREAST) * SPARKLINE_ROWS;
-  if (chart.kind !== 'bar' || chart.categories.length <= MAX_USUAL_BARS) return Math.min(CHART_ROWS, most);
-  return Math.min(chart.categories.length + 5, most);
+  if (chart.kind !== 'bar' || chart.categories.length <= MAX_USUAL_BARS) {
+    return Math.min(CHART_ROWS + legendRows(chart), most);
+  }
+  return Math.min(chart.categories.length + 5 + legendRows(chart), most);
 }
 
 /** The alternative text of a chart: kind, category axis, and the first and last value of each series. */

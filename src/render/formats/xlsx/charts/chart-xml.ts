@@ -46,6 +46,18 @@ function lastValueLabel(series: Series, locale: string): string {
   return `<c:dLbls><c:dLbl><c:idx val="${last}"/>${format}<c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="r"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
 }
 
+/** Dots for the figures without a neighbour, of which a line without markers shows nothing. */
+function loneDots({ values }: Series, colour: string): string {
+  const isShown = (index: number): boolean => (values[index] ?? null) !== null;
+  return values
+    .flatMap((_, index) => (isShown(index) && !isShown(index - 1) && !isShown(index + 1) ? [index] : []))
+    .map(
+      (index) =>
+        `<c:dPt><c:idx val="${index}"/><c:marker><c:symbol val="circle"/><c:size val="5"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr></c:marker><c:bubble3D val="0"/></c:dPt>`,
+    )
+    .join('');
+}
+
 function seriesXml(
   chart: Chart,
   range: ChartRange,
@@ -63,7 +75,7 @@ function seriesXml(
   const bare = series.previous || small;
   const shape = asLine
     ? `<c:spPr>${lineXml(colour, small ? 19_050 : 28_575, series.previous ? '<a:prstDash val="dash"/>' : '')}</c:spPr>` +
-      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>`
+      `<c:marker><c:symbol val="${bare ? 'none' : marker}"/>${bare ? '' : `<c:size val="6"/><c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr>`}</c:marker>${bare ? loneDots(series, colour) : ''}`
     : `<c:spPr><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill></c:spPr><c:invertIfNegative val="0"/>`;
   return (
     `<c:ser><c:idx val="${column - 1}"/><c:order val="${column - 1}"/>` +
@@ -117,6 +129,17 @@ function assignColumns(chart: Chart): AxisColumns[] {
 const SPARKLINE_LAYOUT =
   '<c:manualLayout><c:layoutTarget val="inner"/><c:xMode val="edge"/><c:yMode val="edge"/><c:x val="0.04"/><c:y val="0.36"/><c:w val="0.7"/><c:h val="0.52"/></c:manualLayout>';
 
+/** A longer name would cover its chart. The table and the alternative text have it whole. */
+const MAX_SMALL_TITLE = 40;
+
+/** The first words of a name, with an ellipsis where it goes on. */
+function shortened(name: string): string {
+  if (name.length <= MAX_SMALL_TITLE) return name;
+  const start = name.slice(0, MAX_SMALL_TITLE);
+  const end = start.lastIndexOf(' ');
+  return `${start.slice(0, end > MAX_SMALL_TITLE / 2 ? end : MAX_SMALL_TITLE)}…`;
+}
+
 /** The native charts of a `sparkline`, one per axis. */
 export function sparklineCharts(
   chart: Chart,
@@ -128,7 +151,7 @@ export function sparklineCharts(
     const name = axis.series.find(({ previous }) => !previous)?.name ?? axis.title;
     // Its last value is a number alone: there is no axis that names the unit.
     const unit = unitLabel(axis.quantity, messagesFor(locale));
-    const title = unit === undefined ? name : `${name} (${unit})`;
+    const title = `${shortened(name)}${unit === undefined ? '' : ` (${unit})`}`;
     const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
     return { axis, xml: chartSpace({ text: title, size: TEXT_SIZE }, plot, false, SPARKLINE_LAYOUT) };
   });

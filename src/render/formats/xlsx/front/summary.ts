@@ -9,7 +9,7 @@ import { layoutScorecard, type ScorecardLayout, writeScorecard } from '../sectio
 import { linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
 import { scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, FONT, STYLES } from '../style/styles.ts';
-import { type LineWidth, lineCount, totalWidth } from '../style/text-size.ts';
+import { type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
 import { footerOf, type WorkbookContext } from '../workbook-context.ts';
 
 /** Maximum size, in pixels. */
@@ -42,12 +42,12 @@ interface HeadRow {
 
 /** Logo, organization, title, period and classification. */
 function headRows({ pack, logo }: WorkbookContext, { characters }: LineWidth): HeadRow[] {
-  const titleLines = lineCount(pack.title, (characters * FONT.size) / TITLE_SIZE);
+  const titleLines = measuredLineCount(pack.title, (characters * FONT.size) / TITLE_SIZE, { bold: true });
   const about = `${isolateBidi(pack.organization)} · ${pack.periodText}`;
   return [
-    ...(logo === undefined ? [] : [{ cell: undefined, points: LOGO_POINTS }]),
+    ...(logo.image === undefined ? [] : [{ cell: undefined, points: LOGO_POINTS }]),
     { cell: { text: pack.title, style: STYLES.packTitle }, points: titleLines * 27 + 2 },
-    { cell: { text: about, style: STYLES.packPeriod }, points: lineCount(about, characters * 0.8) * 16 + 2 },
+    { cell: { text: about, style: STYLES.packPeriod }, points: measuredLineCount(about, characters / 1.2) * 16 + 2 },
     ...(pack.classification === undefined
       ? []
       : [{ cell: { text: pack.classification, style: STYLES.classification }, points: 16 }]),
@@ -112,7 +112,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     tab: COLOURS.ink,
     sharedStrings: true,
   });
-  if (logo !== undefined) sheet.addDrawings([logoDrawing(logo, dataset.organization, words)]);
+  if (logo.image !== undefined) sheet.addDrawings([logoDrawing(logo.image, dataset.organization, words)]);
   await writeHead(sheet, head, width);
   await writeLines(sheet, [complete], width);
   if (news.length > 0) {

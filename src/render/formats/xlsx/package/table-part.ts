@@ -9,8 +9,8 @@ export interface TableRange {
   readonly headers: readonly string[];
   /** Rows below the header; at least one. */
   readonly rows: number;
-  /** Whether the headers have filter buttons. */
-  readonly filter: boolean;
+  /** Which headers have a filter button. None: the table has no filter. */
+  readonly filters: readonly boolean[];
 }
 
 /** Excel's limit, in UTF-16 units. */
@@ -39,6 +39,13 @@ function uniqueTableName(id: string, taken: Set<string>): string {
 const headerAttribute = (header: string): string =>
   escapeXml(header).replaceAll('\n', '_x000a_').replaceAll('\t', '_x0009_');
 
+/** The filter of a range, in which a program can show the buttons that are hidden. */
+function filterXml(range: string, filters: readonly boolean[]): string {
+  if (!filters.includes(true)) return '';
+  const hidden = filters.map((has, index) => (has ? '' : `<filterColumn colId="${index}" hiddenButton="1"/>`)).join('');
+  return hidden === '' ? `<autoFilter ref="${range}"/>` : `<autoFilter ref="${range}">${hidden}</autoFilter>`;
+}
+
 /**
  * The part of a table (ECMA-376 part 1 §18.5), without a totals row: Excel would compute it, and totals are the service's.
  * @param taken names of the workbook's earlier tables in lower case; the new one is added
@@ -54,7 +61,7 @@ export function tablePart(table: TableRange, taken: Set<string>): { part: Packag
   const xml =
     XML_DECLARATION +
     `<table xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" id="${taken.size}" name="${name}" displayName="${name}" ref="${range}" totalsRowShown="0">` +
-    `${table.filter ? `<autoFilter ref="${range}"/>` : ''}<tableColumns count="${table.headers.length}">${columns}</tableColumns>` +
+    `${filterXml(range, table.filters)}<tableColumns count="${table.headers.length}">${columns}</tableColumns>` +
     '<tableStyleInfo showFirstColumn="0" showLastColumn="0" showRowStripes="0" showColumnStripes="0"/></table>';
   return {
     part: {

@@ -14,7 +14,7 @@ export interface PrintedCopy {
 }
 
 const LABEL_CHARACTERS = 38;
-const MIN_VALUE_CHARACTERS = 15;
+const MIN_VALUE_CHARACTERS = 14;
 
 /** Numbers of neighbouring columns that are together at least as wide as wanted; undefined where there are too few. */
 function spansOf(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
@@ -39,7 +39,7 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   const lines = [...grid.rows];
   const columns = grid.totals === undefined ? lines : [...lines, grid.totals];
   // Wide enough for each of its figures in the table.
-  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, ...grid.widths.slice(grid.labels));
+  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, ...grid.contents.slice(grid.labels));
   const spans = spansOf(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => valueCharacters)]);
   if (spans === undefined) return undefined;
   const count = spans.reduce((sum, span) => sum + span, 0);
@@ -57,13 +57,14 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   };
   const rows = grid.header.map((header, index) => {
     const isLabel = index < grid.labels;
-    const name: Cell = { value: header.value, style: isLabel ? STYLES.headerLabel : STYLES.scorecardLabel };
+    const text = grid.names[index] ?? String(header.value);
+    const name: Cell = { value: text, style: isLabel ? STYLES.headerLabel : STYLES.scorecardLabel };
     const cells = columns.map((line): Cell => {
       const cell = line[index] ?? { value: null, style: STYLES.scorecardText };
       return isLabel ? { value: cell.value, style: { ...STYLES.headerValue, ...numberFormat(cell) } } : cell;
     });
     const texts = cells.map(({ value }) => [typeof value === 'string' ? value : '', valueCharacters] as const);
-    const points = textRowPoints([String(header.value), LABEL_CHARACTERS], ...texts);
+    const points = textRowPoints([text, LABEL_CHARACTERS], ...texts);
     return { cells: spread([name, ...cells]), points };
   });
   return { rows, columns: count, characters, points: rows.reduce((sum, row) => sum + row.points, 0) };

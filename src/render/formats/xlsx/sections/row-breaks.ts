@@ -1,30 +1,191 @@
-/** Of a page of rows beside a page with a title: at least this share is in use. */
-const MIN_SHARE = 0.35;
+/** What is printed of a table, in points. */
+export interface PrintedRows {
+  readonly heights: readonly number[];
+  /** Of a page. */
+  readonly page: number;
+  /** Of the header, which every page repeats. */
+  readonly header: number;
+  /** Above the header, on the first page only. */
+  readonly head: number;
+  /** The part of it that has marks on it: a chart has much white. */
+  readonly headUse: number;
+  /** Of the totals below the last row. */
+  readonly totals: number;
+  /** Of the notes below the totals, on the first page of columns only. */
+  readonly notes: number;
+  /** Pages of columns: each of them breaks at the same rows. */
+  readonly across: number;
+}
+
+/** Where the pages of a table end. */
+export interface RowBreaks {
+  /** The header begins a page: what is above it takes one of its own. */
+  readonly beforeHeader: boolean;
+  /** After how many rows a page ends. */
+  readonly after: readonly number[];
+}
+
+export const NO_BREAKS: RowBreaks = { beforeHeader: false, after: [] };
+
+/** A page that is less in use is nearly empty. A quarter counts on paper, margins included. */
+const MIN_SHARE = 0.3;
+/** Pages that are more in use are all good enough: then the number of pages decides. */
+const GOOD_SHARE = 0.4;
+/** Rows that stay with the header on the first page. */
+const MIN_FIRST_ROWS = 3;
+/** Pages that are tried beyond the fewest. */
+const MORE_PAGES = 1;
+/** Below the header a page has space for rows; points. */
+const MIN_BODY = 60;
 
 /**
- * Page breaks that spread rows evenly: the pages of further columns break at the same rows, and none is nearly empty.
- * @param heights of the rows, in points
- * @param page points of a page below its header
- * @param head points above the header on the first page
- * @returns after how many rows a page ends; empty where all fit on one
+ * Page breaks that leave no page nearly empty.
+ *
+ * A table on one page of columns flows from page to page; only where the last one would be nearly empty does it share the
+ * rows of the page before. The pages of further columns break at the same rows: there the rows are spread so that the
+ * emptiest page is as full as possible, on few pages.
  */
-export function evenBreaks(heights: readonly number[], page: number, head: number): number[] {
-  const total = heights.reduce((sum, height) => sum + height, 0);
-  const first = Math.max(0, page - head);
-  if (total <= first) return [];
-  const count = 1 + Math.ceil((total - first) / page);
-  const even = (total + head) / count;
-  const breaks: number[] = [];
-  let limit = Math.min(first, Math.max(even - head, page * MIN_SHARE));
-  let used = 0;
-  for (const [index, height] of heights.entries()) {
-    if (used > 0 && used + height > limit) {
-      breaks.push(index);
-      const left = heights.slice(index).reduce((sum, each) => sum + each, 0);
-      limit = Math.min(page, left / Math.max(1, Math.ceil(left / page)) + height);
-      used = 0;
-    }
-    used += height;
+export function rowBreaks(rows: PrintedRows): RowBreaks {
+  const body = rows.page - rows.header;
+  // What does not fit above the header flows over whole pages.
+  const head = rows.head % rows.page;
+  if (body < MIN_BODY || rows.heights.length === 0) return NO_BREAKS;
+  const sums = prefixSums(rows.heights);
+  const all = sums.at(-1) ?? 0;
+  if (head + all + rows.totals + rows.notes <= body) return NO_BREAKS;
+  return rows.across === 1 ? flowingBreaks(rows, head, sums) : spreadBreaks(rows, head, sums);
+}
+
+const prefixSums = (heights: readonly number[]): number[] => {
+  const sums = [0];
+  for (const height of heights) sums.push((sums.at(-1) ?? 0) + height);
+  return sums;
+};
+
+const between = (sums: readonly number[], from: number, to: number): number => (sums[to] ?? 0) - (sums[from] ?? 0);
+
+/** The rows that fit into `points` from row `from` on; at least one. */
+function fitting(sums: readonly number[], from: number, points: number): number {
+  let to = from + 1;
+  while (to < sums.length - 1 && between(sums, from, to + 1) <= points) to += 1;
+  return to;
+}
+
+/** One break at most: before the last page, where that would be nearly empty. */
+function flowingBreaks({ heights, page, header, totals, notes }: PrintedRows, head: number, sums: readonly number[]) {
+  const count = heights.length;
+  const body = page - header;
+  const tail = totals + notes;
+  const beforeHeader = head >= page * MIN_SHARE && between(sums, 0, Math.min(MIN_FIRST_ROWS, count)) > body - head;
+  const above = beforeHeader ? 0 : head;
+  let [before, start] = [0, 0];
+  let end = fitting(sums, 0, body - above);
+  while (end < count) {
+    [before, start] = [start, end];
+    end = fitting(sums, end, body);
   }
-  return breaks;
+  const overflow = between(sums, start, count) + (start === 0 ? above : 0) + tail > body;
+  // The rows of the last page fit, what is below them does not: it takes rows with it.
+  if (overflow) [before, start] = [start, count];
+  const last = header + between(sums, start, count) + tail;
+  if (start === 0 || last >= page * MIN_SHARE) return { beforeHeader, after: [] };
+  const first = before === 0 ? above : 0;
+  const even = (first + between(sums, before, count) + tail) / 2;
+  let at = Math.min(count - 1, start);
+  const least = before + MIN_FIRST_ROWS;
+  while (at > least && between(sums, at, count) + tail < even && between(sums, at - 1, count) + tail <= body) {
+    at -= 1;
+  }
+  return { beforeHeader, after: at >= least ? [at] : [] };
+}
+
+interface Spread extends RowBreaks {
+  /** Points of the emptiest page that counts; all that are good enough count the same. */
+  readonly least: number;
+  readonly pages: number;
+  /** The smaller, the more even. */
+  readonly unevenness: number;
+}
+
+const isBetter = (one: Spread, other: Spread | undefined): boolean =>
+  other === undefined ||
+  one.least > other.least ||
+  (one.least === other.least && one.pages < other.pages) ||
+  (one.least === other.least && one.pages === other.pages && one.unevenness < other.unevenness);
+
+/** The best of all ways to break the rows, with the rows below what is above them, and on pages of their own. */
+function spreadBreaks(rows: PrintedRows, head: number, sums: readonly number[]): RowBreaks {
+  let best: Spread | undefined;
+  for (const beforeHeader of head > 0 ? [false, true] : [false]) {
+    for (const spread of spreads(rows, beforeHeader ? 0 : head, sums)) {
+      const least = beforeHeader ? Math.min(spread.least, rows.headUse) : spread.least;
+      const pages = spread.pages + (beforeHeader ? 1 : 0);
+      const found = { ...spread, beforeHeader, least, pages };
+      if (isBetter(found, best)) best = found;
+    }
+  }
+  return best === undefined ? NO_BREAKS : { beforeHeader: best.beforeHeader, after: best.after };
+}
+
+interface Step {
+  readonly from: number;
+  readonly least: number;
+  readonly unevenness: number;
+}
+
+/** For each number of pages the best breaks, from the fewest pages on. */
+function spreads(
+  { heights, page, header, totals, notes }: PrintedRows,
+  head: number,
+  sums: readonly number[],
+): Spread[] {
+  const count = heights.length;
+  const body = page - header;
+  const good = page * GOOD_SHARE;
+  // Notes that fit nowhere flow on.
+  const tail = totals + notes <= body ? totals + notes : 0;
+  /** By number of pages, then by number of rows on them. */
+  const steps: (Step | undefined)[][] = [];
+  const found: Spread[] = [];
+  for (let pages = 1; pages <= count && found.length <= MORE_PAGES; pages += 1) {
+    const previous = steps.at(-1);
+    const own: (Step | undefined)[] = Array.from({ length: count + 1 });
+    for (let from = 0; from < count; from += 1) {
+      const earlier = previous === undefined ? undefined : previous[from];
+      if (previous === undefined ? from > 0 : earlier === undefined) continue;
+      const above = previous === undefined ? head : 0;
+      for (let to = from + 1; to <= count; to += 1) {
+        const height = between(sums, from, to);
+        const load = above + height + (to === count ? tail : 0);
+        if (load > body && (to > from + 1 || above > 0)) break;
+        if (previous === undefined && head > 0 && to < Math.min(MIN_FIRST_ROWS, count)) continue;
+        // The pages of further columns have neither what is above nor the notes.
+        const used = header + height + (to === count ? totals : 0);
+        const least = Math.min(earlier?.least ?? good, used);
+        const unevenness = (earlier?.unevenness ?? 0) + used ** 2;
+        const known = own[to];
+        if (known === undefined || least > known.least || (least === known.least && unevenness < known.unevenness)) {
+          own[to] = { from, least, unevenness };
+        }
+      }
+    }
+    steps.push(own);
+    const end = own[count];
+    if (end !== undefined) {
+      const { least, unevenness } = end;
+      found.push({ beforeHeader: false, after: breaksOf(steps, count), least, pages, unevenness });
+    }
+  }
+  return found;
+}
+
+/** Follows the steps back from the last row. */
+function breaksOf(steps: readonly (readonly (Step | undefined)[])[], count: number): number[] {
+  const after: number[] = [];
+  let to = count;
+  for (const step of [...steps].reverse()) {
+    to = step[to]?.from ?? 0;
+    if (to > 0) after.unshift(to);
+  }
+  return after;
 }

@@ -6,7 +6,7 @@ import type { ComparedFigure, PackFigure, Scorecard, ScorecardRow } from '../../
 import type { Cell } from '../package/sheet-rows.ts';
 import { createDataStyles, type DataStyle } from '../style/data-styles.ts';
 import { type CellStyle, STATUS_STYLES, STYLES, TONE_STYLES } from '../style/styles.ts';
-import { lineCount } from '../style/text-size.ts';
+import { measuredLineCount } from '../style/text-size.ts';
 import { toCellValue } from './grid/cell-value.ts';
 import { shownAs } from './grid/headings.ts';
 
@@ -25,11 +25,11 @@ export interface ScorecardColumn {
 /** Headings of so many characters wrap to two lines in columns that are not wider. */
 const MAX_HEADING_WIDTH = 18;
 
-/** The smallest width in which a heading takes two lines; the smallest of a figure where none does. */
+/** The smallest width in which a heading takes two lines; the largest where none does. */
 function headingWidth(heading: string): number {
   for (let width = MIN_FIGURE_WIDTH; width <= MAX_HEADING_WIDTH; width += 1)
-    if (lineCount(heading, width - 1) <= 2) return width;
-  return MIN_FIGURE_WIDTH;
+    if (measuredLineCount(heading, width - 0.5, { bold: true }) <= 2) return width;
+  return MAX_HEADING_WIDTH;
 }
 
 const EMPTY: Cell = { value: null, style: STYLES.scorecardText };
@@ -95,7 +95,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
       {
         kind: 'figure',
         ...header(words.table.previousName[kind], heading?.figure ?? '', STYLES.headerSecondary),
-        width: widthFor(rows.map((row) => row.compared[index])),
+        width: Math.max(headingWidth(heading?.figure ?? ''), widthFor(rows.map((row) => row.compared[index]))),
         cell: (row) => {
           const figure = row.compared[index];
           return figure === undefined ? EMPTY : cellOf(figure, { secondary: true, partial: false });
@@ -127,7 +127,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
     {
       kind: 'figure',
       ...header(texts.value, headings.figure, STYLES.headerValue),
-      width: widthFor(rows.map((row) => row.figure)),
+      width: Math.max(headingWidth(headings.figure), widthFor(rows.map((row) => row.figure))),
       cell: (row) => cellOf(row.figure, { secondary: false, partial: row.running }),
     },
     ...compared,
@@ -137,7 +137,7 @@ export function scorecardColumns(scorecard: Scorecard, words: Words, locale: str
           {
             kind: 'figure',
             ...header(words.table.toDateName[toDate], headings.toDate, STYLES.headerSecondary),
-            width: widthFor(rows.map((row) => row.toDate)),
+            width: Math.max(headingWidth(headings.toDate), widthFor(rows.map((row) => row.toDate))),
             cell: ({ toDate: figure }) =>
               figure === undefined ? EMPTY : cellOf(figure, { secondary: false, partial: false }),
           } satisfies ScorecardColumn,

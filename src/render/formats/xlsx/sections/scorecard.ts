@@ -4,7 +4,7 @@ import type { Sparkline } from '../package/sparkline-groups.ts';
 import { canBeTable } from '../package/table-part.ts';
 import { MIN_SCALE, type Page, pageAt, scaleForWidth } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
-import { LINE_POINTS, lineCount, textRowPoints, totalWidth } from '../style/text-size.ts';
+import { LINE_POINTS, measuredLineCount, textRowPoints, totalWidth } from '../style/text-size.ts';
 import type { WorkbookContext } from '../workbook-context.ts';
 import { type ScorecardColumn, scorecardColumns, scorecardLabel } from './scorecard-columns.ts';
 
@@ -23,8 +23,11 @@ const MIN_LABEL_WIDTH = 20;
 const ROW_POINTS = 17;
 const GROUP_POINTS = 20;
 
+const headingLines = (heading: string, width: number): number =>
+  measuredLineCount(heading, width - 0.5, { bold: true });
+
 const headerPoints = (columns: readonly ScorecardColumn[], widths: readonly number[]): number =>
-  Math.max(1, ...columns.map(({ heading }, index) => lineCount(heading, widths[index] ?? 1))) * LINE_POINTS + 5;
+  Math.max(1, ...columns.map(({ heading }, index) => headingLines(heading, widths[index] ?? 1))) * LINE_POINTS + 5;
 
 const rowPoints = (row: ScorecardRow, labelWidth: number): number =>
   Math.max(ROW_POINTS, textRowPoints([scorecardLabel(row), labelWidth]));
@@ -96,7 +99,7 @@ export async function writeScorecard(
   const rows = sheet.rowCount - headerRow;
   const plain = scorecard.groups.every(({ title }) => title === null);
   if (id !== undefined && plain && canBeTable({ rows, headers })) {
-    sheet.addTable({ id, headerRow, headers, rows, filter: false });
+    sheet.addTable({ id, headerRow, headers, rows, filters: [] });
   }
   return headerRow;
 }

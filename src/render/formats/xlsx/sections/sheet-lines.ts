@@ -1,7 +1,7 @@
 import type { PackSection } from '../../../pack/pack.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
-import { type CellStyle, STYLES } from '../style/styles.ts';
-import { type LineWidth, textRowPoints } from '../style/text-size.ts';
+import { type CellStyle, FONT, STYLES } from '../style/styles.ts';
+import { LINE_POINTS, type LineWidth, measuredLineCount } from '../style/text-size.ts';
 
 /** A text across the columns of a sheet. */
 export interface SheetLine {
@@ -9,7 +9,13 @@ export interface SheetLine {
   readonly style: CellStyle;
 }
 
-export const linePoints = ({ text }: SheetLine, { characters }: LineWidth): number => textRowPoints([text, characters]);
+export function linePoints(
+  { text, style: { font: { bold = false, size = FONT.size } = {} } }: SheetLine,
+  width: LineWidth,
+): number {
+  const scale = size / FONT.size;
+  return measuredLineCount(text, width.characters / scale, { bold }) * LINE_POINTS * scale + 1.5;
+}
 
 export const linesPoints = (lines: readonly SheetLine[], width: LineWidth): number =>
   lines.reduce((sum, line) => sum + linePoints(line, width), 0);

@@ -1,6 +1,6 @@
 import type { Chart } from '../../../charts/chart.ts';
 import type { ChartPlace } from '../../../pack/pack.ts';
-import { CHART_ROW_POINTS, chartRows } from '../charts/chart-placement.ts';
+import { CHART_ROW_POINTS, canBeLower, chartRows } from '../charts/chart-placement.ts';
 import type { SheetOptions } from '../package/sheet-writer.ts';
 import {
   type ColumnSpan,
@@ -14,9 +14,9 @@ import {
 import { type LineWidth, lineHeightPoints, totalWidth } from '../style/text-size.ts';
 import { LINK_POINTS, titlePoints } from '../workbook-context.ts';
 import type { Grid } from './grid/grid.ts';
-import { allHeaderPoints, dataRowPoints, gridPoints, headerRows } from './grid/grid-rows.ts';
+import { allHeaderPoints, dataRowPoints, gridPoints, headerRows, totalsPoints } from './grid/grid-rows.ts';
 import { type PrintedCopy, printedCopy } from './printed-copy.ts';
-import { evenBreaks } from './row-breaks.ts';
+import { NO_BREAKS, type RowBreaks, rowBreaks } from './row-breaks.ts';
 import { linesPoints, type SheetLine } from './sheet-lines.ts';
 
 /** Where the chart of a section goes: distances from the left edge in characters. */
@@ -43,8 +43,8 @@ export interface TableLayout {
   readonly scale: number;
   readonly keys: number;
   readonly pages: readonly ColumnSpan[];
-  /** After how many rows of the table a page ends. */
-  readonly breaks: readonly number[];
+  /** Of the printed rows: those of the copy where there is one. */
+  readonly breaks: RowBreaks;
   /** Printed in place of the table. */
   readonly copy?: PrintedCopy;
 }
@@ -63,6 +63,10 @@ export interface SheetContent {
 
 /** Between the lines above and chart or table. */
 export const SPACER_POINTS = 5;
+/** Heights are rounded to pixels. */
+const ROUNDING_POINTS = 3;
+/** Between a chart and the table below it. */
+export const CHART_GAP_POINTS = 6;
 
 /** A chart beside its table is at least this wide, in characters. */
 const MIN_CHART_CHARACTERS = 44;
@@ -71,6 +75,10 @@ const BESIDE_GAP = 2;
 const BESIDE_ROWS = 18;
 /** Maximum height of frozen rows: more would leave a small screen no space for the figures. */
 const MAX_FROZEN_POINTS = 200;
+/** Rows of a chart may be so low, in points, where its table then is on the same page. */
+const MIN_CHART_ROW_POINTS = 10.5;
+/** Share of a chart's height that has marks on it. */
+const CHART_USE = 0.6;
 /** Below a chart there is space for at least so many rows of the table. */
 const MIN_ROWS_BELOW_CHART = 4;
 /** Rows of more tables are not measured: their pages break where they are full. */
@@ -92,14 +100,24 @@ function columnGroups(groups: readonly (string | undefined)[], keys: number): Co
   return spans;
 }
 
+/** A table on paper. */
+interface PrintedTable {
+  /** At 100 %. */
+  readonly page: Page;
+  /** In per cent, by the table's width. */
+  readonly scale: number;
+  readonly pages: readonly ColumnSpan[];
+  /** The height of the table and of what is below it, in points. */
+  readonly figures: number;
+}
+
 /** The fields of a list name nothing but themselves: its first one is the key. */
 const keyColumns = ({ labels, header }: Grid): number => (labels === header.length ? Math.min(1, labels) : labels);
 
 function placeChart(
   grid: Grid,
   { title, above, chart, rows }: SheetContent,
-  page: Page,
-  pages: readonly ColumnSpan[],
+  { page, scale, pages, figures }: PrintedTable,
   width: LineWidth,
 ): PlacedChart | undefined {
   if (chart === undefined) return undefined;
@@ -116,18 +134,16 @@ function placeChart(
     };
   }
   const head = titlePoints(title, width.characters) + linesPoints(above, width) + SPACER_POINTS;
-  const count = chartRows(chart.chart, page, head);
-  const used = head + count * CHART_ROW_POINTS;
+  const count = chartRows(chart.chart, pageAt(page, scale), head);
+  const placed = { beside: false, left: 0, right: width.characters, rows: count };
+  // A chart that is a little lower leaves its table on the same page.
+  const left = Math.floor((4 * (pageAt(page, MIN_SCALE).points - head - CHART_GAP_POINTS - figures)) / count) / 4;
+  if (canBeLower(chart.chart) && left >= MIN_CHART_ROW_POINTS && left < CHART_ROW_POINTS) {
+    return { ...placed, rowPoints: left, ownPage: false };
+  }
   const least = gridPoints(grid, Math.min(rows, MIN_ROWS_BELOW_CHART));
-  return {
-    beside: false,
-    left: 0,
-    right: width.characters,
-    rows: count,
-    rowPoints: CHART_ROW_POINTS,
-    // Below a chart the pages of further columns would be nearly empty.
-    ownPage: pages.length > 1 || used + least > page.points,
-  };
+  const ownPage = head + count * CHART_ROW_POINTS + least > pageAt(page, scale).points;
+  return { ...placed, rowPoints: CHART_ROW_POINTS, ownPage };
 }
 
 /**
@@ -139,11 +155,15 @@ function freezePanes(grid: Grid, headerRow: number, points: number): Pick<SheetO
   return rows + columns === 0 ? {} : { freeze: { rows, columns } };
 }
 
-/** The rows of a table over several pages of columns, spread evenly. */
-function rowBreaks(grid: Grid, content: SheetContent, page: Page, head: number): number[] {
-  if (grid.count > MAX_MEASURED_ROWS || !content.whole || content.rows < grid.count) return [];
-  const heights = [...grid.rows].map((cells) => dataRowPoints(cells, grid.widths));
-  return evenBreaks(heights, page.points - allHeaderPoints(grid), head);
+/** The heights of the rows that are printed, in points; undefined of more than are measured. */
+function rowHeights(grid: Grid, { rows, whole }: SheetContent): number[] | undefined {
+  if (!whole || rows > MAX_MEASURED_ROWS) return undefined;
+  const heights: number[] = [];
+  for (const cells of grid.rows) {
+    if (heights.length >= rows) break;
+    heights.push(dataRowPoints(cells, grid.widths));
+  }
+  return heights;
 }
 
 /** A table of few rows and many columns, for paper. */
@@ -169,12 +189,17 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const columns = only ? widths.length : (pages[0]?.to ?? 0) + 1;
   const lines = { columns, characters: totalWidth(widths.slice(0, columns)) };
   const scale = only || copy !== undefined ? scaleForWidth(lines.characters, page) : split.scale;
-  const placed = placeChart(grid, content, pageAt(page, scale), pages, lines);
+  const heights = rowHeights(grid, content);
+  const figures = copy?.points ?? gridPoints(grid, content.rows, heights);
+  const below = content.below.length === 0 ? 0 : SPACER_POINTS + linesPoints(content.below, lines);
+  const placed = placeChart(grid, content, { page, scale, pages, figures: figures + below + ROUNDING_POINTS }, lines);
   const head = titlePoints(content.title, lines.characters) + linesPoints(content.above, lines) + SPACER_POINTS;
-  const chartPoints = placed === undefined || placed.beside ? 0 : placed.rows * placed.rowPoints + 6;
-  const figures = copy?.points ?? gridPoints(grid, content.rows);
+  const chartPoints = placed === undefined || placed.beside ? 0 : placed.rows * placed.rowPoints + CHART_GAP_POINTS;
   const besidePoints = placed?.beside ? placed.rows * placed.rowPoints : 0;
-  const points = head + chartPoints + Math.max(figures, besidePoints) + 8 + linesPoints(content.below, lines);
+  const above = placed?.ownPage ? 0 : head + chartPoints;
+  const points = above + Math.max(figures, besidePoints) + below + ROUNDING_POINTS;
+  const printedScale = scaleForHeight(points, page, scale);
+  const totals = content.rows < grid.count ? 0 : totalsPoints(grid);
   const aboveChart = placed === undefined || placed.beside ? 0 : placed.rows + (placed.ownPage ? 0 : 1);
   // The table follows its copy, the notes and two empty rows.
   const aboveTable = copy === undefined ? 0 : copy.rows.length + content.below.length + 2;
@@ -186,11 +211,22 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
     headerRow,
     freeze: freezePanes(grid, headerRow, LINK_POINTS + head + chartPoints + allHeaderPoints(grid) + high),
     ...(placed === undefined ? {} : { chart: placed }),
-    scale: placed?.ownPage ? scale : scaleForHeight(points, page, scale),
+    scale: printedScale,
     keys: split.keys,
     pages,
     breaks:
-      pages.length === 1 ? [] : rowBreaks(grid, content, pageAt(page, scale), placed?.ownPage === true ? 0 : head),
+      heights === undefined || placed?.beside
+        ? NO_BREAKS
+        : rowBreaks({
+            heights: copy?.rows.map((row) => row.points) ?? heights,
+            page: pageAt(page, printedScale).points,
+            header: copy === undefined ? allHeaderPoints(grid) : 0,
+            head: above,
+            headUse: above === 0 ? 0 : head + CHART_USE * chartPoints,
+            totals: copy === undefined ? totals : 0,
+            notes: below,
+            across: pages.length,
+          }),
     ...(copy === undefined ? {} : { copy }),
   };
 }

@@ -17,8 +17,10 @@ import type { Grid } from './grid/grid.ts';
 import { headerRows, writeGrid } from './grid/grid-rows.ts';
 import { headingsOf, withPeriodHeadings } from './grid/headings.ts';
 import { sectionGrid } from './grid/section-grid.ts';
+import type { PrintedCopy } from './printed-copy.ts';
+import { NO_BREAKS, type RowBreaks } from './row-breaks.ts';
 import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
-import { layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
+import { CHART_GAP_POINTS, layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
 
 /** Sections up to this size use the shared string table, which stays in memory until the workbook is closed. */
 const MAX_SHARED_ROWS = 20_000;
@@ -113,11 +115,19 @@ async function writeChart(
   if (place.beside) return;
   await addRows(sheet, place.rows, place.rowPoints);
   if (place.ownPage) sheet.addPageBreak();
-  else await sheet.addRow([], 6);
+  else await sheet.addRow([], CHART_GAP_POINTS);
 }
 
 async function addRows(sheet: SheetWriter, count: number, points: number): Promise<void> {
   for (let row = 0; row < count; row += 1) await sheet.addRow([], points);
+}
+
+async function writeCopy(sheet: SheetWriter, { rows }: PrintedCopy, breaks: RowBreaks): Promise<void> {
+  const ends = new Set([...(breaks.beforeHeader ? [0] : []), ...breaks.after]);
+  for (const [index, { cells, points }] of rows.entries()) {
+    if (ends.has(index)) sheet.addPageBreak();
+    await sheet.addRow(cells, points);
+  }
 }
 
 /** The cells of one sheet that are printed: a page of columns each. */
@@ -193,7 +203,7 @@ export async function writeTableSheets(
       await writeLines(sheet, above, lines);
       await sheet.addRow([], SPACER_POINTS);
       await writeChart(sheet, section, layout, context);
-      for (const row of copy?.rows ?? []) await sheet.addRow(row.cells, row.points);
+      if (copy !== undefined) await writeCopy(sheet, copy, layout.breaks);
       const below = async () => {
         await sheet.addRow([], SPACER_POINTS);
         await writeLines(sheet, content.below, lines);
@@ -203,7 +213,7 @@ export async function writeTableSheets(
       if (copy !== undefined) await sheet.addRow([], LINK_POINTS);
       const top = sheet.rowCount;
       const noRows = section.empty ?? words.workbook.section.noRows;
-      await writeGrid(sheet, slice, grid, rows, lines, noRows, layout.breaks);
+      await writeGrid(sheet, slice, grid, rows, lines, noRows, copy === undefined ? layout.breaks : NO_BREAKS);
       const gridEnd = exceptions === undefined ? sheet.rowCount : layout.headerRow + Math.max(1, printedRows);
       const beside = layout.chart?.beside === true ? layout.chart.rows : 0;
       await addRows(sheet, beside - (sheet.rowCount - top), layout.chart?.rowPoints ?? 0);

@@ -5,7 +5,7 @@ import { type ChartData, panelBlock } from '../charts/data-blocks.ts';
 import { panelXml } from '../charts/panel-xml.ts';
 import type { SheetDrawing } from '../package/drawing-parts.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
-import { type Page, pageAt } from '../style/page-layout.ts';
+import { type Page, pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS } from '../style/styles.ts';
 import { totalWidth } from '../style/text-size.ts';
 import {
@@ -108,6 +108,8 @@ export async function writeTrendSheet(
   const sheet = book.addSheet(name, {
     widths,
     paper: page.paper,
+    // Charts have a least height: the notes below them stay on their page all the same.
+    scale: scaleForHeight(around + Math.min(BANDS_PER_PAGE, bands.count) * bands.rows * CHART_ROW_POINTS, page, 100),
     printed: section.printed,
     footer: footerOf(context),
     sharedStrings: true,

@@ -18,8 +18,8 @@ const PAGES = {
 
 export const pageOf = (paper: Paper): Page => PAGES[paper];
 
-/** In per cent. Below it, text of 10 points would be smaller than 8 on paper. */
-export const MIN_SCALE = 80;
+/** In per cent. At 80, where text of 10 points has 8 on paper, programs round it to less. */
+export const MIN_SCALE = 81;
 
 /** The page at a scale in per cent. */
 export const pageAt = ({ paper, characters, points }: Page, scale: number): Page => ({

@@ -18,7 +18,7 @@ export const COLOURS = {
 
 /**
  * Of all cells, and of the workbook's default style, which column widths are measured in. Arial has the same widths
- * everywhere: where it is missing, a metric-compatible font replaces it. 10 points are 8 on paper at the smallest scale.
+ * everywhere: where it is missing, a metric-compatible font replaces it. 10 points are 8.1 on paper at the smallest scale.
  */
 export const FONT = { name: 'Arial', size: 10 } as const;
 

@@ -7,32 +7,84 @@ export interface LineWidth {
   readonly characters: number;
 }
 
-/** How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. */
-export function lineCount(text: string, width: number): number {
-  const columns = width >= 1 ? Math.floor(width) : 1;
-  if (text.length <= columns && !text.includes('\n')) return 1;
+/** Advance widths of Arial, in thousandths of its size. Letters with accents are as wide as those without. */
+const WIDTHS: ReadonlyMap<string, number> = new Map(
+  (
+    [
+      [222, "'ijl’‘"],
+      [278, ' !,./:;I[\\]ft|'],
+      [333, '()-`r{}"“”·'],
+      [389, '*'],
+      [500, 'Jcksvxyz^'],
+      [556, '#$0123456789?L_abdeghnopqu–«»€'],
+      [611, 'FTZ+<=>~ß●■'],
+      [667, '&ABEKPSVXY'],
+      [722, 'CDHNRUw'],
+      [778, 'GOQ◆'],
+      [833, 'Mm'],
+      [944, 'W%'],
+    ] as const
+  ).flatMap(([width, letters]) => [...letters].map((letter) => [letter, width] as const)),
+);
+/** Of any other letter, and of one that fills a square, as those of East Asia do. */
+const [OTHER_WIDTH, SQUARE_WIDTH] = [750, 1000];
+const FIRST_SQUARE = 0x1100;
+/** Of one character of a column's width: a column of Excel has 5.25 points for each, at a text size of 10. */
+const CHARACTER_WIDTH = 525;
+/** Bold text is wider. */
+const BOLD = 1.1;
+
+function letterWidth(letter: string): number {
+  const known = WIDTHS.get(letter) ?? WIDTHS.get(letter.normalize('NFD').charAt(0));
+  return known ?? ((letter.codePointAt(0) ?? 0) < FIRST_SQUARE ? OTHER_WIDTH : SQUARE_WIDTH);
+}
+
+/** How wide `text` is, in characters of a column's width. */
+export function textWidth(text: string, { bold = false }: { readonly bold?: boolean } = {}): number {
+  let width = 0;
+  for (const letter of text) width += letterWidth(letter);
+  return (width * (bold ? BOLD : 1)) / CHARACTER_WIDTH;
+}
+
+/** Wraps between words; a word that is wider than the column breaks at the column's end. */
+function wrappedLines(text: string, width: number, widthOf: (text: string) => number): number {
+  const space = widthOf(' ');
   return text.split('\n').reduce((lines, paragraph) => {
     let used = 0;
     let count = 1;
     for (const word of paragraph.split(' ')) {
-      if (used > 0 && used + 1 + word.length > columns) {
+      const wide = widthOf(word);
+      if (used > 0 && used + space + wide > width) {
         count += 1;
         used = 0;
       }
-      used += word.length + (used > 0 ? 1 : 0);
-      // A word longer than the column breaks at the column's end.
-      count += Math.max(0, Math.ceil(used / columns) - 1);
-      used = used > columns ? used % columns : used;
+      used += wide + (used > 0 ? space : 0);
+      count += Math.max(0, Math.ceil(used / width) - 1);
+      used = used > width ? used % width : used;
     }
     return lines + count;
   }, 0);
 }
+
+/**
+ * How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. A guess from above by the
+ * number of letters, for the cells of long tables.
+ */
+export function lineCount(text: string, width: number): number {
+  const columns = width >= 1 ? Math.floor(width) : 1;
+  if (text.length <= columns && !text.includes('\n')) return 1;
+  return wrappedLines(text, columns, ({ length }) => length);
+}
+
+/** As `lineCount`, by the widths of the letters. */
+export const measuredLineCount = (text: string, width: number, { bold = false } = {}): number =>
+  wrappedLines(text, width >= 1 ? width : 1, (part) => textWidth(part, { bold }));
 
 /** The height in points of a row of so many lines. */
 export const lineHeightPoints = (lines: number): number => lines * LINE_POINTS + 1.5;
 
 /** The height in points of a row with these texts in columns of these widths; at least one line. */
 export const textRowPoints = (...texts: readonly (readonly [text: string | undefined, width: number])[]): number =>
-  lineHeightPoints(Math.max(1, ...texts.map(([text, width]) => lineCount(text ?? '', width))));
+  lineHeightPoints(Math.max(1, ...texts.map(([text, width]) => measuredLineCount(text ?? '', width))));
 
 export const totalWidth = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);

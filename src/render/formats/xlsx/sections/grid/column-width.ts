@@ -34,23 +34,27 @@ function displayLength(value: Value, quantity: Quantity): number {
 
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
 
-/**
- * Fits the longest value and the longest word of the heading, between minimum and maximum.
- * @param heading as the column's header cell shows it
- */
-export function widthOf(column: ViewColumn, heading: string, measured: readonly Row[], { table }: Words): number {
-  const maxWidth = isFigureColumn(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
+/** Fits the longest value. @param measured the rows that are looked at */
+export function contentWidth(column: ViewColumn, measured: readonly Row[], { table }: Words): number {
   const running =
     column.role === 'bucket' && measured.some((row) => row.partial) ? ` · ${table.stillRunning}`.length : 0;
   const content = measured.reduce(
     (longest, row) => Math.max(longest, displayLength(column.read(row), column.quantity) + running),
     column.total === undefined ? 0 : displayLength(column.total, column.quantity) + 2,
   );
-  const extraDecimals = Math.max(0, column.decimals - defaultDecimals(column.quantity));
+  return content + Math.max(0, column.decimals - defaultDecimals(column.quantity)) + 2;
+}
+
+/**
+ * Fits the longest value and the longest word of the heading, between minimum and maximum.
+ * @param heading as the column's header cell shows it
+ */
+export function widthOf(column: ViewColumn, heading: string, measured: readonly Row[], words: Words): number {
+  const maxWidth = isFigureColumn(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
   const header =
     heading.length <= SHORT_HEADING
       ? heading.length + 1.5
       : Math.max(longestWord(heading) + 2, Math.min(heading.length / 2 + 3, MAX_VALUE_WIDTH));
   const long = Math.min(Math.ceil(heading.length / MAX_HEADING_LINES) + 2, MAX_HEADING_WIDTH);
-  return Math.max(Math.min(Math.max(MIN_WIDTH, content + extraDecimals + 2, header), maxWidth), long);
+  return Math.max(Math.min(Math.max(MIN_WIDTH, contentWidth(column, measured, words), header), maxWidth), long);
 }

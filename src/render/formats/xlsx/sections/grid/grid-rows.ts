@@ -3,7 +3,15 @@ import type { Cell } from '../../package/sheet-rows.ts';
 import type { SheetWriter } from '../../package/sheet-writer.ts';
 import { canBeTable } from '../../package/table-part.ts';
 import { STYLES } from '../../style/styles.ts';
-import { LINE_POINTS, type LineWidth, lineCount, lineHeightPoints, totalWidth } from '../../style/text-size.ts';
+import {
+  LINE_POINTS,
+  type LineWidth,
+  lineCount,
+  lineHeightPoints,
+  measuredLineCount,
+  totalWidth,
+} from '../../style/text-size.ts';
+import { NO_BREAKS, type RowBreaks } from '../row-breaks.ts';
 import { writeLines } from '../sheet-lines.ts';
 import type { Grid } from './grid.ts';
 
@@ -34,22 +42,37 @@ export const headerRows = ({ over }: Grid): number => (over === undefined ? 1 : 
 
 const overPoints = (grid: Grid): number => {
   const lines = overRuns(grid.over ?? []).map(({ text, from, count }) =>
-    lineCount(text ?? '', totalWidth(grid.widths.slice(from, from + count)) - 1),
+    measuredLineCount(text ?? '', totalWidth(grid.widths.slice(from, from + count)) - 1, { bold: true }),
   );
   return Math.max(1, ...lines) * LINE_POINTS + 4;
 };
 
-/** The filter button takes the last line of a header cell. */
-function headerPoints({ headings, widths, filter }: Grid): number {
-  const lines = headings.map((heading, index) => lineCount(heading, (widths[index] ?? 1) - 0.5));
-  return (Math.max(1, ...lines) + (filter ? 1 : 0)) * LINE_POINTS + 4;
+/** Of a filter button, in characters: as wide as a word of three letters with the space before it. */
+const BUTTON = ' mmm';
+
+/** The filter button takes the end of the last line of a header cell: there is a line for it where a text is. */
+function headerPoints({ header, headings, widths, filters }: Grid): number {
+  const lines = headings.map((heading, index) => {
+    const linesOf = (text: string) => measuredLineCount(text, (widths[index] ?? 1) - 0.5, { bold: true });
+    const own = linesOf(heading);
+    if (filters[index] !== true) return own;
+    const isBeside = header[index]?.style.alignment?.horizontal === 'left' && linesOf(heading + BUTTON) === own;
+    return isBeside ? own : own + 1;
+  });
+  return Math.max(1, ...lines) * LINE_POINTS + 4;
 }
 
-/** The height of header, rows of one line and totals, in points. */
-export const gridPoints = (grid: Grid, rows: number): number =>
+/** Of the totals with the gap above them, in points. */
+export const totalsPoints = ({ totals }: Grid): number => (totals === undefined ? 0 : GAP_POINTS + TOTALS_POINTS);
+
+/**
+ * The height of header, rows and totals, in points.
+ * @param heights of the rows; absent: of one line
+ */
+export const gridPoints = (grid: Grid, rows: number, heights?: readonly number[]): number =>
   allHeaderPoints(grid) +
-  Math.max(1, rows) * lineHeightPoints(1) +
-  (grid.totals === undefined ? 0 : GAP_POINTS + TOTALS_POINTS);
+  Math.max(lineHeightPoints(1), heights?.reduce((sum, each) => sum + each, 0) ?? rows * lineHeightPoints(1)) +
+  totalsPoints(grid);
 
 export const allHeaderPoints = (grid: Grid): number =>
   headerPoints(grid) + (grid.over === undefined ? 0 : overPoints(grid));
@@ -94,7 +117,6 @@ function conditionalFormats(grid: Grid, headerRow: number, count: number, lastRo
  * Header, rows and totals. A narrow empty row separates the totals from the filtered range: sorting must not move them.
  * @param slice the id of the Excel table, the rows of this sheet, and whether the totals follow
  * @param noRows shown in place of rows
- * @param breaks after how many rows a page ends
  */
 export async function writeGrid(
   sheet: SheetWriter,
@@ -103,20 +125,22 @@ export async function writeGrid(
   rows: Iterator<readonly Cell[]>,
   lines: LineWidth,
   noRows: string,
-  breaks: readonly number[] = [],
+  breaks: RowBreaks = NO_BREAKS,
 ): Promise<void> {
+  if (breaks.beforeHeader) sheet.addPageBreak();
   await writeHeader(sheet, grid);
   const headerRow = sheet.rowCount;
+  const ends = new Set(breaks.after);
   for (let row = 0; row < count; row += 1) {
     const next = rows.next();
     if (next.done === true) break;
-    if (breaks.includes(row)) sheet.addPageBreak();
+    if (ends.has(row)) sheet.addPageBreak();
     await sheet.addRow(next.value, dataRowPoints(next.value, grid.widths));
   }
   if (count === 0) await writeLines(sheet, [{ text: noRows, style: STYLES.quiet }], lines);
   const range = { id, headerRow, headers: grid.header.map(({ value }) => String(value)), rows: count };
-  if (canBeTable(range)) sheet.addTable({ ...range, filter: grid.filter });
-  else if (grid.filter)
+  if (canBeTable(range)) sheet.addTable({ ...range, filters: grid.filters });
+  else if (grid.filters.length > 0 && grid.filters.every((has) => has))
     sheet.addFilter({ row: headerRow, column: 1 }, { row: sheet.rowCount, column: grid.header.length });
   if (grid.totals !== undefined && last) {
     await sheet.addRow([], GAP_POINTS);

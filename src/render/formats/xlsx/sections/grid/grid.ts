@@ -5,12 +5,16 @@ import type { Cell } from '../../package/sheet-rows.ts';
 export interface Grid {
   /** Characters of each column. */
   readonly widths: readonly number[];
+  /** Characters of the longest value of each column, without its heading. */
+  readonly contents: readonly number[];
   /** Number of label columns on the left. */
   readonly labels: number;
   /** Unique texts, which name the columns of the Excel table. A cell may show a shorter one. */
   readonly header: readonly Cell[];
   /** As the header cells show them. */
   readonly headings: readonly string[];
+  /** As the columns are called in a list, without a header row above. */
+  readonly names: readonly string[];
   /** The metric above each column. Equal neighbours share a heading. Absent without a second header row. */
   readonly over?: readonly (string | undefined)[];
   /** What each column belongs to: a page break never separates equal neighbours. Undefined for labels. */
@@ -20,8 +24,8 @@ export interface Grid {
   readonly totals?: readonly Cell[];
   /** Whether totals are shown, in a row or in columns. */
   readonly showsTotals: boolean;
-  /** Whether the header has filter buttons. */
-  readonly filter: boolean;
+  /** Which header cells have a filter button. None: the range has no filter. */
+  readonly filters: readonly boolean[];
   /** One per column. */
   readonly conditionalFormats: readonly (ConditionalFormat['kind'] | undefined)[];
   /** In place of `change`, one per row: where each row is another metric. */

@@ -11,10 +11,16 @@ export interface Headings {
   readonly over: (column: ViewColumn) => string | undefined;
   /** As its header cell shows it. */
   readonly text: (column: ViewColumn) => string;
+  /** As it is called where there is no second level. */
+  readonly name: (column: ViewColumn) => string;
 }
 
 /** Each column with its whole header. */
-export const PLAIN_HEADINGS: Headings = { over: () => undefined, text: ({ header }) => header };
+export const PLAIN_HEADINGS: Headings = {
+  over: () => undefined,
+  text: ({ header }) => header,
+  name: ({ header }) => header,
+};
 
 const unitOf = ({ quantity }: ViewColumn, words: Words): string => {
   const unit = unitLabel(quantity, words);
@@ -25,9 +31,11 @@ const unitOf = ({ quantity }: ViewColumn, words: Words): string => {
 export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headings {
   const over = new Map<ViewColumn, string>();
   const texts = new Map<ViewColumn, string>();
-  for (const { title, columns, headings } of blocks.flatMap(({ groups }) => groups)) {
+  const names = new Map<ViewColumn, string>();
+  for (const { title, columns, headings, names: own } of blocks.flatMap(({ groups }) => groups)) {
     for (const [index, column] of columns.entries()) {
       if (title === null) continue;
+      names.set(column, own[index] ?? column.header);
       over.set(column, title);
       const heading = headings[index] ?? column.header;
       // The cells of other changes name their unit.
@@ -35,7 +43,11 @@ export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headin
       texts.set(column, `${heading}${unit}`);
     }
   }
-  return { over: (column) => over.get(column), text: (column) => texts.get(column) ?? column.header };
+  return {
+    over: (column) => over.get(column),
+    text: (column) => texts.get(column) ?? column.header,
+    name: (column) => names.get(column) ?? column.header,
+  };
 }
 
 /** Excel's limit for a number format. */
@@ -69,7 +81,8 @@ export function withPeriodHeadings(grid: Grid, { comparisons, headings }: Scorec
     const text = shown.get(String(cell.value)) ?? cell.value;
     return text === cell.value ? cell : { ...cell, style: shownAs(cell.style, String(text)) };
   });
-  return { ...grid, header, headings: grid.headings.map((text) => shown.get(text) ?? text) };
+  const withPeriods = (texts: readonly string[]) => texts.map((text) => shown.get(text) ?? text);
+  return { ...grid, header, headings: withPeriods(grid.headings), names: withPeriods(grid.names) };
 }
 
 /** A heading of figures or totals, marked when the period is still running. */

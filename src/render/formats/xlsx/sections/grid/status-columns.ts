@@ -111,12 +111,14 @@ function withTransposedStatuses(
   return {
     ...grid,
     widths: inserted(grid.widths, STATUS_WIDTH, STATUS_WIDTH),
+    contents: inserted(grid.contents, STATUS_WIDTH, STATUS_WIDTH),
     header: inserted(
       grid.header,
       { value: words.status.targetColumn, style: STYLES.headerSecondary },
       heading(words.status.column),
     ),
     headings: inserted(grid.headings, words.status.targetColumn, words.status.column),
+    names: inserted(grid.names, words.status.targetColumn, words.status.column),
     groups: inserted(grid.groups, words.status.targetColumn, words.status.column),
     rows: [...grid.rows].map((cells, index) => {
       const view = metrics[index];
@@ -129,6 +131,7 @@ function withTransposedStatuses(
           : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
       return inserted(cells, targetCell, statusCell(judgement, words));
     }),
+    filters: inserted(grid.filters, false, false),
     conditionalFormats: inserted(grid.conditionalFormats, undefined, undefined),
   };
 }
@@ -175,18 +178,21 @@ export function withStatuses(
     widths: withInserted(grid.widths, added, (each) =>
       Math.min(Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2), MAX_STATUS_WIDTH),
     ),
+    contents: withInserted(grid.contents, added, () => STATUS_WIDTH),
     header: withInserted(grid.header, added, (each) => {
       const heading = headingOf(each);
       const style = STYLES.headerIndented;
       return { value: each.header, style: heading === each.header ? style : shownAs(style, heading) };
     }),
     headings: withInserted(grid.headings, added, headingOf),
+    names: withInserted(grid.names, added, ({ header }) => header),
     ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
     groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),
     rows: { [Symbol.iterator]: () => withRowStatuses(grid, table, added, words)[Symbol.iterator]() },
     ...(totals === undefined
       ? {}
       : { totals: withInserted(totals, added, ({ ofTotals }) => statusCell(ofTotals, words)) }),
+    filters: withInserted(grid.filters, added, () => grid.count > 0),
     conditionalFormats: withInserted(coloured, added, () => undefined),
   };
 }

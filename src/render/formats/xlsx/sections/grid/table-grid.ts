@@ -7,13 +7,16 @@ import type { ConditionalFormat } from '../../package/conditional-formatting.ts'
 import type { Cell } from '../../package/sheet-rows.ts';
 import { createDataStyles } from '../../style/data-styles.ts';
 import { type CellStyle, STYLES } from '../../style/styles.ts';
+import { textWidth } from '../../style/text-size.ts';
 import { cellFactory, figureCell, isSecondary, type StyleOf } from './cell-value.ts';
-import { widthOf } from './column-width.ts';
+import { contentWidth, MAX_LABEL_WIDTH, widthOf } from './column-width.ts';
 import type { Grid } from './grid.ts';
 import { type Headings, shownAs, withRunningNote } from './headings.ts';
 
 /** Column widths are measured on the first rows only, for speed. */
 const MAX_MEASURED_ROWS = 500;
+/** Of a filter button beside a heading, in characters. */
+const BUTTON_WIDTH = 5;
 /** Data bars need at least this many rows. */
 const MIN_BAR_ROWS = 4;
 
@@ -57,10 +60,21 @@ export function tableGrid(table: Table, columns: readonly ViewColumn[], headings
     index === 0 && table.totals !== undefined && partial ? heading.length + 2 : 0;
   const over = columns.map((column) => headings.over(column));
   const texts = columns.map((column) => headings.text(column));
+  const twoLevels = over.some((text) => text !== undefined);
+  // Beside the short headings of two levels a label has one line, too: there is space for its filter button.
+  const labelWidth = (column: ViewColumn, index: number): number =>
+    twoLevels && !isFigureColumn(column)
+      ? Math.min(textWidth(texts[index] ?? '', { bold: true }) + BUTTON_WIDTH, MAX_LABEL_WIDTH)
+      : 0;
   return {
     widths: columns.map((column, index) =>
-      Math.max(widthOf(column, texts[index] ?? '', measured, words), totalsHeadingWidth(index)),
+      Math.max(
+        widthOf(column, texts[index] ?? '', measured, words),
+        totalsHeadingWidth(index),
+        labelWidth(column, index),
+      ),
     ),
+    contents: columns.map((column) => contentWidth(column, measured, words)),
     labels: columns.filter((column) => !isFigureColumn(column)).length,
     header: columns.map((column, index) => {
       const text = texts[index] ?? column.header;
@@ -68,13 +82,17 @@ export function tableGrid(table: Table, columns: readonly ViewColumn[], headings
       return { value: column.header, style: text === column.header ? style : shownAs(style, text) };
     }),
     headings: texts,
-    ...(over.some((text) => text !== undefined) ? { over } : {}),
+    names: columns.map((column) => headings.name(column)),
+    ...(twoLevels ? { over } : {}),
     groups: columns.map((column) => (isFigureColumn(column) ? column.source.name : undefined)),
     rows: { [Symbol.iterator]: () => tableRows(table, columns, styleOf)[Symbol.iterator]() },
     count: table.rows.length,
     ...(table.totals === undefined ? {} : { totals }),
     showsTotals: table.totals !== undefined,
-    filter: table.rows.length > 0,
+    // Below a metric the headings of its figures are one line, which a button would cover.
+    filters: columns.map(
+      (column) => table.rows.length > 0 && !(isFigureColumn(column) && headings.over(column) !== undefined),
+    ),
     conditionalFormats: columns.map((column) => conditionalFormatKind(table, column)),
   };
 }

@@ -75,17 +75,19 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => width)],
+    contents: [24, ...headings.map(() => width)],
     labels: 1,
     header: [
       { value: texts.metric, style: STYLES.headerLabel },
       ...headings.map((value, index) => ({ value, style: index === 0 ? STYLES.headerValue : STYLES.headerSecondary })),
     ],
     headings: [texts.metric, ...headings],
+    names: [texts.metric, ...headings],
     groups: [undefined, ...headings],
     rows,
     count: rows.length,
     showsTotals: differs,
-    filter: false,
+    filters: [false, ...headings.map(() => false)],
     conditionalFormats: [undefined, ...formats, ...(differs ? formats : [])],
   };
 }

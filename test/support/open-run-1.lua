@@ -8,7 +8,7 @@
 
   Returns { 1, fields } for a new record, { 0, fields } with those of the existing one.
 ]]
--- @include ./run-index.lua
+-- @include ../../src/queue/runs/scripts/run-index.lua
 
 -- Clocks of two processes may differ by this.
 local MAX_CLOCK_SKEW_MS = 300000

@@ -9,7 +9,7 @@
   One row is seven fields, `<id>:row state epoch detail at nth decisions`; `nth` is its place in the order of opening.
   Returns { row, state, epoch, detail, at, decisions }, all strings; an empty detail is none.
 ]]
--- @include ./ledger-expiry.lua
+-- @include ../../src/deliver/ledger/ledger-expiry.lua
 local rows, id = KEYS[1], ARGV[1]
 local state, epoch = ARGV[5], tonumber(ARGV[6])
 local takes, previous = true, nil

@@ -1,0 +1,93 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/run-timeline.ts';
+import { WAIT_KINDS } from '../../../services/runs/wait-reason.ts';
+import type { RunTimeline } from '../../access/access.ts';
+import type { AdminApp } from '../../hono-env.ts';
+import { idParams, jsonResponse, lookupProblems, security } from '../openapi-helpers.ts';
+import { idSchema } from '../schemas.ts';
+
+const instantSchema = z.iso.datetime();
+const instantOrNull = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+const entrySchema = z
+  .object({
+    kind: z.enum(TIMELINE_KINDS),
+    at: instantSchema.nullable().describe('null where it is unknown, and for what goes on now.'),
+    outcome: z.enum(TIMELINE_OUTCOMES).describe('waiting: for something or somebody. uncertain: it may have happened.'),
+    text: z.string().describe('A phrase for a person; it may change.'),
+    detail: z.string().nullable().describe('A server’s answer, an error’s message, or the reason of a decision.'),
+    by: z.string().nullable().describe('Who triggered or decided it.'),
+    ms: z.number().nullable().describe('How long it took, in ms.'),
+    until: instantSchema.nullable().describe('Until when it waits.'),
+    delivery: idSchema.nullable(),
+    recipient: z.string().nullable(),
+  })
+  .meta({ id: 'TimelineEntry' });
+
+const waitsSchema = z
+  .object({
+    for: z.enum(WAIT_KINDS),
+    text: z.string(),
+    detail: z.string().nullable(),
+    until: instantSchema.nullable().describe('null where it depends on somebody or something else.'),
+  })
+  .meta({ id: 'WaitReason' });
+
+const earlierSchema = z
+  .object({
+    run: idSchema,
+    at: instantSchema.describe('Its last delivery.'),
+    sent: z.record(z.string(), z.int()).describe('Confirmed deliveries by kind of target; e-mail counts mailboxes.'),
+    uncertain: z.int(),
+  })
+  .meta({ id: 'EarlierDelivery' });
+
+const timelineRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/timeline',
+  tags: ['Runs'],
+  summary: 'The steps of a run, oldest first',
+  description:
+    'Who or what triggered it, its stages, each delivery with its answer, each decision with its reason, notices.',
+  security,
+  request: { params: idParams },
+  responses: {
+    200: jsonResponse(
+      z.object({
+        timeline: z.array(entrySchema).readonly(),
+        waits: z.union([waitsSchema, z.null()]).describe('What it waits for; null while it works, and after its end.'),
+        earlier: z
+          .union([earlierSchema, z.null()])
+          .describe(
+            'For a run that needs a decision: the newest other run on record that has delivered the period, or may have.',
+          ),
+      }),
+      'As it is now.',
+    ),
+    ...lookupProblems,
+  },
+});
+
+/** As the API and `docket runs show --json` give it. */
+export const timelineView = ({ entries, waits, earlier }: RunTimeline) => ({
+  timeline: entries.map((entry) => ({ ...entry, at: instantOrNull(entry.at), until: instantOrNull(entry.until) })),
+  waits: waits === null ? null : { ...waits, until: instantOrNull(waits.until) },
+  earlier:
+    earlier === null
+      ? null
+      : {
+          run: earlier.run,
+          at: new Date(earlier.at).toISOString(),
+          sent: earlier.sent,
+          uncertain: earlier.uncertain,
+        },
+});
+
+/** The timeline of a run. */
+export function addTimelineRoute(app: AdminApp): void {
+  app.openapi(timelineRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    return context.json(timelineView(await context.get('access').timeline(id)), 200);
+  });
+}

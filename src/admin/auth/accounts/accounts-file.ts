@@ -1,0 +1,36 @@
+import { stat } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Clock } from '../../../base/clock.ts';
+import type { Log } from '../../../base/log.ts';
+import { readYamlList, watchYamlList, type YamlListFormat } from '../yaml-list-file.ts';
+import { type AccountRule, accountRuleSchema } from './account-access.ts';
+
+const FORMAT: YamlListFormat<AccountRule> = {
+  schema: z.array(accountRuleSchema),
+  name: 'file of accounts',
+  expected: 'a YAML list of { subject | email | group, role, orgs }',
+  next: 'Correct it as docs/sign-in.md shows.',
+  nextIfMissing: 'Write it as docs/sign-in.md shows, or correct DOCKET_OIDC_ACCOUNTS.',
+};
+
+/** The entries of the mapping file. Throws `config.invalid` with its path. */
+export const readAccounts = (path: string): Promise<readonly AccountRule[]> => readYamlList(path, FORMAT);
+
+/** Reads the mapping file and watches it: a changed file applies to running sessions within seconds. As `watchYamlList`. */
+export async function watchAccounts(
+  path: string,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<() => Promise<readonly AccountRule[]>> {
+  const current = await watchYamlList(path, FORMAT, {
+    clock,
+    log,
+    onChange: (_, after) => log.info('File of accounts changed', { path, count: after.length }),
+  });
+  if ((await current()).length === 0)
+    log.warn('The file of accounts has no entries: it gives access to nobody', { path });
+  const file = await stat(path).catch(() => undefined);
+  if (file !== undefined && (file.mode & 0o022) !== 0) {
+    log.warn('Others may write the file of accounts, and give themselves access: run `chmod go-w FILE`', { path });
+  }
+  return current;
+}

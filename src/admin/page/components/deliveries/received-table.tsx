@@ -1,0 +1,63 @@
+import { formatPeriod } from '../../../../definitions/periods/period.ts';
+import type { DeliveredContent } from '../../../../services/search/delivered-content.ts';
+import type { ReceivedDelivery } from '../../../../services/search/received.ts';
+import { formatCounted } from '../format-numbers.ts';
+import { Table } from '../layout.tsx';
+import { ReportLink, RunLink } from '../run-table.tsx';
+import { DeliveryBadge } from '../status-badge.tsx';
+import { When } from '../time.tsx';
+
+interface ReceivedTableProps {
+  readonly deliveries: readonly ReceivedDelivery[];
+  readonly caption: string;
+  readonly now: number;
+  /** Whether each row names its recipient. */
+  readonly showRecipient: boolean;
+}
+
+/** Who got what: deliveries with their report, period, files, time and the answer of the server. */
+export const ReceivedTable = ({ deliveries, caption, now, showRecipient }: ReceivedTableProps) => (
+  <Table
+    caption={caption}
+    class="received"
+    columns={['State', ...(showRecipient ? ['Recipient'] : []), 'Report', 'Period', 'Contents', 'When', 'Answer']}
+  >
+    {deliveries.map(({ row, period, content }) => (
+      <tr>
+        <td>
+          <DeliveryBadge state={row.state} />
+        </td>
+        {showRecipient ? (
+          <td data-name="Recipient">
+            <span class="wrap">{row.recipient}</span>
+          </td>
+        ) : null}
+        <td data-name="Report">
+          <ReportLink {...row} /> <RunLink run={{ id: row.run }} />
+        </td>
+        <td data-name="Period">
+          <span title={formatPeriod(period)}>{period.label}</span>
+        </td>
+        <td data-name="Contents">
+          <a href={`/deliveries/${row.id}`}>{contentText(content)}</a>
+          {row.epoch > 1 ? <span class="muted"> {formatCounted(row.epoch, 'attempt')}</span> : null}
+        </td>
+        <td data-name="When">
+          <When at={row.at} zone={period.timezone} now={now} />
+        </td>
+        <td data-name="Answer" class="muted wrap">
+          {row.detail ?? '–'}
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+/** `E-mail with xlsx, pdf`. */
+export function contentText(content: DeliveredContent | null): string {
+  if (content === null) return 'Delivery';
+  if (content.kind === 'notice') return 'Notice to the owner';
+  const formats = content.formats.join(', ');
+  if (content.kind === 'files') return formats === '' ? 'Files' : `Files: ${formats}`;
+  return formats === '' ? 'E-mail without files' : `E-mail with ${formats}`;
+}

@@ -1,0 +1,26 @@
+/**
+ * The search in the header of each page; the script focuses it on `/`.
+ *
+ * @param self path and query of the page: the page of results shows what was searched for
+ */
+export const SearchBox = ({ self }: { readonly self: string }) => {
+  const { pathname, searchParams } = new URL(self, 'http://docket.invalid');
+  return (
+    <search class="search">
+      <form method="get" action="/search">
+        <input
+          id="search"
+          type="search"
+          name="q"
+          value={pathname === '/search' ? (searchParams.get('q') ?? '') : ''}
+          placeholder="Search ( / )"
+          aria-label="Search reports, runs and recipients"
+          aria-keyshortcuts="/"
+          maxlength={200}
+          autocomplete="off"
+          spellcheck={false}
+        />
+      </form>
+    </search>
+  );
+};

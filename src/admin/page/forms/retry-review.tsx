@@ -1,0 +1,60 @@
+import type { Child } from 'hono/jsx';
+import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import { AnswerList } from '../components/deliveries/answer-list.tsx';
+import type { RunFilesView } from '../components/file-list.tsx';
+import { formatCounted } from '../components/format-numbers.ts';
+
+interface RetryProps {
+  readonly scope: 'deliveries' | 'run';
+  /** All of the run. */
+  readonly deliveries: readonly DeliveryRow[];
+  readonly files: RunFilesView;
+  readonly zone: string;
+  /** Whether somebody stopped it: then nothing needs a decision. */
+  readonly calm: boolean;
+  /** The form, for operators. */
+  readonly children?: Child;
+}
+
+/** What a retry would do, and the form for it. */
+export const RetryReview = ({ scope, deliveries, files, zone, calm, children }: RetryProps) => (
+  <section class={calm ? 'review calm' : 'review'} id="retry" aria-labelledby="retry-heading">
+    <h2 id="retry-heading">{scope === 'deliveries' ? 'Retry the deliveries that failed' : 'Retry the run'}</h2>
+    {scope === 'deliveries' ? (
+      <FailedDeliveries rows={deliveries.filter(isReportDelivery)} zone={zone} />
+    ) : (
+      <p>{runEffect(files)}</p>
+    )}
+    {children === null || children === undefined ? null : <div class="actions">{children}</div>}
+  </section>
+);
+
+function runEffect(files: RunFilesView): string {
+  const archived = 'files' in files && files.files.some(({ kind }) => kind === 'file');
+  const rest = 'Its definition and period stay those that it was triggered with.';
+  return archived
+    ? `Nothing was delivered. A retry delivers the archived files and makes no calls. ${rest}`
+    : `No files were archived and nothing was delivered. A retry starts again; calls that were answered are not made again while their answers are cached. ${rest}`;
+}
+
+const FailedDeliveries = ({ rows, zone }: { readonly rows: readonly DeliveryRow[]; readonly zone: string }) => {
+  const failed = rows.filter(({ state }) => state === 'refused' || state === 'pending' || state === 'sending');
+  const count = (state: DeliveryRow['state']): number => rows.filter((row) => row.state === state).length;
+  const others = [
+    ...(count('sent') === 0 ? [] : [`${formatCounted(count('sent'), 'delivery', 'deliveries')} that arrived`]),
+    ...(count('unknown') === 0
+      ? []
+      : [`${formatCounted(count('unknown'), 'delivery', 'deliveries')} with unknown result`]),
+  ];
+  return (
+    <>
+      <p>
+        Sends the archived files again to {formatCounted(failed.length, 'recipient')} that surely did not receive them.
+        {others.length === 0 ? '' : ` Not affected: ${others.join(' and ')}.`} A server that refused them will do so
+        again until the reason is corrected.
+      </p>
+      <AnswerList rows={failed} zone={zone} />
+    </>
+  );
+};

@@ -1,0 +1,100 @@
+import type { Context, Hono } from 'hono';
+import { CALLBACK_PATH } from '../../../base/config/oidc-variables.ts';
+import { DocketError } from '../../../base/error.ts';
+import { type AccountSignIn, type SignInEnd, START_PATH } from '../../auth/accounts/account-sign-in.ts';
+import type { RateLimit } from '../../auth/rate-limit.ts';
+import type { Sessions } from '../../auth/sessions.ts';
+import type { Env } from '../../hono-env.ts';
+import type { AssetUrls } from '../assets/assets.ts';
+import { NoAccess, SignedIn } from '../views/account-sign-in.tsx';
+import type { SignInMessage } from '../views/sign-in-form.tsx';
+import { renderDocument, safeRedirectPath } from './page-context.ts';
+
+type Refused = Extract<SignInEnd, { readonly signedIn: false }>;
+
+/** The cookie of a sign-in holds the path. */
+const MAX_PATH_LENGTH = 1_000;
+
+const REFUSAL_STATUSES = { flow: 400, insecure: 403, provider: 403, no_access: 403 } as const;
+const FLOW_MESSAGE =
+  'This sign-in was not begun in this browser, or more than ten minutes ago, or in an older tab. Begin again.';
+const INSECURE_MESSAGE =
+  'Accounts can sign in over an encrypted connection only. Open the page by https://, or http://localhost on this machine.';
+
+interface AccountSignInRoutes {
+  readonly sessions: Pick<Sessions, 'read'>;
+  readonly limit: Pick<RateLimit, 'address'>;
+  readonly assets: AssetUrls;
+  readonly accounts: AccountSignIn;
+  /** The page with all ways to sign in. */
+  readonly signInPage: (to: string, message: SignInMessage) => Promise<string>;
+}
+
+/** Adds the way to the provider, and back. */
+export function addAccountSignIn(app: Hono<Env>, ports: AccountSignInRoutes): void {
+  const { sessions, assets, limit, accounts, signInPage } = ports;
+  const { providerName: name } = accounts;
+
+  app.get(START_PATH, async (context) => {
+    const limited = limit.address(context);
+    if (limited !== undefined) return limited;
+    const asked = context.req.query('to');
+    const to = safeRedirectPath(asked !== undefined && asked.length > MAX_PATH_LENGTH ? undefined : asked);
+    if ((await sessions.read(context)) !== undefined) return context.redirect(to, 303);
+    try {
+      const start = await accounts.begin(context, to);
+      if (start.to !== 'nowhere') return context.redirect(start.url.href, 303);
+      return context.html(await signInPage(to, { text: INSECURE_MESSAGE, isError: true }), 403);
+    } catch (error) {
+      if (!(error instanceof DocketError) || !error.code.startsWith('oidc.')) throw error;
+      return providerProblem(context, to, error);
+    }
+  });
+
+  /** @param reason shown to somebody whom the provider has sent back; to anybody, it would tell of the network */
+  const providerProblem = async (
+    context: Context<Env>,
+    to: string,
+    { code, retryable }: DocketError,
+    reason?: string,
+  ): Promise<Response> => {
+    if (retryable) context.header('Retry-After', '5');
+    const message = { text: providerMessage(code, name), isError: true, reason };
+    return context.html(await signInPage(to, message), retryable ? 503 : 502);
+  };
+
+  const refusal = async (context: Context<Env>, end: Refused): Promise<Response> => {
+    const { why, error, account, retryAfterS } = end;
+    const to = safeRedirectPath(end.to);
+    if (retryAfterS !== undefined) {
+      context.header('Retry-After', String(retryAfterS));
+      const text = `Too many failed sign-ins from this address. Wait ${retryAfterS} s.`;
+      return context.html(await signInPage(to, { text, isError: true }), 429);
+    }
+    if (account !== undefined)
+      return context.html(await renderDocument(<NoAccess assets={assets} account={account} to={to} />), 403);
+    if (error !== undefined && error.code !== 'oidc.refused') return providerProblem(context, to, error, error.got);
+    const text =
+      error === undefined ? (why === 'insecure' ? INSECURE_MESSAGE : FLOW_MESSAGE) : providerMessage(error.code, name);
+    return context.html(await signInPage(to, { text, isError: true, reason: error?.got }), REFUSAL_STATUSES[why]);
+  };
+
+  app.get(CALLBACK_PATH, async (context) => {
+    const limited = limit.address(context);
+    if (limited !== undefined) return limited;
+    const end = await accounts.complete(context);
+    if (!end.signedIn) return refusal(context, end);
+    return context.html(
+      await renderDocument(<SignedIn assets={assets} name={end.name} to={safeRedirectPath(end.to)} />),
+    );
+  });
+}
+
+function providerMessage(code: string, name: string): string {
+  if (code === 'oidc.unavailable') return `${name} does not answer. Try again in a moment, or sign in with a token.`;
+  if (code === 'oidc.refused') return `${name} refused the sign-in.`;
+  const remedy = 'An administrator finds out why with `docket doctor`. Until then sign in with a token.';
+  return code === 'oidc.client_refused'
+    ? `${name} does not accept Docket as a client. ${remedy}`
+    : `${name} sent an answer that is not valid. ${remedy}`;
+}

@@ -1,0 +1,197 @@
+import type { Child } from 'hono/jsx';
+import type { ReportOutline } from '../../../services/definitions/report-outline.ts';
+import { EmptyState, Fact, Section, Table } from '../components/layout.tsx';
+
+/** Names of output formats and delivery kinds for people; others are shown as they are. */
+const FORMAT_LABELS: Readonly<Record<string, string>> = { xlsx: 'Excel workbook', csv: 'CSV', pdf: 'PDF' };
+const KIND_LABELS: Readonly<Record<string, string>> = {
+  email: 'E-mail',
+  directory: 'Folder',
+  s3: 'S3 bucket',
+  sftp: 'SFTP server',
+  webhook: 'Webhook',
+};
+const BODY_LABELS: Readonly<Record<string, string>> = {
+  full: 'figures, charts and short tables in the message',
+  'full-lists': 'figures, charts, short tables and list rows in the message',
+  summary: 'headlines and tiles in the message',
+  notice: 'no figures in the message',
+};
+const CONDITION_LABELS: Readonly<Record<string, string>> = {
+  changed: 'only when the figures have changed since the last delivery',
+  non_empty: 'only when there is a row or a figure other than 0',
+  breached: 'only when a target is breached',
+  watch: 'only when a figure is on watch or breached',
+  status_changed: 'only when a status has changed since the last delivery',
+};
+const INCOMPLETE_LABELS = {
+  fail: 'The run fails, nothing is sent',
+  hold: 'The run is held until somebody releases it',
+  flag: 'It is sent, with a note',
+} as const;
+const COMPARE_LABELS = { previous_period: 'the period before', previous_year: 'the year before' } as const;
+const TO_DATE_LABELS = {
+  year: 'year to date',
+  fiscal_year: 'fiscal year to date',
+  quarter: 'quarter to date',
+} as const;
+
+const labelOf = (labels: Readonly<Record<string, string>>, key: string): string =>
+  Object.hasOwn(labels, key) ? (labels[key] ?? key) : key;
+
+/** `previous month`, `2026-11-01 to 2026-11-15`. */
+const periodText = (period: ReportOutline['period']): string =>
+  typeof period === 'string' ? period.replaceAll('_', ' ') : `${period.from} to ${period.to}`;
+
+const compareText = (compare: ReportOutline['compare']): string =>
+  compare.map((kind) => COMPARE_LABELS[kind]).join(' and ');
+
+/** Who gets the report, and in which form. */
+export const ReportRecipients = ({ outline }: { readonly outline: ReportOutline }) => (
+  <Section id="recipients" heading="Who gets it">
+    {outline.deliveries.length === 0 ? (
+      <EmptyState>Nobody: the files stay in the archive.</EmptyState>
+    ) : (
+      <ul class="entries">
+        {outline.deliveries.map(({ kind, recipients, formats, body, send_if }) => (
+          <li>
+            <ul class="plain-list compact">
+              {recipients.map((recipient) => (
+                <li class="wrap">
+                  <strong>{recipient}</strong>
+                </li>
+              ))}
+            </ul>
+            <p class="muted">
+              {[
+                labelOf(KIND_LABELS, kind),
+                formats.length === 0
+                  ? 'no file attached'
+                  : formats.map((format) => labelOf(FORMAT_LABELS, format)).join(', '),
+                ...(body === null ? [] : [labelOf(BODY_LABELS, body)]),
+              ].join(' · ')}
+            </p>
+            {send_if === null ? null : <p>{conditionText(send_if)}</p>}
+          </li>
+        ))}
+      </ul>
+    )}
+  </Section>
+);
+
+const conditionText = (condition: string): Child =>
+  Object.hasOwn(CONDITION_LABELS, condition) ? (
+    `Sent ${CONDITION_LABELS[condition] ?? ''}.`
+  ) : (
+    <>
+      Sent only if <code>{condition}</code>.
+    </>
+  );
+
+/** The period, the comparisons and the files, as facts. @param current the days of the period now; empty if unknown */
+export const OutlineFacts = ({ outline, current }: { readonly outline: ReportOutline; readonly current: string }) => (
+  <>
+    <Fact name="Period">
+      {periodText(outline.period)}
+      {typeof outline.period === 'string' && current !== '' ? (
+        <small class="line">{current} if it ran now</small>
+      ) : null}
+    </Fact>
+    {outline.compare.length === 0 ? null : <Fact name="Compared with">{compareText(outline.compare)}</Fact>}
+    {outline.to_date === null ? null : <Fact name="Also shows">{TO_DATE_LABELS[outline.to_date]}</Fact>}
+    <Fact name="Files">
+      {outline.outputs.map(({ format, name }) => (
+        <span class="line">
+          {labelOf(FORMAT_LABELS, format)} {name === null ? null : <span class="muted">{name}</span>}
+        </span>
+      ))}
+    </Fact>
+    <Fact name="If incomplete">{INCOMPLETE_LABELS[outline.on_incomplete]}</Fact>
+  </>
+);
+
+/** The sections with their metrics, and the targets of these. */
+export const ReportContents = ({ outline }: { readonly outline: ReportOutline }) => (
+  <>
+    <Section id="contents" heading="What is in it">
+      <ol class="entries">
+        {outline.sections.map((section) => (
+          <li>
+            <p class="item-head">
+              <strong>{section.title}</strong> <small>{layoutText(section)}</small>
+            </p>
+            <p>{section.list === null ? <Named items={section.metrics} /> : `All ${section.list}`}</p>
+            {sectionDetails(section).map((detail) => (
+              <p class="muted">{detail}</p>
+            ))}
+          </li>
+        ))}
+      </ol>
+    </Section>
+    {outline.targets.length === 0 ? null : (
+      <Section id="targets" heading="Targets">
+        <Table caption="Targets of the report’s metrics" columns={['Metric', 'Target', 'Watch to', 'Of']}>
+          {outline.targets.map(({ metric, label, where, per, better, target, watch, from, source }) => (
+            <tr>
+              <td class="wrap">
+                <Named items={[{ id: metric, label }]} />
+                {where === null ? null : (
+                  <small> {Object.entries(where).map(([dimension, value]) => `${dimension} is ${value}`)}</small>
+                )}
+              </td>
+              <td data-name="Target">
+                {target === null ? `${better} is better` : `${better === 'higher' ? 'at least' : 'at most'} ${target}`}
+                {per === null ? '' : ` a ${per}`}
+                {from === null ? null : <small> from {from}</small>}
+              </td>
+              <td data-name="Watch to">{watch ?? '–'}</td>
+              <td data-name="Of" class="muted">
+                {source}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      </Section>
+    )}
+  </>
+);
+
+/** Metrics and dimensions with their labels of this report, where it has any, and their ids. */
+const Named = ({ items }: { readonly items: readonly { readonly id: string; readonly label: string | null }[] }) => (
+  <>
+    {items.map(({ id, label }, index) => (
+      <>
+        {index === 0 ? '' : ', '}
+        {label === null ? (
+          <code>{id}</code>
+        ) : (
+          <>
+            {label} <small>{id}</small>
+          </>
+        )}
+      </>
+    ))}
+  </>
+);
+
+type Outlined = ReportOutline['sections'][number];
+
+const layoutText = ({ layout, chart, list }: Outlined): string =>
+  [list === null ? layout : 'list', ...(chart === null ? [] : [`${chart.replaceAll('_', ' ')} chart`])].join(', ');
+
+/** What the rows are, and which of them are shown. */
+function sectionDetails({ dimensions, granularity, filters, limit, period, compare }: Outlined): readonly string[] {
+  const by = [
+    ...(granularity === null ? [] : [granularity]),
+    ...dimensions.map(({ id, label }) => (label === null ? id : label)),
+  ];
+  return [
+    ...(by.length === 0 ? [] : [`By ${by.join(' and ')}${limit === null ? '' : `, the first ${limit} rows`}.`]),
+    ...filters.map(
+      ({ dimension, op, values }) =>
+        `Only where ${dimension} is ${op === 'not_in' ? 'not ' : ''}${values.join(' or ')}.`,
+    ),
+    ...(period === null ? [] : [`Its own period: ${periodText(period)}.`]),
+    ...(compare === null ? [] : [`Compared with ${compareText(compare)}.`]),
+  ];
+}

@@ -1,0 +1,83 @@
+import type { Period } from '../../../definitions/periods/period.ts';
+import type { RunRecord } from '../../../run/run-record.ts';
+import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
+import type { NextCommand } from '../../terminal/next-commands.ts';
+import { idCells } from '../../terminal/table/cell.ts';
+import { resolveCommands } from '../delivery-commands.ts';
+import type { LoadedRun } from './load-run.ts';
+
+const REASON = '--reason "…"';
+
+/** What a person can do about a run. Empty where nothing needs to be done. */
+export function runCommands({ id, record, rows, timeline, archived, archiveError }: LoadedRun): readonly NextCommand[] {
+  if (record === undefined) return [];
+  const run = id.slice(0, 8);
+  const deliveries = rows.filter(isReportDelivery);
+  const shortId = idCells(rows.map((row) => row.id));
+  switch (record.state) {
+    case 'queued':
+    case 'running':
+    case 'waiting':
+      return [
+        ...waitCommands(record, timeline?.waits?.for),
+        { command: `docket runs watch ${run}`, why: 'follows it to its end' },
+      ];
+    case 'held':
+      // Without its files it cannot be released.
+      if (archived === undefined && archiveError === undefined) return [{ command: again(record), why: 'a new run' }];
+      return [
+        { command: `docket runs get ${run}`, why: 'copies the files, to look at them first' },
+        { command: `docket runs release ${run} ${REASON}`, why: 'sends them as they are' },
+        { command: again(record), why: 'instead: a new run, which asks for the figures again' },
+      ];
+    case 'skipped':
+      return [{ command: again(record), why: 'runs the report for this period now' }];
+    case 'done':
+    case 'partly_delivered':
+    case 'cancelled':
+    case 'failed':
+      return [
+        ...resolveCommands(deliveries, (delivery) => shortId(delivery).brief),
+        ...retryCommands(record, retryScope(record.state, rows), archived !== undefined),
+      ];
+  }
+}
+
+function retryCommands(
+  record: RunRecord,
+  scope: ReturnType<typeof retryScope>,
+  hasFiles: boolean,
+): readonly NextCommand[] {
+  const command = `docket runs retry ${record.id.slice(0, 8)} ${REASON}`;
+  if (scope === 'nothing') return [];
+  if (scope === 'deliveries') {
+    return [{ command, why: 'sends the same files to those who surely did not get them; remove the cause first' }];
+  }
+  if (record.state === 'cancelled' || hasFiles) return [{ command, why: 'continues it' }];
+  return [
+    { command, why: 'runs it again, with the same definition; remove the cause first' },
+    { command: again(record), why: 'instead, after a correction of the definition: a new run' },
+  ];
+}
+
+function waitCommands({ org, report, id }: RunRecord, waitsFor: string | undefined): readonly NextCommand[] {
+  switch (waitsFor) {
+    case 'no_worker':
+      return [{ command: 'docket start --role worker', why: 'no worker process is running' }];
+    case 'pause':
+      return [{ command: `docket resume ${org}/${report} ${REASON}`, why: 'ends the pause' }];
+    case 'tokens':
+      return [{ command: 'docket budget', why: 'who uses the tokens of the key' }];
+    case 'retry':
+      return [{ command: `docket runs cancel ${id.slice(0, 8)} ${REASON}`, why: 'stops it before the next attempt' }];
+    default:
+      return [];
+  }
+}
+
+const again = ({ org, report, period }: RunRecord): string =>
+  `docket run ${org}/${report} --period ${periodWord(period)} --queue`;
+
+/** A period as `--period` takes it: a range of days has another label. */
+const periodWord = ({ label, from, to }: Period): string =>
+  /^\d{4}(-(W\d\d|Q\d|\d\d))?$/.test(label) ? label : `${from}..${to}`;

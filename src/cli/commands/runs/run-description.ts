@@ -1,0 +1,59 @@
+import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
+import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { runStatus } from '../../../services/runs/run-status.ts';
+import type { LocalTimes } from '../../terminal/local-times.ts';
+import type { LoadedRun } from './load-run.ts';
+
+/** One or two sentences: what surely happened, and what did not. */
+export function describeRun({ record, rows, timeline, archived, archiveError }: LoadedRun, times: LocalTimes): string {
+  if (record === undefined) return 'Redis has no record of this run; this is what the archive has.';
+  const reports = rows.filter(isReportDelivery);
+  const known = (reports.length === 0 ? record.deliveries : reports).filter(({ state }) => state !== 'skipped');
+  const count = (state: string): number => known.filter((row) => row.state === state).length;
+  const sent = count('sent');
+  const others = (['refused', 'unknown', 'pending', 'sending'] as const).flatMap((state) =>
+    count(state) === 0 ? [] : `${count(state)} ${OTHER_WORDS[state]}`,
+  );
+  const arrived = `${sent} of ${formatCounted(known.length, 'delivery', 'deliveries')} arrived${others.length === 0 ? '' : `, ${others.join(', ')}`}.`;
+  const files =
+    archiveError !== undefined
+      ? 'The archive cannot be read now'
+      : archived === undefined
+        ? 'No files are in the archive'
+        : 'Its files are in the archive';
+  const status = runStatus(record, reports.length === 0 ? undefined : reports);
+  switch (status) {
+    case 'done':
+      if (!record.deliver) return `${files}. It was triggered without deliveries.`;
+      return known.length === 0 ? `${files}. There was nothing to send.` : arrived;
+    case 'partly_delivered':
+      return arrived;
+    case 'delivery_unknown':
+      return `Nobody is known to have received it: ${arrived}`;
+    case 'held':
+      return `Figures are missing. Nothing was sent. ${files}.`;
+    case 'failed':
+    case 'cancelled':
+      return sent === 0 ? `${files}. Nothing is known to have been delivered.` : `${files}. ${arrived}`;
+    case 'skipped':
+      return 'The slot was not opened: no files were made, and nothing was sent.';
+    case 'queued':
+    case 'running':
+    case 'waiting':
+    case 'cancelling':
+      return waitSentence(timeline?.waits ?? null, status, times);
+  }
+}
+
+const OTHER_WORDS = { refused: 'refused', unknown: 'unknown', pending: 'not sent', sending: 'being sent' } as const;
+
+function waitSentence(
+  waits: NonNullable<LoadedRun['timeline']>['waits'],
+  status: 'queued' | 'running' | 'waiting' | 'cancelling',
+  times: LocalTimes,
+): string {
+  if (status === 'cancelling') return 'A cancellation is requested; it stops before its next step.';
+  if (waits === null) return status === 'running' ? 'A worker is working on it.' : 'It has not ended.';
+  const until = waits.until === null ? '' : ` until ${times.exact(waits.until)}`;
+  return `${waits.text}${until}.${waits.detail === null ? '' : ` ${waits.detail}`}`;
+}

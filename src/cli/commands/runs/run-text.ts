@@ -1,0 +1,195 @@
+import { formatByteCount, formatCounted, formatElapsed } from '../../../admin/page/components/format-numbers.ts';
+import type { ErrorJson } from '../../../base/error.ts';
+import { type RunRecord, STAGES } from '../../../run/run-record.ts';
+import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
+import { runStatus } from '../../../services/runs/run-status.ts';
+import { deliveryLines, groupDeliveries, type ListedDelivery } from '../../terminal/delivery-groups.ts';
+import type { LocalTimes } from '../../terminal/local-times.ts';
+import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
+import { idCells } from '../../terminal/table/cell.ts';
+import type { ArchivedRunDetails, LoadedRun } from './load-run.ts';
+import { describeRun } from './run-description.ts';
+import { timelineLines } from './timeline-lines.ts';
+
+export interface RunTextOptions {
+  /** Everything, exact: each file with its hash, each call, complete ids. */
+  readonly wide: boolean;
+  readonly times: LocalTimes;
+  /** A folder of the archive, as it is shown. */
+  readonly folderOf: (location: string) => string;
+}
+
+/** A run for people: its state and the reason, what it is about, its steps, its files, its deliveries, its record. */
+export function formatRun(run: LoadedRun, options: RunTextOptions): string[] {
+  const { record, archived, archiveError, held, timeline } = run;
+  const source = record ?? archived?.manifest;
+  const { org = '', report = '', period } = source ?? {};
+  const status = record === undefined ? 'only in the archive' : statusWords(run);
+  return [
+    `${org}/${report} ${period?.label ?? ''}: ${status}`,
+    `  ${describeRun(run, options.times)}`,
+    ...(record?.error ? errorLines(record.error) : []),
+    ...section('Missing figures:', missingLines(run)),
+    ...(held === undefined ? [] : releaseLines(held, options)),
+    ...earlierLines(run, options),
+    ...(timeline === undefined
+      ? []
+      : section(`Timeline, ${options.times.zone}:`, timelineLines(timeline.entries, options))),
+    ...(archived !== undefined
+      ? fileLines(archived, options)
+      : archiveError !== undefined
+        ? section('Files: the archive cannot be read now.', errorLines(archiveError.toJSON()))
+        : ['', 'No files in the archive.']),
+    ...section('Deliveries:', deliveryTexts(run, options)),
+    ...section('Record:', recordLines(run, options)),
+    ...(options.wide && archived !== undefined ? section('Calls:', callLines(archived)) : []),
+  ];
+}
+
+function statusWords({ record, rows }: LoadedRun): string {
+  if (record === undefined) return '';
+  const reports = rows.filter(isReportDelivery);
+  return runStatus(record, reports.length === 0 ? undefined : reports).replaceAll('_', ' ');
+}
+
+const section = (heading: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', heading, ...lines];
+
+const field = (name: string, value: string): string => `  ${name.padEnd(11)} ${value}`;
+
+const errorLines = ({ message, code, expected, got, where, next }: ErrorJson): string[] => [
+  field('why', `${message} [${code}]`),
+  ...Object.entries({ where, expected, got, 'to do': next }).flatMap(([name, value]) =>
+    value === undefined ? [] : [field(name, value)],
+  ),
+];
+
+function missingLines({ held, archived }: LoadedRun): string[] {
+  if (held?.missing) {
+    return held.missing.map(({ section: id, title, text }) => `  ${title === null ? id : `${title} (${id})`}: ${text}`);
+  }
+  return (archived?.manifest.incomplete ?? []).map(({ section: id, text }) => `  ${id}: ${text}`);
+}
+
+/** The recipients of a held run if it is released. */
+function releaseLines({ recipients }: NonNullable<LoadedRun['held']>, { wide }: RunTextOptions): string[] {
+  const linesOf = (receives: boolean): string[] => {
+    const chosen = recipients?.filter((each) => each.receives === receives) ?? [];
+    const named = wide ? chosen : chosen.slice(0, MAX_RECIPIENTS);
+    return [
+      ...named.map(({ recipient, target, why }) => `  ${recipient} (${target})${why === null ? '' : `: ${why}`}`),
+      ...(named.length === chosen.length ? [] : [`  and ${chosen.length - named.length} more: --wide names all`]),
+    ];
+  };
+  const receiving = linesOf(true);
+  return [
+    ...section(
+      'A release delivers to:',
+      recipients === null
+        ? ['  unknown: its definition is no longer stored']
+        : receiving.length === 0
+          ? ['  none']
+          : receiving,
+    ),
+    ...section('A release does not deliver to:', linesOf(false)),
+  ];
+}
+
+/** Lines; the recipients of a held run are what is decided about. */
+const MAX_RECIPIENTS = 20;
+
+function earlierLines({ timeline }: LoadedRun, { times, wide }: RunTextOptions): string[] {
+  const earlier = timeline?.earlier ?? null;
+  if (earlier === null) return [];
+  const parts = [
+    ...Object.entries(earlier.sent).map(([kind, count]) => `${count} by ${kind}`),
+    ...(earlier.uncertain === 0 ? [] : [`${earlier.uncertain} with an unknown result`]),
+  ];
+  const id = wide ? earlier.run : earlier.run.slice(0, 8);
+  return section('Delivered before for this period:', [`  run ${id}, ${times.exact(earlier.at)}: ${parts.join(', ')}`]);
+}
+
+function fileLines(
+  { location, manifest: { files } }: ArchivedRunDetails,
+  { wide, folderOf }: RunTextOptions,
+): string[] {
+  const lines = wide
+    ? files.map(({ name, bytes, sha256 }) => `  ${name}, ${bytes} bytes, SHA-256 ${sha256}`)
+    : groupFiles(files).map((group) => `  ${formatFileGroup(group)}`);
+  const total = formatByteCount(files.reduce((sum, { bytes }) => sum + bytes, 0));
+  const heading = wide
+    ? `Files in ${location}:`
+    : `Files: ${formatCounted(files.length, 'file')} (${total}) in ${folderOf(location)}`;
+  return section(heading, lines);
+}
+
+/** The ledger's rows; the archived receipts if the ledger has lost them. */
+function deliveryTexts({ rows, archived }: LoadedRun, { wide }: RunTextOptions): string[] {
+  const known: readonly (ListedDelivery & { readonly id: string })[] =
+    rows.length > 0
+      ? rows
+      : (archived?.receipts ?? []).map(({ delivery, ...receipt }) => ({ id: delivery, ...receipt }));
+  if (known.length === 0) return ['  none'];
+  const cellOf = idCells(known.map(({ id }) => id));
+  const single = ({ id, target, recipient, state, detail }: (typeof known)[number]): string =>
+    `  ${state.padEnd(8)} ${recipient} (${target}), delivery ${wide ? id : cellOf(id).brief}${detail === null ? '' : `: ${detail}`}`;
+  if (wide) return known.map(single);
+  return groupDeliveries(known).flatMap((group) =>
+    group.length <= MAX_SINGLE && needsSomebody(group)
+      ? group.map(single)
+      : deliveryLines(group).map((line) => `  ${line}`),
+  );
+}
+
+/** Deliveries with the same result that are shown one by one, with their ids; more have one line. */
+const MAX_SINGLE = 3;
+
+const needsSomebody = ([first]: readonly ListedDelivery[]): boolean =>
+  first !== undefined && first.state !== 'sent' && first.state !== 'skipped';
+
+function recordLines({ id, record, rows, archived }: LoadedRun, { wide, times }: RunTextOptions): string[] {
+  const source = record ?? archived?.manifest;
+  const { slot = '', period, digest = '' } = source ?? {};
+  return [
+    field('run', id),
+    field('slot', slot),
+    field('period', period === undefined ? '' : `${period.from} to ${period.to} (${period.timezone})`),
+    field('definition', wide ? digest : digest.slice(0, 12)),
+    ...(record === undefined
+      ? decisionLines({ rows, archived }, times)
+      : factsOf(record).map(([name, value]) => field(name, value))),
+  ];
+}
+
+function factsOf(record: RunRecord): (readonly [string, string])[] {
+  const { calls, trigger, by, priority, deliver, attempts, starts, timings, tokenWaitMs } = record;
+  const stages = STAGES.flatMap((stage) =>
+    timings[stage] === undefined ? [] : `${stage} ${formatElapsed(timings[stage])}`,
+  );
+  return [
+    ['trigger', `${trigger}${by === undefined ? '' : ` by ${by}`}, ${priority}${deliver ? '' : ', delivers nothing'}`],
+    ['tries', `${attempts}, started ${formatCounted(starts, 'time')}`],
+    ['calls', `${calls.planned} planned, ${calls.made} made, ${calls.saved} cached`],
+    ['took', [...stages, `waiting for tokens ${formatElapsed(tokenWaitMs)}`].join(', ')],
+  ];
+}
+
+/** Without a record there is no timeline: the decisions that the archive and the ledger have. */
+function decisionLines({ rows, archived }: Pick<LoadedRun, 'rows' | 'archived'>, times: LocalTimes): string[] {
+  const { release } = archived ?? {};
+  return [
+    ...(release === undefined ? [] : [`  ${times.exact(release.at)}  released by ${release.by}: ${release.reason}`]),
+    ...rows.flatMap(({ recipient, decisions }) =>
+      decisions.map(
+        ({ to, by, reason, at }) =>
+          `  ${times.exact(at)}  ${recipient} ${to === 'sent' ? 'declared sent' : 'to be sent again'} by ${by}: ${reason}`,
+      ),
+    ),
+  ];
+}
+
+const callLines = ({ manifest }: ArchivedRunDetails): string[] =>
+  manifest.calls.map(
+    ({ method, path, rows, asOf, correlationId }) =>
+      `  ${method} ${path}: ${rows} rows, as of ${asOf ?? 'unknown'}, correlation ${correlationId ?? 'unknown'}`,
+  );

@@ -1,0 +1,109 @@
+import { systemClock } from '../../base/clock.ts';
+import { readConfig } from '../../base/config/config.ts';
+import { silentLog } from '../../base/log.ts';
+import { redisLedger } from '../../deliver/ledger/redis-ledger.ts';
+import { redisRunStore } from '../../queue/runs/run-store.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { openRedis } from '../../redis/connection.ts';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../redis/keys.ts';
+import type { RunState } from '../../run/run-record.ts';
+import type { Environment } from '../io.ts';
+import { localTimes } from '../terminal/local-times.ts';
+import { idCells } from '../terminal/table/cell.ts';
+import type { Completion, WantedIds } from './completion.ts';
+
+/** Ms: a shell waits for the answer, between two keys. */
+const DEADLINE_MS = 600;
+const MAX_CANDIDATES = 30;
+const MAX_SCANNED_DELIVERIES = 500;
+/** Fewer typed digits fit too many of all runs. */
+const MIN_SEARCHED_DIGITS = 3;
+
+/**
+ * The newest runs, or the deliveries that wait for a decision, with the first digits of their ids. Empty where Redis does not
+ * answer at once, or anything else fails: a shell has no place for an error.
+ *
+ * @param prefix the typed digits: at least that many are given
+ */
+export async function findKnownIds(
+  wanted: WantedIds,
+  prefix: string,
+  env: Environment,
+): Promise<readonly Completion[]> {
+  if (!/^[0-9a-f]{0,32}$/.test(prefix)) return [];
+  let redis: RedisClient | undefined;
+  const timeout = new AbortController();
+  try {
+    const { REDIS_URL } = readConfig(env);
+    const late = systemClock.sleep(DEADLINE_MS, timeout.signal).then((): readonly Completion[] => []);
+    late.catch(() => {});
+    redis = await openRedis(REDIS_URL, 'producer', silentLog, { connectTimeoutMs: DEADLINE_MS });
+    return await Promise.race([read(redis, wanted, prefix, env), late]);
+  } catch {
+    return [];
+  } finally {
+    timeout.abort();
+    redis?.disconnect();
+  }
+}
+
+/** An id, and what it is. */
+interface Described {
+  readonly id: string;
+  readonly text: string;
+}
+
+async function read(
+  redis: RedisClient,
+  wanted: WantedIds,
+  prefix: string,
+  env: Environment,
+): Promise<readonly Completion[]> {
+  const found =
+    wanted.of === 'runs' ? await findRuns(redis, wanted.states, prefix, env) : await findDeliveries(redis, env);
+  const cellOf = idCells(found.map(({ id }) => id));
+  return found
+    .filter(({ id }) => id.startsWith(prefix))
+    .slice(0, MAX_CANDIDATES)
+    .map(({ id, text }) => {
+      const { brief } = cellOf(id);
+      return { value: brief.length >= prefix.length ? brief : id, description: text };
+    });
+}
+
+/** The newest ones; with some digits also older ones. */
+async function findRuns(
+  redis: RedisClient,
+  states: readonly RunState[] | undefined,
+  prefix: string,
+  env: Environment,
+): Promise<readonly Described[]> {
+  const store = redisRunStore(redis, { prefix: DEFAULT_KEY_PREFIX, keepDays: RETENTION_DAYS, log: silentLog });
+  const times = localTimes(systemClock.now(), env);
+  const newest = await store.list({ ...(states === undefined ? {} : { states }), limit: MAX_CANDIDATES });
+  const others = prefix.length < MIN_SEARCHED_DIGITS ? [] : await store.findIdsByPrefix(prefix);
+  const known = new Set(newest.map(({ id }) => id));
+  const older = await Promise.all(
+    others
+      .filter((id) => !known.has(id))
+      .slice(0, MAX_CANDIDATES)
+      .map((id) => store.get(id)),
+  );
+  const wanted = older.flatMap((run) =>
+    run === undefined || (states !== undefined && !states.includes(run.state)) ? [] : run,
+  );
+  return [...newest, ...wanted].map(({ id, org, report, period, state, createdAt }) => ({
+    id,
+    text: `${state.replaceAll('_', ' ')}: ${org}/${report} ${period.label}, ${times.relative(createdAt)}`,
+  }));
+}
+
+async function findDeliveries(redis: RedisClient, env: Environment): Promise<readonly Described[]> {
+  const ledger = redisLedger(redis, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
+  const times = localTimes(systemClock.now(), env);
+  const rows = await ledger.listUnknown(MAX_SCANNED_DELIVERIES);
+  return rows.map(({ id, org, report, recipient, state, at }) => ({
+    id,
+    text: `${state}: ${org}/${report} to ${recipient}, ${times.relative(at)}`,
+  }));
+}

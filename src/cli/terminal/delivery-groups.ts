@@ -1,0 +1,43 @@
+/** A delivery, as far as a listing of a run's deliveries shows it. */
+export interface ListedDelivery {
+  /** Position and kind in the definition, e.g. `0-email`. */
+  readonly target: string;
+  readonly recipient: string;
+  readonly state: string;
+  readonly detail: string | null;
+}
+
+/** Recipients that are named where nothing needs to be done about them. */
+const MAX_NAMED = 3;
+
+/** Deliveries of one target with the same result, in the order of their first ones. */
+export function groupDeliveries<Delivery extends ListedDelivery>(
+  deliveries: readonly Delivery[],
+): readonly Delivery[][] {
+  const groups = new Map<string, Delivery[]>();
+  for (const delivery of deliveries) {
+    const { target, state, detail } = delivery;
+    // Of what was sent, the server's answer differs from recipient to recipient and tells nothing.
+    const key = JSON.stringify([target, state, state === 'sent' ? null : detail]);
+    groups.set(key, [...(groups.get(key) ?? []), delivery]);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * One line for the recipients of one target with the same result: `sent     0-email → a@acme.example, b@… and 38 more`.
+ * Recipients who may not have it are all named, with the reason.
+ */
+export const deliveryLines = (deliveries: readonly ListedDelivery[]): readonly string[] =>
+  groupDeliveries(deliveries).map(formatGroup);
+
+function formatGroup(group: readonly ListedDelivery[]): string {
+  const [first] = group;
+  if (first === undefined) return '';
+  const { target, state, detail } = first;
+  const recipients = group.map(({ recipient }) => recipient);
+  const hidden = state === 'sent' && recipients.length > MAX_NAMED + 1 ? recipients.length - MAX_NAMED : 0;
+  const named = recipients.slice(0, recipients.length - hidden).join(', ');
+  const reason = detail === null || state === 'sent' ? '' : `: ${detail}`;
+  return `${state.padEnd(8)} ${target} → ${named}${hidden === 0 ? '' : ` and ${hidden} more`}${reason}`;
+}

@@ -1,0 +1,44 @@
+import { cellWidth } from './table/cell-width.ts';
+import { wrapText } from './wrap.ts';
+
+/** A command to type next. */
+export interface NextCommand {
+  readonly command: string;
+  /** What it is for, in a few words. */
+  readonly why: string;
+}
+
+/** A word of a command as a shell takes it. */
+export const quoteWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+const HEADING = 'Next:';
+const INDENT = '  ';
+const MARK = `${INDENT}# `;
+
+/** Cells; a comment behind a longer command would start too far to the right. */
+const MAX_COMMENTED = 48;
+
+/**
+ * The form of `docket init`: the commands below each other, each with a comment behind it, or above it where the line has no
+ * room. A command is never wrapped: it is to be copied.
+ *
+ * @param dim the style of a comment
+ */
+export function formatNextCommands(
+  commands: readonly NextCommand[],
+  width: number,
+  dim: (text: string) => string,
+): string {
+  const widths = commands.map(({ command }) => cellWidth(command));
+  const column = Math.max(0, ...widths.filter((each) => each <= MAX_COMMENTED)) + 2;
+  const lineOf = ({ command, why }: NextCommand, index: number): readonly string[] => {
+    const gap = column - (widths[index] ?? 0);
+    if (gap >= 2 && INDENT.length + column + cellWidth(`# ${why}`) <= width) {
+      return [`${INDENT}${command}${' '.repeat(gap)}${dim(`# ${why}`)}`];
+    }
+    const comment = wrapText(why, width - MARK.length).split('\n');
+    return [...comment.map((line) => dim(MARK + line.trim())), `${INDENT}${command}`];
+  };
+  return [HEADING, ...commands.flatMap(lineOf)].join('\n');
+}

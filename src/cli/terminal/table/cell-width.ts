@@ -1,0 +1,72 @@
+import stringWidth from 'fast-string-width';
+
+/** Characters that take no cell. A joiner inside an emoji is left to the measurement of the emoji. */
+const ZERO_WIDTH = /[\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]|\u200d(?!\p{Emoji})/gu;
+const ELLIPSIS = '…';
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Cells of a terminal that a text takes: 2 for a wide character, 0 for a combining one, a direction control or a style. */
+export const cellWidth = (text: string): number => stringWidth(text.replace(ZERO_WIDTH, ''));
+
+/** What a reader takes for characters: a letter with its accents, an emoji of several parts. */
+export const graphemesOf = (text: string): readonly string[] =>
+  Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
+
+/** The first graphemes that fit, without a sign for the rest. */
+export function takeCells(graphemes: readonly string[], width: number): string {
+  let taken = '';
+  let used = 0;
+  for (const grapheme of graphemes) {
+    used += cellWidth(grapheme);
+    if (used > width) break;
+    taken += grapheme;
+  }
+  return taken;
+}
+
+/** The last graphemes that fit. */
+const takeLastCells = (graphemes: readonly string[], width: number): string => {
+  let taken = '';
+  let used = 0;
+  for (const grapheme of graphemes.toReversed()) {
+    used += cellWidth(grapheme);
+    if (used > width) break;
+    taken = grapheme + taken;
+  }
+  return taken;
+};
+
+/** At most so many cells; what is cut off at the end becomes `…`. */
+export function cutEnd(text: string, width: number): string {
+  if (cellWidth(text) <= width) return text;
+  return width < 1 ? '' : `${takeCells(graphemesOf(text), width - 1)}${ELLIPSIS}`;
+}
+
+/** At most so many cells; the middle becomes `…`: both ends of a path or an address tell something. */
+export function cutMiddle(text: string, width: number): string {
+  if (cellWidth(text) <= width) return text;
+  if (width < 3) return cutEnd(text, width);
+  const graphemes = graphemesOf(text);
+  const head = takeCells(graphemes, Math.ceil((width - 1) / 2));
+  return `${head}${ELLIPSIS}${takeLastCells(graphemes, width - 1 - cellWidth(head))}`;
+}
+
+/** `<org>/<report>` in at most so many cells: the organization is cut first, then the middle of the report. */
+export function cutReport(name: string, width: number): string {
+  if (cellWidth(name) <= width) return name;
+  const [org = '', ...rest] = name.split('/');
+  const report = rest.join('/');
+  if (report === '') return cutMiddle(name, width);
+  const room = width - cellWidth(report) - 1;
+  return room >= 1 ? `${cutEnd(org, room)}/${report}` : `${ELLIPSIS}/${cutMiddle(report, Math.max(1, width - 2))}`;
+}
+
+/** The beginning, `…`, and what follows from this grapheme on; at most so many cells. */
+export function cutAround(graphemes: readonly string[], from: number, width: number): string {
+  const head = takeCells(graphemes, Math.floor(width / 3));
+  const room = width - cellWidth(head) - 1;
+  // As much of the end as fits: the part from `from` on may be short.
+  let start = Math.min(from, graphemes.length);
+  while (start > 0 && cellWidth(graphemes.slice(start - 1).join('')) <= room) start -= 1;
+  return `${head}${ELLIPSIS}${cutEnd(graphemes.slice(start).join(''), room)}`;
+}

@@ -1,0 +1,85 @@
+import { balanceBidiControls, isolateBidi, toSingleLine } from '../../../base/text/bidi.ts';
+import type { Environment, OutputStream } from '../../io.ts';
+import { applyStyle, type Style, terminalWidth } from '../style.ts';
+import type { Cell } from './cell.ts';
+import { cellWidth, cutEnd, cutMiddle, cutReport } from './cell-width.ts';
+import type { Column } from './column.ts';
+import { shortenNames } from './distinct-names.ts';
+import { fitColumns } from './fit-columns.ts';
+
+const COLUMN_GAP = 2;
+const CUTS = { end: cutEnd, middle: cutMiddle, report: cutReport } as const;
+
+/**
+ * Rows as aligned columns, header first. On a terminal, cells have their brief form, and lines fit its width: columns are
+ * left out, then cells are cut, with `…`. In a pipe, in a file and with `wide`, every column is there, exact and uncut.
+ */
+export function formatColumns(
+  columns: readonly (string | Column)[],
+  rows: readonly (readonly (string | Cell)[])[],
+  stream: OutputStream,
+  env: Environment,
+  { wide = false }: { readonly wide?: boolean } = {},
+): string {
+  const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
+  const width = terminalWidth(stream, env);
+  const brief = !wide && width !== undefined;
+  const textOf = (cell: string | Cell = ''): string =>
+    // Cells hold foreign text: it must not break the line or reorder the cells after it.
+    toSingleLine(typeof cell === 'string' ? cell : brief ? cell.brief : cell.exact);
+  const headers = all.map(({ name, briefName }) => (brief ? (briefName ?? name) : name));
+  const texts = rows.map((row) => all.map((_, index) => textOf(row[index])));
+  const natural = headers.map((name, index) =>
+    Math.max(cellWidth(name), ...texts.map((row) => cellWidth(row[index] ?? ''))),
+  );
+  const shown = fitColumns(all, natural, brief ? width : Number.POSITIVE_INFINITY, COLUMN_GAP).map((fitted) => ({
+    ...fitted,
+    cut: cutterOf(
+      all[fitted.index],
+      texts.map((row) => row[fitted.index] ?? ''),
+      fitted.width,
+    ),
+  }));
+  const isolate = brief ? isolateBidi : balanceBidiControls;
+  const line = (cells: readonly string[], styleOf: (index: number) => Style | undefined): string =>
+    shown
+      .map(({ index, width: columnWidth, cut }, position) => {
+        const cell = isolate(cut(cells[index] ?? ''));
+        const style = styleOf(index);
+        const text = style === undefined ? cell : applyStyle(style, cell, stream, env);
+        return position === shown.length - 1 ? text : text + ' '.repeat(columnWidth - cellWidth(cell) + COLUMN_GAP);
+      })
+      .join('')
+      .trimEnd();
+  const exactOf = (cell: string | Cell = ''): string => (typeof cell === 'string' ? cell : cell.exact);
+  const header = line(headers, () => 'bold');
+  return [
+    header,
+    ...texts.map((row, index) => line(row, (column) => STATE_STYLES[exactOf(rows[index]?.[column])])),
+  ].join('\n');
+}
+
+/** How the cells of a column are cut to its width. */
+function cutterOf(column: Column | undefined, cells: readonly string[], width: number): (cell: string) => string {
+  const cut = column?.cut ?? 'end';
+  if (cut === 'end') return (cell) => cutEnd(cell, width);
+  const shortened = shortenNames(cells, width, CUTS[cut]);
+  // The header is no cell.
+  return (cell) => shortened.get(cell) ?? cutEnd(cell, width);
+}
+
+/** Green: nothing to do; yellow: a look or a decision is needed; red: failed. */
+const STATE_STYLES: Readonly<Record<string, Style>> = {
+  done: 'green',
+  sent: 'green',
+  ok: 'green',
+  failed: 'red',
+  fail: 'red',
+  refused: 'red',
+  unknown: 'yellow',
+  held: 'yellow',
+  partly_delivered: 'yellow',
+  warn: 'yellow',
+  skipped: 'dim',
+  cancelled: 'dim',
+};

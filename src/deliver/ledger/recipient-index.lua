@@ -1,0 +1,58 @@
+-- @include ../../redis/server-time.lua
+-- The index of recipients: for each recipient of an organization the runs with a delivery to it, by creation time. The state
+-- of a delivery is read from its row. `prefix` begins every key, with its separator; a Cluster permits names that are made
+-- here, since all of them bear its hash tag.
+
+-- Entries that are checked at each write, the oldest first.
+local INDEX_TRIM_BATCH = 20
+
+-- `recipientTerm` of recipient-term.ts: lower case; of the location of files what precedes the first part of its path that
+-- holds a digit, because a location usually names the period and would otherwise be a new recipient each time.
+local function recipientTerm(recipient)
+  local text = string.lower(recipient)
+  local start, path = string.match(text, '^(%a[%w+.-]*://[^/]*)(.*)$')
+  if not start then
+    if not string.find(text, '/', 1, true) then return text end
+    start, path = string.match(text, '^([^/]*)(.*)$')
+  end
+  local kept = start
+  for part in string.gmatch(path, '/[^/]*') do
+    if string.find(part, '%d') then break end
+    kept = kept .. part
+  end
+  local trimmed = string.match(kept, '^(.-)/*$')
+  return trimmed == '' and text or trimmed
+end
+
+-- Epoch ms at which a run was created, from its stored order; `otherwise` for a run without a readable record.
+local function createdAtOf(order, otherwise)
+  if not order then return otherwise end
+  local readable, run = pcall(cjson.decode, order)
+  return readable and type(run) == 'table' and tonumber(run.createdAt) or otherwise
+end
+
+-- `ttl` is that of the rows, ms. Keys live twice as long as a row without changes.
+local function enterRecipient(prefix, org, recipient, run, createdAt, at, ttl)
+  local name = org .. '/' .. recipientTerm(recipient)
+  redis.call('ZADD', prefix .. 'to:' .. name, createdAt, run)
+  redis.call('PEXPIRE', prefix .. 'to:' .. name, string.format('%.0f', 2 * ttl))
+  redis.call('ZADD', prefix .. 'recipients', 'GT', at, name)
+  return name
+end
+
+-- Drops some entries without rows, which live longer than `ttl` when they change late or are undecided, and recipients
+-- without entries. Call it after `enterRecipient`.
+local function trimRecipients(prefix, name, ttl)
+  local key, recipients, now = prefix .. 'to:' .. name, prefix .. 'recipients', serverTimeMs()
+  local runs = redis.call('ZRANGEBYSCORE', key, '-inf', string.format('(%.0f', now - ttl), 'LIMIT', 0, INDEX_TRIM_BATCH)
+  for _, run in ipairs(runs) do
+    if redis.call('EXISTS', prefix .. 'deliveries:{' .. string.sub(run, 1, 16) .. '}') == 0 then
+      redis.call('ZREM', key, run)
+    end
+  end
+  redis.call('PEXPIRE', recipients, string.format('%.0f', 2 * ttl))
+  local before = string.format('(%.0f', now - 2 * ttl)
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', recipients, '-inf', before, 'LIMIT', 0, INDEX_TRIM_BATCH)) do
+    if redis.call('EXISTS', prefix .. 'to:' .. other) == 0 then redis.call('ZREM', recipients, other) end
+  end
+end

@@ -1,0 +1,51 @@
+--[[
+  Writes the record of a new run and enters it into the indexes.
+
+  KEYS[1]  the record: a hash   KEYS[2]  ids of all runs   KEYS[3]  organizations
+  KEYS[4…]  indexes by time: of all runs, of the organization, of the report; unfinished runs unless the run has ended
+  ARGV[1]  id   ARGV[2]  epoch ms of creation   ARGV[3]  ttl, ms   ARGV[4]  prefix of the indexes by state
+  ARGV[5]  organization   ARGV[6]  prefix of the other indexes, with its separator   ARGV[7…]  fields and values of the record
+
+  The field `indexed` of the record tells that this version has entered the run into the indexes for searches: the repair of
+  these indexes (`index-runs-1.lua`) enters runs of older versions, which lack it.
+
+  Returns { 1, fields } for a new record, { 0, fields } with those of the existing one.
+]]
+-- @include ./run-index.lua
+-- @include ./search-index.lua
+
+-- Clocks of two processes may differ by this.
+local MAX_CLOCK_SKEW_MS = 300000
+
+local existing = redis.call('HGETALL', KEYS[1])
+local skippedTooEarly = false
+if #existing > 0 then
+  -- A slot that was skipped by a clock far ahead of this one was not due then: the skip is void.
+  local stored = redis.call('HMGET', KEYS[1], 'state', 'order')
+  skippedTooEarly = stored[1] == 'skipped' and cjson.decode(stored[2]).createdAt > ARGV[2] + MAX_CLOCK_SKEW_MS
+  if not skippedTooEarly then return { 0, existing } end
+  redis.call('DEL', KEYS[1])
+end
+local fields = {}
+for i = 7, #ARGV do fields[#fields + 1] = ARGV[i] end
+redis.call('HSET', KEYS[1], unpack(fields))
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+
+-- At most the server's time: a client whose clock is ahead must not drop the entries of other runs.
+local oldest = math.min(tonumber(ARGV[2]), serverTimeMs()) - ARGV[3]
+-- The index of ids exists only while it is in use. It drops the same entries as the index by time, in the same step:
+-- `run-ids.ts` compares their sizes.
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  local expired = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', '(' .. string.format('%.0f', oldest))
+  for _, id in ipairs(expired) do redis.call('ZREM', KEYS[2], id) end
+  redis.call('ZADD', KEYS[2], 0, ARGV[1])
+end
+for i = 3, #KEYS do
+  redis.call('ZADD', KEYS[i], ARGV[2], i == 3 and ARGV[5] or ARGV[1])
+  trim(KEYS[i], oldest, ARGV[3])
+end
+local stored = redis.call('HMGET', KEYS[1], 'order', 'state')
+enterRun(ARGV[6], cjson.decode(stored[1]), ARGV[1], tonumber(ARGV[3]))
+redis.call('HSET', KEYS[1], 'indexed', 1)
+moveState(ARGV[4], stored[1], ARGV[1], skippedTooEarly and 'skipped' or false, stored[2], tonumber(ARGV[3]))
+return { 1, fields }

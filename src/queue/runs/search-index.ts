@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { DAY_MS, SECOND_MS } from '../../base/time.ts';
+import { execPipeline, type RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
+import { listRunIds } from './run-index.ts';
+
+/** A recipient of an organization in the index. */
+export interface IndexedRecipient {
+  readonly org: string;
+  /** `recipientTerm` of its deliveries: an address, or where files go. */
+  readonly recipient: string;
+  /** Of `RunFilter.recipients`. */
+  readonly name: string;
+  /** Epoch ms of its latest delivery. */
+  readonly at: number;
+}
+
+/** The indexes for searches: recipients, reports with runs, and first days of periods. */
+export interface SearchIndex {
+  /**
+   * Call it before a search. Enters what processes of an older version have added to the newest and to the unfinished runs.
+   * Where the indexes are missing, builds them, or waits for the process that does. Throws `search.not_ready` when that
+   * takes longer than a person waits; it goes on meanwhile.
+   */
+  refresh(): Promise<void>;
+  /** Checks all runs, and returns the number that it entered: a periodic task. */
+  repair(): Promise<number>;
+  /** Recipients of these organizations that contain the text, the latest first. Ignores case. */
+  findRecipients(text: string, orgs: readonly string[] | '*'): Promise<readonly IndexedRecipient[]>;
+  /** All reports with runs, `org/report`. */
+  reports(): Promise<readonly string[]>;
+}
+
+/** Newest and unfinished runs that each search checks. */
+const CHECKED_RUNS = 200;
+/** Runs per step of a rebuild: some milliseconds in Redis. */
+const REBUILD_BATCH_SIZE = 100;
+/** Recipients per step of a search. */
+const SCAN_COUNT = 5_000;
+/** Member of an index that is complete: it is lost with the index. Its score keeps it from being trimmed. */
+const COMPLETE = '';
+/** Another process takes over a rebuild that made no step for so long. */
+const REBUILD_LOCK_MS = 10 * SECOND_MS;
+const POLL_INTERVAL_MS = 100;
+/** A search waits so long for the indexes. */
+const MAX_WAIT_MS = 3 * SECOND_MS;
+
+const INDEX_RUNS = loadLuaScript('./scripts/index-runs-1.lua', import.meta.url);
+
+export interface SearchIndexOptions {
+  readonly prefix: string;
+  /** As for the run store. */
+  readonly keepDays: number;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly clock?: Clock;
+  /** Ms that `refresh` waits for missing indexes; a command has more patience than a page. */
+  readonly maxWaitMs?: number;
+}
+
+export function redisSearchIndex(
+  redis: RedisClient,
+  { prefix, keepDays, log, clock = systemClock, maxWaitMs = MAX_WAIT_MS }: SearchIndexOptions,
+): SearchIndex {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  const ttl = Math.round(keepDays * DAY_MS);
+  const marked = [keys.recipients, keys.firstDays];
+  let building: Promise<void> | undefined;
+
+  const enter = async (ids: readonly string[], all: boolean): Promise<number> => {
+    if (ids.length === 0) return 0;
+    const args = [`${prefix}:`, ttl, all ? 1 : 0, ...ids];
+    return Number(await runLuaScript(redis, INDEX_RUNS, [keys.recipients, keys.reports, keys.firstDays], args));
+  };
+  const isComplete = async (): Promise<boolean> => {
+    const pipeline = redis.pipeline();
+    for (const key of marked) pipeline.zscore(key, COMPLETE);
+    return (await execPipeline(pipeline)).every((score) => score !== null);
+  };
+
+  /** Enters all runs, unless another process does so. */
+  const build = async (): Promise<void> => {
+    const self = randomUUID();
+    if ((await redis.set(keys.indexing, self, 'PX', REBUILD_LOCK_MS, 'NX')) === null) return;
+    try {
+      let count = 0;
+      for await (const ids of listRunIds(redis, keys, { limit: REBUILD_BATCH_SIZE })) {
+        count += await enter(ids, true);
+        await redis.pexpire(keys.indexing, REBUILD_LOCK_MS);
+      }
+      const pipeline = redis.pipeline();
+      for (const key of marked) pipeline.zadd(key, '+inf', COMPLETE).pexpire(key, ttl);
+      await execPipeline(pipeline);
+      log.info('Search indexes built', { count });
+    } finally {
+      // Expires by itself otherwise.
+      await redis.del(keys.indexing).catch(() => {});
+    }
+  };
+  const buildUntilComplete = async (): Promise<void> => {
+    for (await build(); !(await isComplete()); await build()) await clock.sleep(POLL_INTERVAL_MS);
+  };
+  /** One build at a time in this process. It goes on when a search no longer waits for it. */
+  const buildOnce = (): Promise<void> => {
+    building ??= buildUntilComplete().finally(() => {
+      building = undefined;
+    });
+    return building;
+  };
+  const waitForBuild = async (): Promise<void> => {
+    const waiting = new AbortController();
+    const tooLong = clock.sleep(maxWaitMs, waiting.signal).then(
+      () => true,
+      () => false,
+    );
+    const built = buildOnce();
+    built.catch((thrown: unknown) => {
+      log.warn('Search indexes were not built', { error: toDocketError(thrown).toJSON() });
+    });
+    const isLate = await Promise.race([built.then(() => false), tooLong]).finally(() => waiting.abort());
+    if (isLate) throw notReadyError();
+  };
+
+  return {
+    refresh: mapped(async () => {
+      if (!(await isComplete())) return waitForBuild();
+      const newest = await Promise.all(
+        [keys.index(), keys.unfinished].map((index) => redis.zrevrange(index, 0, CHECKED_RUNS - 1)),
+      );
+      await enter([...new Set(newest.flat())], false);
+    }),
+    repair: mapped(async () => {
+      if (!(await isComplete())) await buildOnce();
+      let count = 0;
+      for await (const ids of listRunIds(redis, keys, { limit: REBUILD_BATCH_SIZE })) count += await enter(ids, false);
+      return count;
+    }),
+    findRecipients: mapped(async (text, orgs) => {
+      const part = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+      const visible = orgs === '*' ? undefined : new Set(orgs);
+      const found = new Map<string, IndexedRecipient>();
+      let cursor = '0';
+      do {
+        const pattern = `*${part.replace(/[\\*?[\]]/g, '\\$&')}*`;
+        const [next, flat] = await redis.zscan(keys.recipients, cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT);
+        for (let index = 0; index + 1 < flat.length; index += 2) {
+          const name = flat[index] ?? '';
+          const [org, recipient] = [name.slice(0, name.indexOf('/')), name.slice(name.indexOf('/') + 1)];
+          if (name === COMPLETE || (visible !== undefined && !visible.has(org))) continue;
+          // The pattern matches the organization, too.
+          if (recipient.includes(part)) found.set(name, { org, recipient, name, at: Number(flat[index + 1]) });
+        }
+        cursor = next;
+      } while (cursor !== '0');
+      return [...found.values()].sort((one, other) => other.at - one.at || (one.name < other.name ? -1 : 1));
+    }),
+    reports: mapped(() => redis.zrange(keys.reports, 0, '-1')),
+  };
+}
+
+const notReadyError = (): DocketError =>
+  new DocketError('search.not_ready', 'The search indexes are being built.', {
+    expected: 'complete indexes: without them some runs would not be found',
+    got: 'a Redis that lost them, or was used by an older version until now',
+    next: 'Try again in a minute.',
+  });

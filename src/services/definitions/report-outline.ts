@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { periodSpecSchema } from '../../definitions/periods/period-spec.ts';
+import { localDay } from '../../definitions/schedules/reading-window.ts';
+import type { Schedule } from '../../definitions/schedules/schedule.ts';
+import { formatSchedule } from '../../definitions/schedules/slot-view.ts';
+import { COMPARISON_KINDS, TO_DATE } from '../../definitions/schema/comparison.ts';
+import { type DeliverySpec, describeDelivery } from '../../definitions/schema/kinds.ts';
+import { chartAsked, type Definition, type Section } from '../../definitions/schema/report-definition.ts';
+import { heldTarget, reportTargets, type SourcedTarget, targetKey } from '../../definitions/schema/targets.ts';
+import { TARGETS } from '../../deliver/targets/registry.ts';
+import { DEFAULT_LOCALE, messagesFor } from '../../i18n/messages.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import { describeCron } from '../../render/email/phrases.ts';
+
+const textOrNull = z.string().nullable();
+
+/** What a report contains and who gets it, for people who do not read YAML. */
+export const reportOutlineSchema = z
+  .object({
+    period: periodSpecSchema.describe('As the definition names it, or its first and last day.'),
+    compare: z.array(z.enum(COMPARISON_KINDS)).readonly(),
+    to_date: z.enum(TO_DATE).nullable(),
+    on_incomplete: z.enum(['fail', 'hold', 'flag']).describe('What happens when figures are missing.'),
+    schedules: z
+      .array(
+        z.object({
+          words: z
+            .string()
+            .describe('In words, in the schedule’s own zone.')
+            .meta({ example: 'at 08:00, only on Monday' }),
+          line: z.string().describe('As the definition says it, on one line.').meta({ example: '0 8 * * MON' }),
+          timezone: z.string(),
+        }),
+      )
+      .readonly()
+      .describe('Empty: on demand only.'),
+    outputs: z.array(z.object({ format: z.string(), name: textOrNull })).readonly(),
+    deliveries: z
+      .array(
+        z.object({
+          kind: z.string().meta({ example: 'email' }),
+          recipients: z
+            .array(z.string())
+            .readonly()
+            .describe('Addresses, or where the files go; templates as written.'),
+          formats: z.array(z.string()).readonly().describe('The files that it carries; empty: none.'),
+          body: textOrNull.describe('Which e-mail body; null for other kinds.'),
+          send_if: textOrNull.describe('The condition of the definition; null: always.'),
+        }),
+      )
+      .readonly(),
+    sections: z
+      .array(
+        z.object({
+          id: z.string(),
+          title: z.string(),
+          layout: z.string(),
+          metrics: z.array(z.object({ id: z.string(), label: textOrNull })).readonly(),
+          list: textOrNull.describe('The list that it exports instead of metrics.'),
+          dimensions: z.array(z.object({ id: z.string(), label: textOrNull })).readonly(),
+          granularity: textOrNull,
+          filters: z
+            .array(z.object({ dimension: z.string(), op: z.string(), values: z.array(z.string()).readonly() }))
+            .readonly(),
+          limit: z.int().nullable(),
+          chart: textOrNull,
+          period: periodSpecSchema.nullable().describe('Its own; null: the report’s.'),
+          compare: z.array(z.enum(COMPARISON_KINDS)).readonly().nullable().describe('Its own; null: the report’s.'),
+        }),
+      )
+      .readonly(),
+    targets: z
+      .array(
+        z.object({
+          metric: z.string(),
+          label: textOrNull,
+          where: z.record(z.string(), z.string()).nullable(),
+          per: textOrNull,
+          better: z.enum(['higher', 'lower']),
+          target: z.union([z.number(), z.string()]).nullable(),
+          watch: z.union([z.number(), z.string()]).nullable(),
+          from: textOrNull.describe('Its first day; null: from the beginning.'),
+          source: z.enum(['organization', 'report']),
+        }),
+      )
+      .readonly()
+      .describe('Of the metrics of this report: those that hold today, and later ones.'),
+  })
+  .meta({ id: 'ReportOutline' });
+export type ReportOutline = z.output<typeof reportOutlineSchema>;
+
+/** @param now epoch ms; decides which targets hold */
+export function outlineReport({ definition, settings }: FrozenDefinition, now: number): ReportOutline {
+  const { period, compare = [], to_date, on_incomplete, outputs, labels = {} } = definition;
+  const timezone = definition.timezone ?? settings.timezone;
+  const labelOf = (id: string): string | null => labels[id] ?? null;
+  const named = (id: string) => ({ id, label: labelOf(id) });
+  return {
+    period,
+    compare,
+    to_date: to_date ?? null,
+    on_incomplete,
+    schedules: definition.schedule.map((schedule) => ({
+      words: scheduleWords(schedule),
+      line: formatSchedule(schedule),
+      timezone: schedule.timezone ?? settings.timezone,
+    })),
+    outputs: outputs.map(({ format, name }) => ({ format, name: name ?? null })),
+    deliveries: definition.deliveries.map((delivery) => outlineDelivery(delivery, definition)),
+    sections: definition.sections.map((section) => outlineSection(section, named)),
+    targets: currentTargets(definition, settings.targets, localDay(now, timezone)).map((target) => ({
+      metric: target.metric,
+      label: labelOf(target.metric),
+      where: target.where ?? null,
+      per: target.per ?? null,
+      better: target.better,
+      target: target.target ?? null,
+      watch: target.watch ?? null,
+      from: target.from ?? null,
+      source: target.source,
+    })),
+  };
+}
+
+/** `at 08:00, only on Monday`, with what moves the day. */
+export function scheduleWords({ cron, on, shift, start, end }: Schedule): string {
+  const { mail } = messagesFor(DEFAULT_LOCALE);
+  return [
+    describeCron(cron, DEFAULT_LOCALE),
+    on === undefined ? '' : mail.businessDay(on.business_day),
+    shift === undefined ? '' : mail.shifted(shift),
+    start === undefined ? '' : `from ${start}`,
+    end === undefined ? '' : `to ${end}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+function outlineDelivery(delivery: DeliverySpec, { outputs }: Pick<Definition, 'outputs'>) {
+  const { kind, addresses, attach, body } = describeDelivery(delivery, TARGETS);
+  // A target that sends no message takes all files to where it goes.
+  const sendsMessage = TARGETS.some((target) => target.kind === kind && target.messageType !== undefined);
+  return {
+    kind,
+    recipients: addresses,
+    formats: attach ?? (sendsMessage ? [] : outputs.map(({ format }) => format)),
+    body: body ?? null,
+    send_if: delivery.send_if ?? null,
+  };
+}
+
+type NameId = (id: string) => { readonly id: string; readonly label: string | null };
+
+const outlineSection = (section: Section, named: NameId): ReportOutline['sections'][number] => ({
+  id: section.id,
+  title: section.title ?? section.id,
+  layout: section.layout ?? 'table',
+  metrics: (section.metrics ?? []).map(named),
+  list: section.list ?? null,
+  dimensions: (section.dimensions ?? []).map(named),
+  granularity: section.granularity ?? null,
+  filters: (section.filters ?? []).map(({ dimension, op, values }) => ({ dimension, op, values })),
+  limit: section.limit ?? null,
+  chart: section.chart === undefined ? null : chartAsked(section.chart).kind,
+  period: section.period ?? null,
+  compare: section.compare ?? null,
+});
+
+/** Of each target of the report's metrics the entry that holds on a day, and those that begin later. */
+function currentTargets(
+  { sections, targets }: Definition,
+  ofOrganization: Parameters<typeof reportTargets>[0],
+  day: string,
+): readonly SourcedTarget[] {
+  const metrics = new Set(sections.flatMap((section) => section.metrics ?? []));
+  const byKey = new Map<string, SourcedTarget[]>();
+  for (const target of reportTargets(ofOrganization, targets)) {
+    if (!metrics.has(target.metric)) continue;
+    byKey.set(targetKey(target), [...(byKey.get(targetKey(target)) ?? []), target]);
+  }
+  return [...byKey.values()].flatMap((entries) => {
+    const held = heldTarget(entries, day);
+    return entries.filter((entry) => entry === held || (entry.from ?? '') > day);
+  });
+}

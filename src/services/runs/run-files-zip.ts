@@ -1,0 +1,54 @@
+import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
+import { DocketError } from '../../base/error.ts';
+import { MAX_ZIP_BYTES, noonUtcDay } from '../../render/formats/csv/zip.ts';
+import type { RunFile } from './run-file-reader.ts';
+
+/** Per file, for its name and its entry in the directory. */
+const ENTRY_BYTES = 1_024;
+
+/**
+ * The files of a run as one zip, in chunks, under their names in the archive. Texts are compressed; workbooks and PDF are
+ * already. Throws `archive.corrupt` for a missing or changed file: what was yielded before is then an incomplete zip.
+ * Throws `usage.invalid` before the first chunk for files of more than 4 GB.
+ *
+ * @param at epoch ms; its day is the date of each file
+ */
+export async function* zipRunFiles(
+  files: readonly Pick<RunFile, 'name' | 'type' | 'bytes' | 'open'>[],
+  at: number,
+): AsyncGenerator<Uint8Array, void> {
+  assertFits(files);
+  const chunks: Uint8Array[] = [];
+  const zip = new Zip((error, chunk) => {
+    if (error !== null) throw error;
+    chunks.push(chunk);
+  });
+  for (const { name, type, open } of files) {
+    const content = await open();
+    try {
+      const entry = type.startsWith('text/') ? new ZipDeflate(name, { level: 6 }) : new ZipPassThrough(name);
+      entry.mtime = noonUtcDay(at);
+      zip.add(entry);
+      for await (const chunk of content) {
+        entry.push(chunk);
+        yield* chunks.splice(0);
+      }
+      entry.push(new Uint8Array(0), true);
+      yield* chunks.splice(0);
+    } finally {
+      content.destroy();
+    }
+  }
+  zip.end();
+  yield* chunks.splice(0);
+}
+
+function assertFits(files: readonly Pick<RunFile, 'bytes'>[]): void {
+  const bytes = files.reduce((sum, file) => sum + file.bytes + ENTRY_BYTES, 0);
+  if (bytes <= MAX_ZIP_BYTES) return;
+  throw new DocketError('usage.invalid', 'The files of the run are too large for one zip.', {
+    expected: `at most ${MAX_ZIP_BYTES} bytes together`,
+    got: `${bytes} bytes`,
+    next: 'Download them one by one.',
+  });
+}

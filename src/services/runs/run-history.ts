@@ -1,0 +1,69 @@
+import { toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { readAttemptHistory } from '../../deliver/archive/attempt-log.ts';
+import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
+import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { DeliveryRow, DeliveryState } from '../../deliver/ledger/ledger.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
+
+/** The result of an attempt at a delivery. */
+export interface DeliveryEvent {
+  readonly delivery: string;
+  /** `sending`: its result is not recorded. */
+  readonly state: DeliveryState;
+  /** The server's answer. */
+  readonly detail: string | null;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** What only the archive knows of a run. */
+export interface RunHistory {
+  /** Epoch ms at which its files were made; null where the record has it, or nothing does. */
+  readonly madeAt: number | null;
+  /** Of the deliveries that were attempted or decided more than once: the ledger keeps the last result of each. Oldest first. */
+  readonly events: readonly DeliveryEvent[];
+}
+
+export const NO_HISTORY: RunHistory = { madeAt: null, events: [] };
+
+/** Deliveries whose attempts are read: each is a few small files. */
+const MAX_DELIVERIES = 200;
+
+export interface RunHistoryPorts {
+  readonly storage: Pick<ArchiveStorage, 'runFiles'>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** Reads as little as the run needs, usually nothing. An archive that cannot be read leaves the history empty. */
+export async function loadRunHistory(
+  record: RunRecord,
+  rows: readonly DeliveryRow[],
+  { storage, log }: RunHistoryPorts,
+): Promise<RunHistory> {
+  const several = rows.filter(({ epoch, decisions }) => epoch > 1 || decisions.length > 0).slice(0, MAX_DELIVERIES);
+  const isOld =
+    record.stageEnds === undefined && TERMINAL_STATES.has(record.state) && record.timings.seal !== undefined;
+  if (several.length === 0 && !isOld) return NO_HISTORY;
+  const { id, org, report } = record;
+  const run: RunRef = { id, org, report };
+  try {
+    const files = storage.runFiles(run);
+    const [manifest, attempts] = await Promise.all([
+      isOld ? readManifest(files) : undefined,
+      several.length === 0 ? [] : readAttemptHistory(files, new Set(several.map((row) => row.id))),
+    ]);
+    const madeAt = manifest === undefined ? Number.NaN : Date.parse(manifest.made_at);
+    return {
+      madeAt: Number.isNaN(madeAt) ? null : madeAt,
+      events: attempts.flatMap(({ delivery, state, detail, at, decision }) =>
+        decision === undefined ? [{ delivery, state, detail, at }] : [],
+      ),
+    };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!error.code.startsWith('archive.')) throw error;
+    log.warn('Attempts of a run could not be read from the archive', { run: id, org, report, error: error.toJSON() });
+    return NO_HISTORY;
+  }
+}

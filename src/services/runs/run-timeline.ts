@@ -1,0 +1,310 @@
+import { intlNumberFormat } from '../../base/text/intl.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
+import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import type { LiveProgress } from '../../run/live-progress.ts';
+import {
+  isInlineRun,
+  type RunDecision,
+  type RunRecord,
+  type RunTrigger,
+  STAGES,
+  type Stage,
+} from '../../run/run-record.ts';
+import type { DeliveryEvent, RunHistory } from './run-history.ts';
+import { type RunStatus, runStatus } from './run-status.ts';
+import type { WaitReason } from './wait-reason.ts';
+
+export const TIMELINE_KINDS = [
+  'triggered',
+  'started',
+  'tokens',
+  'fetched',
+  'rendered',
+  'archived',
+  'held',
+  'decision',
+  'delivery',
+  'delivery_decision',
+  'notice',
+  'waiting',
+  'active',
+  'ended',
+] as const;
+export type TimelineKind = (typeof TIMELINE_KINDS)[number];
+
+/** `waiting`: for something or somebody. `uncertain`: it may have happened. */
+export const TIMELINE_OUTCOMES = ['ok', 'active', 'waiting', 'failed', 'uncertain'] as const;
+
+/** One step of a run. */
+export interface TimelineEntry {
+  readonly kind: TimelineKind;
+  /** Epoch ms; null where it is unknown, and for what goes on now. The order of the entries holds in any case. */
+  readonly at: number | null;
+  readonly outcome: (typeof TIMELINE_OUTCOMES)[number];
+  /** A phrase without a full stop, e.g. `24 calls answered, 4 of them from a cache`. */
+  readonly text: string;
+  /** A server's answer, an error's message, or the reason of a decision. */
+  readonly detail: string | null;
+  /** Who triggered or decided it. */
+  readonly by: string | null;
+  /** Ms that it took; null where unknown. */
+  readonly ms: number | null;
+  /** Epoch ms until which it waits. */
+  readonly until: number | null;
+  /** The delivery's id. */
+  readonly delivery: string | null;
+  /** An address, or where the files go. */
+  readonly recipient: string | null;
+}
+
+export interface TimelineInput {
+  readonly record: RunRecord;
+  /** Null unless a worker runs it. */
+  readonly live: LiveProgress | null;
+  /** All rows of the ledger, notices included. */
+  readonly rows: readonly DeliveryRow[];
+  readonly history: RunHistory;
+  readonly waits: WaitReason | null;
+}
+
+/** The steps of a run in order, the oldest first. */
+export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
+  const { record, rows, history } = input;
+  const entries = [
+    ...(record.state === 'skipped' ? [] : stageEntries(input)),
+    ...record.reopened.map((decision) => decided(decision, rows)),
+    ...rows.flatMap((row) => deliveryEntries(row, history.events)),
+    ...ended(input),
+  ];
+  // First, also where the clock of the worker is behind. Notices and decisions may follow the end.
+  return [triggered(record), ...inOrder(entries), ...current(input)];
+}
+
+const step = (
+  kind: TimelineKind,
+  text: string,
+  change: Partial<Omit<TimelineEntry, 'kind' | 'text'>> = {},
+): TimelineEntry => ({
+  kind,
+  text,
+  at: null,
+  outcome: 'ok',
+  detail: null,
+  by: null,
+  ms: null,
+  until: null,
+  delivery: null,
+  recipient: null,
+  ...change,
+});
+
+/** By time. An entry without one follows the entry before it. */
+function inOrder(entries: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  let last = 0;
+  return entries
+    .map((entry) => {
+      last = entry.at ?? last;
+      return { entry, at: last };
+    })
+    .sort((one, other) => one.at - other.at)
+    .map(({ entry }) => entry);
+}
+
+const count = (value: number, one: string, many = `${one}s`): string =>
+  `${intlNumberFormat('en-GB').format(value)} ${value === 1 ? one : many}`;
+
+/** E.g. `3 days`, `1 hour`, rounded down. */
+function largestUnit(ms: number): string {
+  if (ms >= DAY_MS) return count(Math.floor(ms / DAY_MS), 'day');
+  if (ms >= HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour');
+  return count(Math.floor(ms / MINUTE_MS), 'minute');
+}
+
+const TRIGGER_TEXTS: Readonly<Record<RunTrigger, string>> = {
+  schedule: 'Opened by the schedule',
+  on_demand: 'Triggered on demand',
+  cli: 'Triggered on the command line',
+  backfill: 'Triggered by a backfill',
+};
+
+function triggered({ trigger, by, slot, state, error, createdAt }: RunRecord): TimelineEntry {
+  if (state === 'skipped') {
+    return step('ended', 'The slot was not opened', {
+      at: createdAt,
+      outcome: 'failed',
+      detail: error?.message ?? null,
+    });
+  }
+  const lateMs = trigger === 'schedule' ? createdAt - Date.parse(slot) : 0;
+  const late = lateMs >= MINUTE_MS ? `, ${largestUnit(lateMs)} after its slot` : '';
+  return step('triggered', `${TRIGGER_TEXTS[trigger]}${late}`, { at: createdAt, by: by ?? null });
+}
+
+/** The start and the stages up to the archive. Their times are those of the last attempt, their durations those of all. */
+function stageEntries({ record, live, history }: TimelineInput): readonly TimelineEntry[] {
+  const { timings, startedAt, calls, tokenWaitMs, files, reopened } = record;
+  const endOf = (stage: Stage): number | null => record.stageEnds?.[stage] ?? derivedEnd(record, stage);
+  const failing = failingStage(record);
+  const failed = { outcome: 'failed' } as const;
+  const continues = reopened.some(({ what }) => what !== 'cancel');
+  const tries = record.attempts > 1 ? `, ${count(record.attempts, 'attempt')}` : '';
+  const crashes = record.losses.all > 0 ? `, ${count(record.losses.all, 'worker crash', 'worker crashes')}` : '';
+  const starter = isInlineRun(record) ? 'the command' : 'a worker';
+  const started =
+    startedAt === null
+      ? []
+      : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}${crashes}`, { at: startedAt })];
+  // A stage without a time belongs to the first start, whose time is not kept.
+  const entries: TimelineEntry[] = continues ? [] : started;
+  if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: endOf('plan'), ...failed }));
+  if (tokenWaitMs >= SECOND_MS) {
+    entries.push(step('tokens', 'Waited for tokens of the API key', { ms: tokenWaitMs }));
+  }
+  if (timings.fetch !== undefined && live?.stage !== 'fetch') {
+    const answered = calls.made + calls.saved;
+    const cached = calls.saved === 0 ? '' : `, ${intlNumberFormat('en-GB').format(calls.saved)} of them from a cache`;
+    const text =
+      failing === 'fetch'
+        ? `Fetching stopped after ${intlNumberFormat('en-GB').format(answered)} of ${count(calls.planned, 'call')}`
+        : `${count(answered, 'call')} answered${cached}`;
+    entries.push(
+      step('fetched', text, { at: endOf('fetch'), ms: timings.fetch, ...(failing === 'fetch' ? failed : {}) }),
+    );
+  }
+  if (timings.render !== undefined && live?.stage !== 'render') {
+    const text =
+      failing === 'render'
+        ? 'Rendering failed'
+        : files.length > 0
+          ? `${count(files.length, 'file')} created`
+          : 'Files created';
+    const at = history.madeAt ?? endOf('render');
+    entries.push(step('rendered', text, { at, ms: timings.render, ...(failing === 'render' ? failed : {}) }));
+  }
+  if (timings.seal !== undefined) {
+    const text = failing === 'seal' ? 'Archiving failed' : 'Archived';
+    const at = history.madeAt === null ? endOf('seal') : Math.max(history.madeAt, endOf('seal') ?? 0);
+    entries.push(step('archived', text, { at, ms: timings.seal, ...(failing === 'seal' ? failed : {}) }));
+  }
+  if (record.state === 'held' || reopened.some(({ what }) => what === 'release')) {
+    const at = record.state === 'held' ? record.finishedAt : null;
+    const detail = 'Nothing was sent, because figures are missing.';
+    entries.push(step('held', 'Held', { at, outcome: 'waiting', detail }));
+  }
+  return continues ? [...entries, ...started] : entries;
+}
+
+/** The end of a stage of a run without an interruption, from its start and the durations; otherwise null. */
+function derivedEnd({ startedAt, starts, reopened, timings }: RunRecord, stage: Stage): number | null {
+  if (startedAt === null || starts > 1 || reopened.length > 0 || timings[stage] === undefined) return null;
+  const until = STAGES.slice(0, STAGES.indexOf(stage) + 1);
+  return until.reduce((at, each) => at + (timings[each] ?? 0), startedAt);
+}
+
+/** The stage before the deliveries at which the last attempt failed. */
+function failingStage({ state, error, timings }: RunRecord): Stage | undefined {
+  if (error === null || !['failed', 'waiting', 'queued', 'cancelled'].includes(state)) return undefined;
+  const last = STAGES.findLast((stage) => timings[stage] !== undefined);
+  return last === 'deliver' || state === 'cancelled' ? undefined : last;
+}
+
+const DECISION_TEXTS: Readonly<Record<RunDecision['what'], string>> = {
+  release: 'Released',
+  retry: 'Retried',
+  resend: 'Reopened to send again',
+  settle: 'Reopened to complete it',
+  cancel: 'Cancellation requested',
+};
+
+function decided({ what, by, reason, at }: RunDecision, rows: readonly DeliveryRow[]): TimelineEntry {
+  // What a decision about deliveries leads to: the reason is beside the deliveries.
+  const follows = what === 'resend' || what === 'settle';
+  const isTold = follows && rows.some(({ decisions }) => decisions.some((one) => one.reason === reason));
+  return step('decision', DECISION_TEXTS[what], { at, by, detail: isTold ? null : reason });
+}
+
+const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | 'outcome'>>> = {
+  pending: { text: 'Not sent yet', outcome: 'waiting' },
+  sending: { text: 'Being sent', outcome: 'active' },
+  sent: { text: 'Sent', outcome: 'ok' },
+  refused: { text: 'Refused', outcome: 'failed' },
+  unknown: { text: 'Result unknown', outcome: 'uncertain' },
+};
+
+/** The attempts of a delivery and the decisions about it: from the archive where it was read, else from the ledger's row. */
+function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[]): readonly TimelineEntry[] {
+  const { id: delivery, recipient, target, decisions } = row;
+  const kind = target === NOTICE_TARGET ? 'notice' : 'delivery';
+  const of = { delivery, recipient };
+  const attempted = (state: DeliveryState, at: number, detail: string | null): TimelineEntry => {
+    const { text, outcome } = STATE_STEPS[state];
+    return step(kind, kind === 'notice' ? `Notice to the owner: ${text.toLowerCase()}` : text, {
+      at,
+      outcome,
+      detail,
+      ...of,
+    });
+  };
+  const attempts = events.filter((event) => event.delivery === delivery && event.state !== 'sending');
+  const last = attempts.at(-1);
+  const isDecided = decisions.some(({ at }) => at === row.at);
+  // The ledger knows more where the process died before it wrote the archive, or the archive was not read.
+  const isNewer = !isDecided && (last === undefined || last.state !== row.state || last.at > row.at);
+  const isPlanned = row.state === 'pending' && row.detail === null;
+  return [
+    ...attempts.map(({ state, at, detail }) => attempted(state, at, detail)),
+    ...decisions.map(({ to, by, reason, at }) => {
+      const text = to === 'sent' ? 'Declared sent' : 'To be sent again';
+      return step('delivery_decision', text, { at, by, detail: reason, ...of });
+    }),
+    ...(isNewer && !isPlanned ? [attempted(row.state, row.at, row.detail)] : []),
+  ];
+}
+
+const STAGE_TEXTS: Readonly<Record<LiveProgress['stage'], string>> = {
+  plan: 'Planning',
+  fetch: 'Fetching',
+  render: 'Creating the files',
+  deliver: 'Delivering',
+};
+
+const END_TEXTS = {
+  done: ['Completed', 'ok'],
+  partly_delivered: ['Ended, partly delivered', 'failed'],
+  delivery_unknown: ['Ended without a known delivery', 'uncertain'],
+  cancelled: ['Cancelled', 'ok'],
+  failed: ['Failed', 'failed'],
+} as const satisfies Record<string, readonly [string, TimelineEntry['outcome']]>;
+
+const isEnd = (status: string): status is keyof typeof END_TEXTS => Object.hasOwn(END_TEXTS, status);
+
+const statusOf = ({ record, rows }: TimelineInput): RunStatus => {
+  const reports = rows.filter(({ target }) => target !== NOTICE_TARGET);
+  return runStatus(record, reports.length === 0 ? undefined : reports);
+};
+
+function ended(input: TimelineInput): readonly TimelineEntry[] {
+  const { record } = input;
+  const status = statusOf(input);
+  if (!isEnd(status)) return [];
+  const [text, outcome] = END_TEXTS[status];
+  const unsent = status === 'done' && !record.deliver ? ', without deliveries as requested' : '';
+  const isTold =
+    (record.state === 'cancelled' && record.cancel !== null) ||
+    (record.error?.code.startsWith('deliver.') === true && input.rows.length > 0);
+  const detail = isTold ? null : (record.error?.message ?? null);
+  return [step('ended', `${text}${unsent}`, { at: record.finishedAt, outcome, detail })];
+}
+
+/** What a run that has not ended does or waits for. */
+function current(input: TimelineInput): readonly TimelineEntry[] {
+  const { live, waits } = input;
+  const status = statusOf(input);
+  if (waits !== null) {
+    return [step('waiting', waits.text, { outcome: 'waiting', detail: waits.detail, until: waits.until })];
+  }
+  if (status === 'cancelling') return [step('active', 'Stops before its next step', { outcome: 'active' })];
+  return status === 'running'
+    ? [step('active', live === null ? 'Running' : STAGE_TEXTS[live.stage], { outcome: 'active' })]
+    : [];
+}

@@ -1,0 +1,142 @@
+import { DocketError, toDocketError } from '../../base/error.ts';
+import { addressKey } from '../../definitions/allow-lists/recipients.ts';
+import type { Period } from '../../definitions/periods/period.ts';
+import type { DeliveryRow, DeliveryState, Ledger } from '../../deliver/ledger/ledger.ts';
+import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
+import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
+import type { DayRange, RunRecord } from '../../run/run-record.ts';
+import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
+import { restrictToOrgs } from '../deliveries/query-deliveries.ts';
+import { type DeliveredContent, deliveredContent } from './delivered-content.ts';
+
+export interface ReceivedFilter {
+  /** Visible organizations. */
+  readonly orgs: readonly string[] | '*';
+  /** An address in any case, or a part of one or of the location of files. */
+  readonly to?: string | undefined;
+  /** Only of runs whose period begins on one of these days. */
+  readonly begins?: DayRange | undefined;
+  readonly report?: string | undefined;
+  /** Only of these reports, `org/report`. */
+  readonly reports?: readonly string[] | undefined;
+  readonly state?: DeliveryState | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+  /** Maximum number of runs to read, newest first. */
+  readonly limit: number;
+}
+
+/** A delivery with what it was about. */
+export interface ReceivedDelivery {
+  readonly row: DeliveryRow;
+  readonly period: Period;
+  /** Of the definition that the run used; null, as `content`, where that has expired or cannot be read. */
+  readonly title: string | null;
+  readonly content: DeliveredContent | null;
+}
+
+/** `next` is null on the last page; an empty page need not be the last. */
+export interface ReceivedPage {
+  readonly deliveries: readonly ReceivedDelivery[];
+  readonly next: string | null;
+}
+
+export interface ReceivedPorts {
+  readonly runs: Pick<RedisRunStore, 'list'>;
+  readonly ledger: Pick<Ledger, 'list'>;
+  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly searchIndex: Pick<SearchIndex, 'refresh' | 'findRecipients'>;
+}
+
+/** Recipients of a filter: the runs of each are one index. */
+const MAX_RECIPIENTS = 500;
+
+/**
+ * Who got what: the deliveries to matching recipients by run, newest first, in all states. Throws `usage.invalid` for an
+ * invalid cursor, and for a text that matches too many recipients.
+ */
+export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts): Promise<ReceivedPage> {
+  const { orgs, to, begins, report, reports, state, limit } = filter;
+  const after = filter.after === undefined ? undefined : parseRunCursor(filter.after);
+  await ports.searchIndex.refresh();
+  const recipients = to === undefined ? undefined : await findNames(to, orgs, ports.searchIndex);
+  const page = await listRunPage(restrictToOrgs(ports.runs, orgs), {
+    recipients,
+    begins,
+    report,
+    reports,
+    after,
+    limit,
+  });
+  const deliveries = await deliveriesOf(page.runs, ports, (row) => {
+    return (state === undefined || row.state === state) && (recipients?.includes(nameOf(row)) ?? true);
+  });
+  return { deliveries, next: page.next };
+}
+
+/** The names of `RunFilter.recipients` for a text. Throws `usage.invalid` for too many. */
+export async function findNames(
+  text: string,
+  orgs: readonly string[] | '*',
+  index: Pick<SearchIndex, 'findRecipients'>,
+): Promise<readonly string[]> {
+  const found = exactOr(text.trim(), await index.findRecipients(text.trim(), orgs));
+  if (found.length <= MAX_RECIPIENTS) return found.map(({ name }) => name);
+  throw new DocketError('usage.invalid', 'Too many recipients match.', {
+    expected: `a text that at most ${MAX_RECIPIENTS} recipients contain`,
+    got: `${JSON.stringify(text.slice(0, 80))}, which ${found.length} contain`,
+    next: 'Give more of the address.',
+  });
+}
+
+/** A complete address means this one alone: `board@acme.example` is a part of `keyboard@acme.example`. */
+export function exactOr(text: string, found: readonly IndexedRecipient[]): readonly IndexedRecipient[] {
+  const key = addressKey(text);
+  const exact = found.filter(({ recipient }) => recipient === key);
+  return exact.length > 0 ? exact : found;
+}
+
+const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
+
+/** The matching deliveries of runs, in the order of the runs. */
+export async function deliveriesOf(
+  runs: readonly RunRecord[],
+  { ledger, definitions }: Pick<ReceivedPorts, 'ledger' | 'definitions'>,
+  isMatch: (row: DeliveryRow) => boolean,
+): Promise<readonly ReceivedDelivery[]> {
+  const byVersion = new Map<string, ReturnType<typeof readableDefinition>>();
+  const definitionOf = (run: RunRecord) => {
+    const name = `${run.org}/${run.report} ${run.digest}`;
+    const found = byVersion.get(name) ?? readableDefinition(run, definitions);
+    byVersion.set(name, found);
+    return found;
+  };
+  const each = await Promise.all(
+    runs.map(async (run) => {
+      const rows = (await ledger.list(run.id)).filter(isMatch);
+      const definition = rows.length === 0 ? undefined : await definitionOf(run);
+      return rows.map(
+        (row): ReceivedDelivery => ({
+          row,
+          period: run.period,
+          title: definition?.title ?? null,
+          content: (definition && deliveredContent(row, definition)) ?? null,
+        }),
+      );
+    }),
+  );
+  return each.flat();
+}
+
+/** Undefined as well where this version of Docket cannot read the definition: the listing then shows less. */
+const readableDefinition = (run: RunRecord, definitions: Pick<DefinitionStore, 'get'>) =>
+  findFrozenDefinition(run, definitions).then(
+    (frozen) => frozen?.definition,
+    (thrown: unknown) => {
+      if (toDocketError(thrown).code === 'definition.invalid') return undefined;
+      throw thrown;
+    },
+  );

@@ -1,0 +1,159 @@
+import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { recipientTerm } from '../../deliver/ledger/recipient-term.ts';
+import { newestFirst } from '../../queue/runs/run-index.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { IndexedRecipient, SearchIndex } from '../../queue/runs/search-index.ts';
+import type { RunFilter, RunRecord } from '../../run/run-record.ts';
+import { runsWithPrefix } from '../runs/resolve-id.ts';
+import { type FoundReport, matchReports } from './match-reports.ts';
+import { deliveriesOf, exactOr, type ReceivedDelivery, type ReceivedPorts } from './received.ts';
+import { parseSearch, type SearchQuery } from './search-query.ts';
+
+/** The first matches of a group, and how many there are. */
+export interface SearchGroup<Match> {
+  readonly matches: readonly Match[];
+  readonly total: number;
+  /** There are `total` or more. */
+  readonly isMinimum: boolean;
+}
+
+/** A recipient, with the runs that delivered to it: the newest deliveries of these. */
+export interface FoundRecipient extends SearchGroup<ReceivedDelivery> {
+  readonly org: string;
+  readonly recipient: string;
+}
+
+export interface SearchResult {
+  readonly period: SearchQuery['period'];
+  /** Lower case, without the period. */
+  readonly words: readonly string[];
+  readonly reports: SearchGroup<FoundReport>;
+  /** By the start of their id, or by their period and report. */
+  readonly runs: SearchGroup<RunRecord>;
+  readonly recipients: SearchGroup<FoundRecipient>;
+}
+
+export interface SearchPorts extends Omit<ReceivedPorts, 'runs' | 'searchIndex'> {
+  readonly runs: Pick<RedisRunStore, 'listAndCount' | 'get' | 'findIdsByPrefix'>;
+  readonly searchIndex: SearchIndex;
+  readonly jobs: () => Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
+  /** Epoch ms. */
+  readonly now: () => number;
+}
+
+/** Matches shown in each group. */
+const MAX_REPORTS = 10;
+const MAX_RUNS = 10;
+const MAX_RECIPIENTS = 5;
+const MAX_RUNS_OF_RECIPIENT = 5;
+/** Runs are counted so far. */
+const MAX_COUNT = 200;
+/** Shorter words match too much. */
+const MIN_RECIPIENT_LETTERS = 2;
+
+const none = { matches: [], total: 0, isMinimum: false } as const;
+
+/**
+ * Searches reports (id and title), runs (start of the id, period) and recipients (part of the address), each among the
+ * visible organizations. Throws `redis.unreachable`.
+ */
+export async function search(text: string, orgs: readonly string[] | '*', ports: SearchPorts): Promise<SearchResult> {
+  const query = parseSearch(text, ports.now());
+  if (query.allWords.length === 0) return { period: null, words: [], reports: none, runs: none, recipients: none };
+  await ports.searchIndex.refresh();
+  const visible = ({ org }: { readonly org: string }): boolean => orgs === '*' || orgs.includes(org);
+  const recorded = await ports.searchIndex.reports();
+  const matching = (words: readonly string[]) =>
+    words.length === 0 ? [] : matchReports(words, ports.jobs(), recorded).filter(visible);
+  const ofWords = matching(query.words);
+  const ofAll = query.period === null ? ofWords : matching(query.allWords);
+  const reports = [...new Map([...ofAll, ...ofWords].map((each) => [`${each.org}/${each.report}`, each])).values()];
+  const [runs, recipients] = await Promise.all([
+    searchRuns(query, ofWords, orgs, ports),
+    searchRecipients(query, orgs, ports),
+  ]);
+  const { period, words } = query;
+  return { period, words, reports: groupOf(reports, MAX_REPORTS), runs, recipients };
+}
+
+const groupOf = <Match>(all: readonly Match[], max: number): SearchGroup<Match> => ({
+  matches: all.slice(0, max),
+  total: all.length,
+  isMinimum: false,
+});
+
+async function searchRuns(
+  { idPrefix, period, words }: SearchQuery,
+  reports: readonly FoundReport[],
+  orgs: readonly string[] | '*',
+  ports: SearchPorts,
+): Promise<SearchGroup<RunRecord>> {
+  const byId: RunRecord[] = [];
+  if (idPrefix !== null) {
+    for await (const record of runsWithPrefix(idPrefix, ports.runs, orgs)) {
+      byId.push(record);
+      if (byId.length > MAX_COUNT) break;
+    }
+  }
+  const ids: SearchGroup<RunRecord> = {
+    matches: byId.slice(0, MAX_RUNS),
+    total: Math.min(byId.length, MAX_COUNT),
+    isMinimum: byId.length > MAX_COUNT,
+  };
+  if (period === null || (words.length > 0 && reports.length === 0)) return ids;
+  const ofReports = words.length === 0 ? undefined : reports.map(({ org, report }) => `${org}/${report}`);
+  const byPeriod = await runsOf({ begins: period, reports: ofReports }, MAX_RUNS, orgs, ports);
+  if (byId.length === 0) return byPeriod;
+  const others = byPeriod.matches.filter(({ id }) => byId.every((found) => found.id !== id));
+  return {
+    matches: [...ids.matches, ...others].slice(0, MAX_RUNS),
+    total: ids.total + byPeriod.total - (byPeriod.matches.length - others.length),
+    isMinimum: ids.isMinimum || byPeriod.isMinimum,
+  };
+}
+
+/** The newest runs of a filter, and their number. */
+async function runsOf(
+  filter: Omit<RunFilter, 'limit' | 'after'>,
+  max: number,
+  orgs: readonly string[] | '*',
+  { runs }: Pick<SearchPorts, 'runs'>,
+): Promise<SearchGroup<RunRecord>> {
+  const scopes = orgs === '*' ? [undefined] : [...new Set(orgs)];
+  const each = await Promise.all(scopes.map((org) => runs.listAndCount({ ...filter, org, limit: max }, MAX_COUNT + 1)));
+  const total = each.reduce((sum, found) => sum + found.total, 0);
+  const matches = each
+    .flatMap((found) => found.runs)
+    .sort(newestFirst)
+    .slice(0, max);
+  return { matches, total: Math.min(total, MAX_COUNT), isMinimum: total > MAX_COUNT };
+}
+
+async function searchRecipients(
+  { words, period }: SearchQuery,
+  orgs: readonly string[] | '*',
+  ports: SearchPorts,
+): Promise<SearchGroup<FoundRecipient>> {
+  const longest = [...words].sort((one, other) => other.length - one.length)[0] ?? '';
+  if (longest.length < MIN_RECIPIENT_LETTERS) return none;
+  const others = words.filter((word) => word !== longest);
+  const containing = (await ports.searchIndex.findRecipients(longest, orgs)).filter(({ name }) =>
+    others.every((word) => name.includes(word)),
+  );
+  const found = exactOr(longest, containing);
+  const matches = await Promise.all(
+    found.slice(0, MAX_RECIPIENTS).map((recipient) => receivedBy(recipient, period, ports)),
+  );
+  return { matches, total: found.length, isMinimum: false };
+}
+
+async function receivedBy(
+  { org, recipient, name }: IndexedRecipient,
+  period: SearchQuery['period'],
+  ports: SearchPorts,
+): Promise<FoundRecipient> {
+  const filter = { recipients: [name], ...(period === null ? {} : { begins: period }) };
+  const { matches: runs, total, isMinimum } = await runsOf(filter, MAX_RUNS_OF_RECIPIENT, [org], ports);
+  const matches = await deliveriesOf(runs, ports, (row) => recipientTerm(row.recipient) === recipient);
+  return { org, recipient, matches, total, isMinimum };
+}

@@ -1,0 +1,89 @@
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import type { Access } from '../../../src/admin/access/access.ts';
+import type { RunRecord } from '../../../src/run/run-record.ts';
+import type { DeliveryRow } from '../../../src/services/deliveries/decisions.ts';
+import { createToken } from '../../support/authenticated-app.ts';
+import { openPage } from '../../support/open-page.ts';
+import { failed, held, runOf, unknown } from '../../support/page-data.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
+
+/** The overview's list of what needs attention, over these data. */
+async function attention(change: Partial<Access>): Promise<string> {
+  const redis = new Redis(inject('redisUrl'));
+  onTestFinished(() => redis.disconnect());
+  const { token, entry } = createToken('anna');
+  const none: Partial<Access> = {
+    runs: async () => ({ runs: [], next: null }),
+    deliveries: async () => ({ deliveries: [], next: null }),
+    pauses: async () => [],
+  };
+  const { visit } = openPage({ redis, prefix: randomPrefix() }, [entry], () => ({ ...none, ...change }));
+  const page = await (await (await visit(token)).send('GET', '/')).text();
+  return /<div id="attention" data-live="(?:true)?">(.*?)<\/div>\s*<section/s.exec(page)?.[1] ?? page;
+}
+
+test('says that all is well where nothing is wrong', async () => {
+  expect(await attention({})).toContain('class="all-clear"');
+});
+
+test('names each problem of the deployment with what to do', async () => {
+  const shown = await attention({
+    deploymentProblems: async () => [
+      { code: 'worker.none', message: 'No worker.', next: 'Start one: `docket start`.' },
+    ],
+  });
+  expect(shown).toContain('data-deployment-problem="worker.none"');
+  expect(shown).toContain('Start one: `docket start`.');
+  expect(shown).not.toContain('class="all-clear"');
+});
+
+test('names runs that wait for their next attempt once for each error, and not those that wait for a token', async () => {
+  const waits = (name: string, error: typeof failed.error) => runOf(name, 'waiting', { error, finishedAt: null });
+  const full = { code: 'disk.unavailable', message: 'The disk is full.', next: 'Free space.' } as const;
+  const runs = [
+    ...['one', 'two', 'three', 'four'].map((name) => waits(name, full)),
+    waits('five', { code: 'api.timeout', message: 'The service is silent.' }),
+    waits('six', null),
+  ];
+  const shown = await attention({
+    runs: async ({ states }) => ({ runs: states?.[0] === 'waiting' ? runs : [], next: null }),
+  });
+  expect(shown.match(/data-waiting="[^"]*"/g)).toEqual([
+    'data-waiting="disk.unavailable"',
+    'data-waiting="api.timeout"',
+  ]);
+  expect(shown).toContain('Free space.');
+  const links = (shown.match(/href="\/runs\/[0-9a-f]{32}"/g) ?? []).map((link) => link.slice(12, -1));
+  expect(links).toEqual([0, 1, 2, 4].map((index) => runs[index]?.id));
+  expect(shown).toContain('/runs?state=waiting');
+});
+
+test('leads to the form of the run where all deliveries to decide are of one', async () => {
+  const link = async (deliveries: readonly DeliveryRow[]) =>
+    /href="([^"]*)">Decide</.exec(await attention({ deliveries: async () => ({ deliveries, next: null }) }))?.[1];
+  const other = { ...unknown, id: 'f'.repeat(32) };
+  expect(await link([unknown, other])).toBe(`/runs/${unknown.run}#decide`);
+  expect(await link([unknown, { ...other, run: held.id }])).toBe('/deliveries');
+});
+
+test('leaves out a failed run whose period a later run has delivered', async () => {
+  const again = runOf('again', 'done', { report: failed.report, createdAt: failed.createdAt + 1 });
+  const shown = (...more: readonly RunRecord[]) =>
+    attention({
+      runs: async ({ states }) => {
+        const all = [failed, ...more];
+        return { runs: all.filter(({ state }) => states?.includes(state) ?? true), next: null };
+      },
+    });
+  expect(await shown(again)).toContain('class="all-clear"');
+  for (const change of [
+    { createdAt: failed.createdAt - 1 },
+    { state: 'failed' as const },
+    { deliver: false },
+    { report: 'another' },
+    { period: { ...failed.period, to: '2026-11-14' } },
+  ]) {
+    expect(await shown({ ...again, ...change })).toContain(failed.id);
+  }
+});

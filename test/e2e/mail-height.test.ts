@@ -1,0 +1,30 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inlineImages } from '../../src/render/artifact.ts';
+import { MAX_HEIGHT } from '../../src/render/email/height.ts';
+import { renderEmail } from '../../src/render/email/render-email.ts';
+import { openChromium } from '../support/browser.ts';
+import { MADE_AT } from '../support/dataset.ts';
+import { samplePacks } from '../support/pack-datasets.ts';
+
+const GENERATED = 12;
+const OPTIONS = { run: 'r'.repeat(32), madeAt: MADE_AT, schedules: [], onDemand: true, logo: 'jobs/demo/logo.png' };
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openChromium();
+});
+afterAll(() => browser?.close());
+
+test('the e-mail of any pack is no higher at 600 pixels than what its sections were chosen by', async () => {
+  const page = await browser.newPage({ viewport: { width: 600, height: 800 } });
+  const heights: number[] = [];
+  for (const { dataset, locale } of samplePacks(GENERATED)) {
+    const mail = await renderEmail(dataset, [], { ...OPTIONS, locale });
+    await page.setContent(inlineImages(mail));
+    heights.push(await page.evaluate('document.documentElement.scrollHeight'));
+  }
+  expect(heights.filter((height) => height > MAX_HEIGHT)).toEqual([]);
+  // The measurement sees the e-mails: some are nearly as high as they may be.
+  expect(Math.max(...heights)).toBeGreaterThan(0.75 * MAX_HEIGHT);
+});

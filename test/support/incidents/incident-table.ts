@@ -1,0 +1,105 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { countOf, type Step } from './steps.ts';
+
+/** The incidents in the order of the table: name, alarm that fires. */
+export const INCIDENTS = {
+  'Mail server refuses': 'DocketRunFailed',
+  'Mail server accepts, then is silent': 'DocketDeliveryUnknown',
+  'API key revoked': 'DocketRunFailed',
+  'API key rotated': 'DocketOrganizationPaused',
+  'Redis frozen': 'DocketRedisDown',
+  'Redis full': 'DocketStorageUnusable',
+  'Disk full': 'DocketStorageUnusable',
+  'Pack held': 'DocketRunsHeld',
+  'Unknown deliveries of 40 recipients': 'DocketDeliveryUnknown',
+  'Wrong recipient in a definition': 'DocketDeliveryRefused',
+  'Service down for a day': 'DocketRunFailed',
+  'Worker killed repeatedly': 'DocketRunFailed',
+  'Clock wrong': 'DocketSchedulerStopped',
+  'Archive bucket gone': 'DocketStorageUnusable',
+  'Stuck schedule': 'DocketSchedulerStopped',
+} as const;
+export type Incident = keyof typeof INCIDENTS;
+
+const DOC = new URL('../../../docs/internals/incidents.md', import.meta.url);
+const HEADER = [
+  'Incident',
+  'Alarm',
+  'Clicks',
+  'Fields',
+  'Commands',
+  'On the page',
+  'In the terminal',
+  'Outside of Docket',
+];
+
+/** The cells of a line of the table. */
+const cells = (line: string): string[] =>
+  line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+/** The table's lines by incident. */
+export function readRows(text: string): ReadonlyMap<string, readonly string[]> {
+  const rows = text
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map(cells);
+  return new Map(rows.filter(([name = '']) => name in INCIDENTS).map((row) => [row[0] ?? '', row]));
+}
+
+const chain = (steps: readonly Step[], ...kinds: Step['kind'][]): string =>
+  steps
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(({ kind, text }) => (kind === 'command' ? `\`${text}\`` : text))
+    .join(' → ')
+    .replaceAll('|', '\\|')
+    .replaceAll(/\b[0-9a-f]{8,32}\b/g, 'ID')
+    .replaceAll(/\b[pt]-[a-z]+\b/g, 'ORG');
+
+function rowOf(incident: Incident, page: readonly Step[], terminal: readonly Step[]): readonly string[] {
+  return [
+    incident,
+    INCIDENTS[incident],
+    String(countOf(page, 'click')),
+    String(countOf(page, 'field')),
+    String(countOf(terminal, 'command')),
+    chain(page, 'click'),
+    chain(terminal, 'command'),
+    chain(terminal, 'outside'),
+  ];
+}
+
+/**
+ * Compares the counts of an incident with its line in the documentation; with `INCIDENTS=write` in the environment it
+ * writes the line instead.
+ */
+export function checkRow(incident: Incident, page: readonly Step[], terminal: readonly Step[]): void {
+  const text = readFileSync(DOC, 'utf8');
+  const rows = new Map(readRows(text));
+  const row = rowOf(incident, page, terminal);
+  if (process.env.INCIDENTS === 'write') {
+    rows.set(incident, row);
+    writeFileSync(
+      DOC,
+      text.replace(TABLE, () => formatTable(rows)),
+    );
+    return;
+  }
+  const counts = (of: readonly string[] = []) => of.slice(2, 5).join(', ');
+  const stored = counts(rows.get(incident));
+  if (stored === counts(row)) return;
+  throw new Error(
+    `${incident}: clicks, fields and commands are ${counts(row)}, in docs/internals/incidents.md ${stored || 'nothing'}. \`npm run docs:incidents\` writes it again.`,
+  );
+}
+
+/** From the header to the end of the last line. */
+const TABLE = /^\| Incident \|.*(?:\n\|.*)*/m;
+
+function formatTable(rows: ReadonlyMap<string, readonly string[]>): string {
+  const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`;
+  const known = Object.keys(INCIDENTS).flatMap((name) => [rows.get(name)].filter((row) => row !== undefined));
+  return [line(HEADER), line(HEADER.map(() => '---')), ...known.map(line)].join('\n');
+}

@@ -1,0 +1,36 @@
+import { type TestOptions, test } from 'vitest';
+import { alarmText } from './alarms.ts';
+import type { IncidentDeployment } from './deployment.ts';
+import { checkRow, INCIDENTS, type Incident } from './incident-table.ts';
+import type { PageOperator } from './page-operator.ts';
+import type { TerminalOperator } from './terminal-operator.ts';
+
+interface Scripts {
+  /** The organizations of the two operators: each has an incident of its own, or both see the same. */
+  readonly orgs: { readonly page: string; readonly terminal: string };
+  /** Brings the incident about, before the operators come. */
+  readonly raise?: () => Promise<unknown>;
+  /** The same once the operators have signed in. */
+  readonly strike?: () => Promise<unknown>;
+  readonly page: (operator: PageOperator) => Promise<void>;
+  readonly terminal: (operator: TerminalOperator) => Promise<void>;
+}
+
+/** Tests that both operators resolve an incident, and that the documentation counts their steps. */
+export function incident(
+  name: Incident,
+  deployment: () => IncidentDeployment,
+  { orgs, raise, strike, page: onPage, terminal: inTerminal }: Scripts,
+  options: TestOptions = {},
+): void {
+  test(name, options, async () => {
+    await raise?.();
+    const terminal = deployment().terminal();
+    terminal.receives(await alarmText(INCIDENTS[name], { org: orgs.terminal }));
+    const page = await deployment().page(orgs.page);
+    await strike?.();
+    await Promise.all([onPage(page), inTerminal(terminal)]);
+    await page.page.context().close();
+    checkRow(name, page.steps, terminal.steps);
+  });
+}

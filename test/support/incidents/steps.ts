@@ -1,0 +1,37 @@
+/** What an operator did: `field`: filled in; `outside`: done to something that is not Docket's, e.g. a mail server. */
+export interface Step {
+  readonly kind: 'click' | 'field' | 'command' | 'outside';
+  readonly text: string;
+}
+
+/** The steps of one operator, in order. */
+export interface StepLog {
+  readonly steps: readonly Step[];
+  add(kind: Step['kind'], text: string): void;
+}
+
+export function stepLog(): StepLog {
+  const steps: Step[] = [];
+  return { steps, add: (kind, text) => void steps.push({ kind, text }) };
+}
+
+export const countOf = (steps: readonly Step[], ...kinds: Step['kind'][]): number =>
+  steps.filter(({ kind }) => kinds.includes(kind)).length;
+
+/** An action that several operators ask for, and that is done once all of them have read that it is needed. */
+export function sharedRepair(operators: number, repair: () => unknown): () => Promise<void> {
+  let asked = 0;
+  let done = () => {};
+  let failed: (reason: unknown) => void = () => {};
+  const repaired = new Promise<void>((resolve, reject) => {
+    done = resolve;
+    failed = reject;
+  });
+  // The operators await it; the first failure of one of them may come before the others ask.
+  repaired.catch(() => {});
+  return async () => {
+    asked += 1;
+    if (asked === operators) Promise.resolve().then(repair).then(done, failed);
+    await repaired;
+  };
+}

@@ -1,0 +1,107 @@
+import { stripVTControlCharacters } from 'node:util';
+import { runOnTerminal } from '../pseudo-terminal.ts';
+import { type Step, stepLog } from './steps.ts';
+
+/** What an operator sees at 80 columns; a terminal breaks lines that are longer. */
+const COLUMNS = 80;
+
+export interface TerminalOperator {
+  readonly steps: readonly Step[];
+  /** Text that the operator has got otherwise, such as an alarm. */
+  receives(text: string): void;
+  /**
+   * Types a command. It must have been named by what the operator has read so far, and so must each value in it; only
+   * `{why}`, a reason in the operator's own words, need not.
+   *
+   * @param command e.g. `docket runs retry {run} --reason {why}`
+   * @param values by the names in braces
+   * @param answer pressed when it asks yes or no
+   * @returns what it printed
+   */
+  types(command: string, values?: Readonly<Record<string, string>>, answer?: 'y' | 'n'): Promise<Printed>;
+  /** Does something to what is not Docket's; what the operator has read must name it. */
+  repairs(what: string, named: RegExp, repair: () => unknown): Promise<void>;
+}
+
+export interface Printed {
+  /** Without control characters; lines as Docket wrote them. */
+  readonly text: string;
+  readonly code: number | null;
+  /** The first group of the pattern, or all of it; throws when it is not there. */
+  reads(pattern: RegExp): string;
+}
+
+/** @param options.env of each command */
+export function terminalOperator(options: {
+  readonly env: () => Readonly<Record<string, string>>;
+  readonly cwd: string;
+}): TerminalOperator {
+  const log = stepLog();
+  // `docket` and its help are what everybody begins with.
+  let seen = 'docket --help\n';
+  const flat = () => seen.replaceAll(/\s+/g, ' ');
+
+  const assertNamed = (command: string, values: Readonly<Record<string, string>>): void => {
+    const pattern = command
+      .split(/\{\w+\}/)
+      .map((literal) => literal.trim().split(/\s+/).map(escapePattern).join('\\s+'))
+      .filter((literal) => literal !== '')
+      // Named with another value, with none (`ID`), or cut short after the options that matter.
+      .join('\\s+(?:"[^"]*"|\\S+)\\s+');
+    if (!new RegExp(pattern).test(seen)) throw new Error(`Nothing named \`${command}\`. What was read:\n${seen}`);
+    for (const [name, value] of Object.entries(values)) {
+      if (name !== 'why' && !flat().includes(value))
+        throw new Error(`Nothing named ${name} ${value}. What was read:\n${seen}`);
+    }
+  };
+
+  return {
+    get steps() {
+      return log.steps;
+    },
+    receives: (text) => {
+      seen += `${text}\n`;
+    },
+    types: async (command, values = {}, answer) => {
+      assertNamed(command, values);
+      log.add('command', command);
+      const [program, ...args] = command
+        .split(' ')
+        .map((word) => word.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? ''));
+      if (program !== 'docket') throw new Error(`${program} is not Docket's.`);
+      let answered = false;
+      const press = (shown: string): string | undefined => {
+        if (answer === undefined || answered || !/\bYes\b[\s\S]*\bNo\b/.test(stripVTControlCharacters(shown))) return;
+        answered = true;
+        return answer;
+      };
+      const { code, screen } = await runOnTerminal(args, {
+        env: options.env(),
+        cwd: options.cwd,
+        columns: COLUMNS,
+        press,
+      });
+      if (answered) log.add('field', answer ?? '');
+      const text = stripVTControlCharacters(screen).replaceAll('\r', '');
+      seen += `${text}\n`;
+      // What `docket doctor` finds is no failure of its own.
+      if (code !== 0 && args[0] !== 'doctor') throw new Error(`\`${command}\` ended with ${code}:\n${text}`);
+      return {
+        text,
+        code,
+        reads: (pattern) => {
+          const found = pattern.exec(text) ?? pattern.exec(text.replaceAll(/\s+/g, ' '));
+          if (found === null) throw new Error(`\`${command}\` did not print ${pattern}:\n${text}`);
+          return found[1] ?? found[0];
+        },
+      };
+    },
+    repairs: async (what, named, repair) => {
+      if (!named.test(flat())) throw new Error(`Nothing named ${named}. What was read:\n${seen}`);
+      log.add('outside', what);
+      await repair();
+    },
+  };
+}
+
+const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
