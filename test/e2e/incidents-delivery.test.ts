@@ -146,7 +146,8 @@ incident(
       await operator.opens();
       await operator.clicks('link', /^Run [0-9a-f]{8}$/);
       await operator.reads(/550 5\.1\.1/);
-      await operator.repairs('correct the definition', `${WRONG}@p-typo.example`, () => correct('p-typo'));
+      await operator.reads(`${WRONG}@p-typo.example`);
+      await operator.repairs('correct the definition', /in the definition/, () => correct('p-typo'));
       await operator.clicks('link', /weekly|Weekly figures/);
       await operator.opensForm('Run now');
       await operator.clicks('radio', /^Deliver them/);

@@ -14,7 +14,7 @@ import { requireRunId } from '../options/run-id.ts';
 import { type RunPartsFlags, readRunParts } from '../options/run-parts.ts';
 import { timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
-import { idCells, instantCell, stateCell } from '../terminal/table/cell.ts';
+import { deliveryIdCells, instantCell, stateCell } from '../terminal/table/cell.ts';
 import { deliveryCommands } from './delivery-commands.ts';
 
 interface ListFlags extends Omit<RunPartsFlags, 'error'> {
@@ -74,7 +74,7 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   if (rows.length === 0) return print.printLine(flags.unknown ? 'No delivery needs a decision.' : 'No deliveries.');
   const { wide } = flags;
   const times = timesFor(io, context.clock.now(), { wide });
-  const idCell = idCells(rows.map(({ id }) => id));
+  const idCell = deliveryIdCells(rows.map(({ id }) => id));
   print.printTable(
     columnsOf(new Set(rows.map(({ org, report }) => `${org}/${report}`)).size === 1),
     rows.map(({ at, state, org, report, target, recipient, id, detail }) => [
@@ -124,7 +124,7 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
   else {
     const rows = page.deliveries.map(({ row }) => row);
     const times = timesFor(io, context.clock.now(), { wide });
-    const idCell = idCells(rows.map(({ id }) => id));
+    const idCell = deliveryIdCells(rows.map(({ id }) => id));
     print.printTable(
       receivedColumns(new Set(rows.map(({ recipient }) => recipient)).size === 1),
       page.deliveries.map(({ row, period: covered, content }) => [

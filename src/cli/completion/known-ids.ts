@@ -9,7 +9,7 @@ import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../../redis/keys.ts';
 import type { RunState } from '../../run/run-record.ts';
 import type { Environment } from '../io.ts';
 import { localTimes } from '../terminal/local-times.ts';
-import { idCells } from '../terminal/table/cell.ts';
+import { deliveryIdCells, idCells } from '../terminal/table/cell.ts';
 import type { Completion, WantedIds } from './completion.ts';
 
 /** Ms: a shell waits for the answer, between two keys. */
@@ -62,7 +62,7 @@ async function read(
 ): Promise<readonly Completion[]> {
   const found =
     wanted.of === 'runs' ? await findRuns(redis, wanted.states, prefix, env) : await findDeliveries(redis, env);
-  const cellOf = idCells(found.map(({ id }) => id));
+  const cellOf = (wanted.of === 'runs' ? idCells : deliveryIdCells)(found.map(({ id }) => id));
   return found
     .filter(({ id }) => id.startsWith(prefix))
     .slice(0, MAX_CANDIDATES)

@@ -79,7 +79,7 @@ export function evaluateDeployment(facts: DeploymentFacts): readonly DeploymentP
       message:
         heartbeat === null
           ? 'No scheduler has run yet: no report starts by its schedule.'
-          : `No scheduler is running for ${formatMs(now - heartbeat.at)}: no report starts by its schedule.`,
+          : `No scheduler has run for ${formatMs(now - heartbeat.at)}: no report starts by its schedule.`,
       next: 'Start one: `docket start --role scheduler`. It catches up missed slots as `catch_up` of each report says.',
     });
   } else if (heartbeat.stuck !== null && now - heartbeat.stuck > MAX_STUCK_MS) {

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idCells } from '../../../src/cli/terminal/table/cell.ts';
+import { deliveryIdCells, idCells } from '../../../src/cli/terminal/table/cell.ts';
 import { cellWidth, cutMiddle, cutReport } from '../../../src/cli/terminal/table/cell-width.ts';
 import { formatColumns } from '../../../src/cli/terminal/table/columns.ts';
 import { shortenNames } from '../../../src/cli/terminal/table/distinct-names.ts';
@@ -139,6 +139,8 @@ describe('short ids', () => {
     expect(idCells([one, three])(one)).toEqual({ exact: one, brief: '7cbbba3b' });
     expect(idCells([one, two, three])(two).brief).toBe(two);
     expect(idCells([one, one])(one).brief).toBe('7cbbba3b');
+    // Its run may have other deliveries, which begin with the same 16 digits.
+    expect(deliveryIdCells([one])(one).brief).toBe(one.slice(0, 20));
   });
 });
 

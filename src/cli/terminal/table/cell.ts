@@ -9,12 +9,17 @@ export interface Cell {
 }
 
 const MIN_DIGITS = 8;
+/** A delivery's id begins with 16 digits of its run's, which deliveries that are not listed share, e.g. a notice. */
+const MIN_DELIVERY_DIGITS = 20;
+
+/** Cells of ids of deliveries. */
+export const deliveryIdCells = (ids: readonly string[]): ((id: string) => Cell) => idCells(ids, MIN_DELIVERY_DIGITS);
 
 /** Cells of ids: their first 8 digits, or as many as tell those of the listing apart. */
-export function idCells(ids: readonly string[]): (id: string) => Cell {
+export function idCells(ids: readonly string[], minDigits = MIN_DIGITS): (id: string) => Cell {
   const all = [...new Set(ids)];
-  const longest = Math.max(MIN_DIGITS, ...all.map((id) => id.length));
-  let digits = MIN_DIGITS;
+  const longest = Math.max(minDigits, ...all.map((id) => id.length));
+  let digits = minDigits;
   while (digits < longest && new Set(all.map((id) => id.slice(0, digits))).size < all.length) digits += 1;
   return (id) => ({ exact: id, brief: id.slice(0, digits) });
 }
