@@ -139,6 +139,9 @@ export interface Missing {
   readonly found: readonly ReadCell[];
 }
 
+/** `, Sept 2026` after a label, with or without its unit. */
+const MONTH_AFTER_LABEL = /^(?: \([^)]*\))?, [^,\d]+ \d{4}$/;
+
 /**
  * The figures of a section that none of these tables shows. Rows are found by their keys, those of a scorecard and of a
  * section that is turned by the label of the metric.
@@ -167,8 +170,12 @@ export function missingFigures(
   const byMetric = metrics.flatMap((metric): Missing[] => {
     const label = squeezed(metric.label);
     const found = cellsOfRow(tables, [
-      (cell) =>
-        typeof cell === 'string' && squeezed(cell).startsWith(label) && !/\d/.test(squeezed(cell).slice(label.length)),
+      (cell) => {
+        if (typeof cell !== 'string' || !squeezed(cell).startsWith(label)) return false;
+        const rest = squeezed(cell).slice(label.length);
+        // Another metric may begin with this one's label and go on with a number; a month has a year.
+        return !/\d/.test(rest) || MONTH_AFTER_LABEL.test(rest);
+      },
     ]);
     const ofRows = rows.map((row) => figuresOf(section, metric, row));
     const expected = ofRows.flat();
