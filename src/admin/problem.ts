@@ -111,6 +111,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'archive.marker_missing': { status: 503, title: 'The archive has no marker' },
   'archive.marker_changed': { status: 503, title: 'The archive has another marker' },
   'deployment.conflict': { status: 503, title: 'The archive and Redis belong to different deployments' },
+  'oidc.unavailable': { status: 503, title: 'The OpenID provider does not answer' },
   'search.not_ready': { status: 503, title: 'The search indexes are being built' },
   'redis.unreachable': { status: 503, title: 'Redis does not answer' },
   'redis.unauthorized': { status: 503, title: 'Redis rejected the credentials' },
