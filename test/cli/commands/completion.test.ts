@@ -37,6 +37,7 @@ describe('completion of a word', () => {
     expect(await candidates('runs', '--st')).toEqual(['--state']);
     expect(await candidates('archive', 'verify', '--')).toEqual([
       '--org',
+      '--run',
       '--public-key',
       '--checkpoint',
       '--json',
