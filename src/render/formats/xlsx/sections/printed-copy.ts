@@ -2,6 +2,7 @@ import type { Cell } from '../package/sheet-rows.ts';
 import { MIN_SCALE, type Page, pageAt } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints, totalWidth } from '../style/text-size.ts';
+import { MAX_VALUE_WIDTH } from './grid/column-width.ts';
 import type { Grid } from './grid/grid.ts';
 
 /** A grid of few rows with its columns as rows, for paper: the table itself stays on the screen. */
@@ -14,7 +15,7 @@ export interface PrintedCopy {
 }
 
 const LABEL_CHARACTERS = 38;
-const MIN_VALUE_CHARACTERS = 14;
+const MIN_VALUE_CHARACTERS = 15;
 
 /** Numbers of neighbouring columns that are together at least as wide as wanted; undefined where there are too few. */
 function spansOf(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
@@ -39,7 +40,8 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   const lines = [...grid.rows];
   const columns = grid.totals === undefined ? lines : [...lines, grid.totals];
   // Wide enough for each of its figures in the table.
-  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, ...grid.contents.slice(grid.labels));
+  const widest = Math.max(0, ...grid.widths.slice(grid.labels));
+  const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, Math.min(MAX_VALUE_WIDTH, widest));
   const spans = spansOf(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => valueCharacters)]);
   if (spans === undefined) return undefined;
   const count = spans.reduce((sum, span) => sum + span, 0);

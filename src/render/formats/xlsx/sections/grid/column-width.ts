@@ -6,7 +6,8 @@ import { defaultDecimals, type Quantity, rawPerShown } from '../../../../figures
 
 const MIN_WIDTH = 9;
 export const MAX_LABEL_WIDTH = 48;
-const MAX_VALUE_WIDTH = 18;
+/** Of a figure: only a long heading makes its column wider. */
+export const MAX_VALUE_WIDTH = 18;
 /** A heading takes at most about so many lines, in a column of at most so many characters. */
 const MAX_HEADING_LINES = 5;
 const MAX_HEADING_WIDTH = 42;
@@ -35,7 +36,7 @@ function displayLength(value: Value, quantity: Quantity): number {
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
 
 /** Fits the longest value. @param measured the rows that are looked at */
-export function contentWidth(column: ViewColumn, measured: readonly Row[], { table }: Words): number {
+function contentWidth(column: ViewColumn, measured: readonly Row[], { table }: Words): number {
   const running =
     column.role === 'bucket' && measured.some((row) => row.partial) ? ` · ${table.stillRunning}`.length : 0;
   const content = measured.reduce(

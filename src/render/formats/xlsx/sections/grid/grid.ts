@@ -5,8 +5,6 @@ import type { Cell } from '../../package/sheet-rows.ts';
 export interface Grid {
   /** Characters of each column. */
   readonly widths: readonly number[];
-  /** Characters of the longest value of each column, without its heading. */
-  readonly contents: readonly number[];
   /** Number of label columns on the left. */
   readonly labels: number;
   /** Unique texts, which name the columns of the Excel table. A cell may show a shorter one. */

@@ -111,7 +111,6 @@ function withTransposedStatuses(
   return {
     ...grid,
     widths: inserted(grid.widths, STATUS_WIDTH, STATUS_WIDTH),
-    contents: inserted(grid.contents, STATUS_WIDTH, STATUS_WIDTH),
     header: inserted(
       grid.header,
       { value: words.status.targetColumn, style: STYLES.headerSecondary },
@@ -178,7 +177,6 @@ export function withStatuses(
     widths: withInserted(grid.widths, added, (each) =>
       Math.min(Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2), MAX_STATUS_WIDTH),
     ),
-    contents: withInserted(grid.contents, added, () => STATUS_WIDTH),
     header: withInserted(grid.header, added, (each) => {
       const heading = headingOf(each);
       const style = STYLES.headerIndented;

@@ -9,7 +9,7 @@ import { createDataStyles } from '../../style/data-styles.ts';
 import { type CellStyle, STYLES } from '../../style/styles.ts';
 import { textWidth } from '../../style/text-size.ts';
 import { cellFactory, figureCell, isSecondary, type StyleOf } from './cell-value.ts';
-import { contentWidth, MAX_LABEL_WIDTH, widthOf } from './column-width.ts';
+import { MAX_LABEL_WIDTH, widthOf } from './column-width.ts';
 import type { Grid } from './grid.ts';
 import { type Headings, shownAs, withRunningNote } from './headings.ts';
 
@@ -74,7 +74,6 @@ export function tableGrid(table: Table, columns: readonly ViewColumn[], headings
         labelWidth(column, index),
       ),
     ),
-    contents: columns.map((column) => contentWidth(column, measured, words)),
     labels: columns.filter((column) => !isFigureColumn(column)).length,
     header: columns.map((column, index) => {
       const text = texts[index] ?? column.header;

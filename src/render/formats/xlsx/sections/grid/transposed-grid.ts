@@ -75,7 +75,6 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
   const longest = columns.reduce((most, column) => Math.max(most, column.header.length), 0);
   return {
     widths: [Math.min(Math.max(longest + 2, 24), MAX_LABEL_WIDTH), ...headings.map(() => width)],
-    contents: [24, ...headings.map(() => width)],
     labels: 1,
     header: [
       { value: texts.metric, style: STYLES.headerLabel },
