@@ -98,7 +98,8 @@ const receivedColumns = (single: boolean): readonly Column[] => [
   { name: 'PERIOD', whenNarrow: 'drop-last' },
   { name: 'RECIPIENT', cut: 'middle', ...(single ? { whenNarrow: 'drop', rank: 3 } : {}) },
   { name: 'CONTENTS', whenNarrow: 'drop', rank: 2 },
-  { name: 'DELIVERY', whenNarrow: 'keep' },
+  // The next commands name those that need a decision.
+  { name: 'DELIVERY', whenNarrow: 'drop', rank: 4 },
   { name: 'ANSWER', whenNarrow: 'drop', rank: 1 },
 ];
 
