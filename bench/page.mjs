@@ -75,7 +75,7 @@ async function measure(executablePath) {
         headers: docket.headers,
         body: '{"deliver":false}',
       });
-      run = (await answer.json()).id;
+      run = /** @type {{ id: string }} */ (await answer.json()).id;
     }
     const pages = {
       'the overview': '/',
