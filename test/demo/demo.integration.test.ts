@@ -44,7 +44,7 @@ test('two demos beside each other end well, each with everything it promises', a
     );
     for (const body of bodies) expect(names.filter((name) => name === '' || body.includes(name))).toEqual([]);
     expect(stderr).toMatch(/demo\/weekly-kpi +plan/);
-    expect(stderr).toMatch(/tokens left, finish in/);
+    expect(stderr).toMatch(/demo\/weekly-kpi +fetch +\d+ calls/);
     expect(stderr).toMatch(/demo\/board-pack \S+: done, \d+ API calls/);
   }
   expect((await readdir(folder)).sort()).toEqual(['first', 'second']);

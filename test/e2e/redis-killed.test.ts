@@ -224,7 +224,7 @@ test('Redis is killed again and again under load, loses the tail of its log, and
   // Redis forgets everything, and the schedules are found where they stood before: the archive has the receipts.
   await client.flushall();
   const shown = await command('runs', 'show', runs[0]?.id ?? '');
-  expect(shown.stdout).toContain('only archived');
+  expect(shown.stdout).toContain('only in the archive');
   await (await start(['--role', 'scheduler'])).stop();
   await setBack();
   const again = ended();

@@ -82,8 +82,8 @@ export interface CheckResult {
   readonly shown: readonly string[];
 }
 
-/** Redis keys that belong to no run: schedules, indexes, budgets, catalogs of 40 organizations. */
-const MAX_SHARED_KEYS = 600;
+/** Redis keys that belong to no run: schedules, budgets, catalogs of 40 organizations, and indexes of their recipients and days. */
+const MAX_SHARED_KEYS = 1_200;
 const MAX_KEYS_PER_RUN = 7;
 /** Four concurrent runs and the render pool. */
 const MAX_PROCESS_BYTES = 600 * 1024 * 1024;

@@ -176,6 +176,10 @@ const runsFor = ({ path }: DeclaredOperation): readonly string[] => {
 
 const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
   const reason = mostly(fc.constantFrom('because', 'asked by phone'));
+  if (path.endsWith('/deliveries/resolve')) {
+    const deliveries = mostly(fc.oneof(fc.constant('all'), fc.uniqueArray(fc.constantFrom(...ids.delivery))));
+    return fc.record({ as: mostly(fc.constantFrom('sent', 'resend')), deliveries, reason });
+  }
   if (path.endsWith('/resolve')) return fc.record({ as: mostly(fc.constantFrom('sent', 'resend')), reason });
   if (path.endsWith('/validate')) return fc.constantFrom('version: 1', 'a: [', 'title: &a [*a]');
   if (!path.endsWith('/runs')) return fc.record({ reason });

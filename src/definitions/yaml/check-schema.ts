@@ -102,6 +102,10 @@ const samePath = (a: ValuePath, b: ValuePath): boolean => a.length === b.length 
 /** The part of a file that rules between fields are about: an entry of a list at the top, or a field. */
 const unitOf = (path: ValuePath): ValuePath => path.slice(0, typeof path[1] === 'number' ? 2 : 1);
 
+/** Whether the format of an output cannot be read. */
+const hidesFormat = ([list, , field]: ValuePath): boolean =>
+  list === 'outputs' && (field === undefined || field === 'format');
+
 class Repairs<Schema extends z.ZodType> {
   readonly #input: SchemaCheckInput<Schema>;
   readonly #damage: Damage[];
@@ -188,7 +192,9 @@ class Repairs<Schema extends z.ZodType> {
     return this.#damage.some(({ path: damaged, unknown }) => {
       // A line that could not be read may have been any field of the file.
       if (damaged.length === 0) return original.length === 0 || (!present && original.length === 1);
-      if (isRule && damaged[0] === 'outputs' && ['outputs', 'deliveries'].includes(String(original[0]))) return true;
+      if (isRule && damaged[0] === 'outputs' && original[0] === 'outputs') return true;
+      // Deliveries name the formats of outputs.
+      if (isRule && hidesFormat(damaged) && original[0] === 'deliveries') return true;
       if (isRule && damaged[0] === 'sections' && samePath(original, ['sections'])) return true;
       if (!samePath(unitOf(original), unitOf(damaged))) return false;
       if (!present) return true;

@@ -32,7 +32,8 @@ export const RetryReview = ({ scope, deliveries, files, zone, calm, children }: 
 
 function runEffect(files: RunFilesView): string {
   const archived = 'files' in files && files.files.some(({ kind }) => kind === 'file');
-  const rest = 'Its definition and period stay those that it was triggered with.';
+  const rest =
+    'Its definition and period stay those that it was triggered with: after a correction of the definition, run the report again instead.';
   return archived
     ? `Nothing was delivered. A retry delivers the archived files and makes no calls. ${rest}`
     : `No files were archived and nothing was delivered. A retry starts again; calls that were answered are not made again while their answers are cached. ${rest}`;
