@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../base/time.ts';
 import type { Archive } from '../../deliver/archive/archive.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { reconcileRun } from '../../deliver/attempt.ts';
-import type { DeliveryRow, Ledger } from '../../deliver/ledger/ledger.ts';
+import type { DeliveryRow, Ledger, Receipt } from '../../deliver/ledger/ledger.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { RunCursor, RunRecord, RunState, RunStore } from '../../run/run-record.ts';
 
@@ -33,7 +33,8 @@ export async function reconcileWithArchive(
 
 /**
  * Reconciles the ledger with the archive for recently ended runs. A worker survives a Redis that comes back without its
- * last writes. It may then end a run whose deliveries the ledger has lost, and no further attempt would check them.
+ * last writes. It may then end a run whose deliveries the ledger has lost, and no further attempt would check them. The
+ * receipts that such a run archived say what the ledger said then: they are corrected.
  */
 export async function repairLedger({
   runs,
@@ -42,7 +43,8 @@ export async function repairLedger({
   clock,
   log,
   batchSize = BATCH_SIZE,
-}: ReconcilePorts & {
+}: Omit<ReconcilePorts, 'archive'> & {
+  readonly archive: Pick<Archive, 'peek' | 'getArchivedStates' | 'getReceipts' | 'putReceipts'>;
   readonly runs: Pick<RunStore, 'list'>;
   readonly log: Log;
   readonly batchSize?: number;
@@ -53,13 +55,29 @@ export async function repairLedger({
     try {
       const published = await archive.peek(record);
       if (published === undefined) continue;
-      await reconcileRun(record.id, await archive.getArchivedStates(published), ledger, clock);
+      const rows = await reconcileRun(record.id, await archive.getArchivedStates(published), ledger, clock);
+      const receipts = await archive.getReceipts(published);
+      const corrected = correctOpen(receipts, rows);
+      if (corrected.some((receipt, index) => receipt !== receipts[index])) {
+        await archive.putReceipts(published, corrected);
+      }
     } catch (thrown) {
       const { id: run, org, report } = record;
       const error = toDocketError(thrown).toJSON();
       log.warn('Archived states of a run could not be read', { run, org, report, error });
     }
   }
+}
+
+/** Takes the state of the ledger for deliveries that were under way when the receipts were written. */
+function correctOpen(receipts: readonly Receipt[], rows: readonly DeliveryRow[]): readonly Receipt[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return receipts.map((receipt) => {
+    const row = byId.get(receipt.delivery);
+    const open = receipt.state === 'sending' || receipt.state === 'pending';
+    if (!open || row === undefined || row.state === receipt.state) return receipt;
+    return { ...receipt, state: row.state, detail: row.detail };
+  });
 }
 
 /** All ended runs: one that was opened long ago may have ended just now. */

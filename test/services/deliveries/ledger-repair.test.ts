@@ -52,7 +52,19 @@ test('a run that ended beside a ledger without its last writes takes over what t
     await runs.update(newer.id, { state: 'done', finishedAt: now });
   }
 
+  const receiptOf = (delivery = '', recipient = '', state: 'sending' | 'pending' | 'sent' = 'sending') => {
+    return { delivery, target: '0-email', recipient, state, detail: null, messageId: null };
+  };
+  await archive.putReceipts(sealed, [
+    receiptOf(ended?.id, 'ended@acme.example'),
+    receiptOf(forgotten?.id, 'forgotten@acme.example', 'pending'),
+    receiptOf(cut?.id, 'cut@acme.example'),
+    receiptOf(waits?.id, 'waits@acme.example', 'pending'),
+  ]);
+
   await repairLedger({ runs, archive, ledger, clock: systemClock, log: silentLog, batchSize: 1 });
+  const receipts = await archive.getReceipts(sealed);
+  expect(receipts.map(({ state }) => state)).toEqual(['sent', 'sent', 'unknown', 'pending']);
   const states = Object.fromEntries((await ledger.list(RUN)).map(({ recipient, state }) => [recipient, state]));
   expect(states).toEqual({
     'ended@acme.example': 'sent',
