@@ -47,7 +47,7 @@ const MAX_RUNS = 10;
 const MAX_RECIPIENTS = 5;
 const MAX_RUNS_OF_RECIPIENT = 5;
 /** Runs are counted so far. */
-const MAX_COUNT = 200;
+const MAX_COUNT = 100;
 /** Shorter words match too much. */
 const MIN_RECIPIENT_LETTERS = 2;
 
