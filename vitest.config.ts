@@ -12,7 +12,7 @@ const INTEGRATION = 'test/**/*.integration.test.ts';
 const E2E = 'test/e2e/**';
 const SOAK = 'test/e2e/soak.test.ts';
 
-/** Test files at once. Unit tests wait for Redis and integration tests for processes, both for a third of the time; end-to-end tests for half of it. */
+/** Test files at once, more than cores: tests wait for Redis and for processes, those of whole programs half of the time. */
 const [FILES, E2E_FILES] = [Math.ceil(availableParallelism() * 1.5), availableParallelism() * 2];
 
 /** Lets Docket's worker threads and forked processes run from the source. */
@@ -86,7 +86,7 @@ export default defineConfig({
           include: [SOAK],
           globalSetup: ['test/support/setup-build.ts', 'test/support/setup-redis.ts'],
           maxWorkers: 1,
-          // Two soaks leave a third of two cores idle; four at once do so little that they find nothing.
+          // Two soaks leave a third of two cores idle. With many at once each does so little that it finds nothing.
           maxConcurrency: 3,
           sequence: { groupOrder: 3 },
         },

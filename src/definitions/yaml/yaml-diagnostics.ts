@@ -142,13 +142,6 @@ export function repairSyntax({ source }: ParsedYaml): RepairedText & { readonly 
   return { ...repaired, diagnostics };
 }
 
-/** All syntax errors, a repaired text's included. If there are any, the values are unreliable. */
-export function syntaxDiagnostics(yaml: ParsedYaml): readonly Diagnostic[] {
-  const stopped = stopDiagnostic(yaml);
-  if (stopped !== undefined) return [stopped];
-  return hasSyntaxErrors(yaml) ? repairSyntax(yaml).diagnostics : [];
-}
-
 export const hasSyntaxErrors = ({ source, document }: ParsedYaml): boolean =>
   document.errors.length + document.warnings.length > 0 || unlikelyTexts(document.contents, source.text).length > 0;
 
