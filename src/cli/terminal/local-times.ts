@@ -40,7 +40,7 @@ export function localTimes(now: number, { TZ }: Environment): LocalTimes {
       const time = local(at);
       return time.toFormat(time.year === today.year ? 'ccc d LLL HH:mm:ss' : 'ccc d LLL yyyy HH:mm:ss');
     },
-    zone: `${today.zoneName} (UTC${today.offset === 0 ? '' : today.toFormat('ZZ')})`,
+    zone: today.zoneName === 'UTC' ? 'UTC' : `${today.zoneName} (UTC${today.offset === 0 ? '' : today.toFormat('ZZ')})`,
   };
 }
 
