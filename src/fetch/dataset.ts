@@ -1,4 +1,5 @@
 import type { Granularity } from '../contract/report.ts';
+import type { NoteBlock } from '../definitions/commentary/note.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
 import type { ChartSpec } from '../definitions/schema/report-definition.ts';
@@ -260,6 +261,51 @@ export interface Dataset {
   readonly headlineMetrics?: readonly string[];
   /** Sentences about the most important figures, in the report's language. Absent: not written. */
   readonly headlines?: readonly string[];
+  /** Comments of people on these figures, in the order of the sections, that on the whole report first. Absent: none. */
+  readonly comments?: readonly Comment[];
+  /** Who approved this content. Absent: no approval was asked for, or none is given yet. */
+  readonly approval?: Approval;
+  /** The edition that this one replaces. Absent: a first edition. */
+  readonly correction?: CorrectedEdition;
+}
+
+/** A comment as it is printed. */
+export interface Comment {
+  /** Id of the section; null: on the whole report. */
+  readonly section: string | null;
+  readonly blocks: readonly NoteBlock[];
+  /** The name of its author. */
+  readonly author: string;
+  /** ISO, UTC. */
+  readonly at: string;
+}
+
+export interface Approval {
+  /** In the order in which they approved. */
+  readonly by: readonly { readonly name: string /** ISO, UTC. */; readonly at: string }[];
+  /** SHA-256 (hex) of the approved content. */
+  readonly content: string;
+}
+
+/** What a corrected edition changes, for its first page. */
+export interface CorrectedEdition {
+  /** The replaced run, and when it was delivered (ISO, UTC). */
+  readonly replaces: { readonly run: string; readonly at: string };
+  readonly changes: readonly FigureChange[];
+}
+
+/** A figure that the service has changed after it was delivered. */
+export interface FigureChange {
+  readonly section: string;
+  readonly metric: string;
+  readonly bucket: string | null;
+  readonly group: { readonly dimension: string; readonly value: string } | null;
+  /** Raw values as in a table; null: undefined at the service. */
+  readonly before: number | null;
+  readonly after: number | null;
+  /** Statuses before and after, where the figure is judged. */
+  readonly statusBefore?: Status;
+  readonly statusAfter?: Status;
 }
 
 /** Whether the section is a text: it has a title and a description, and no figures. */

@@ -15,6 +15,7 @@ export const RUN_STATES = [
   'done',
   'partly_delivered',
   'held',
+  'awaiting_approval',
   'cancelled',
   'failed',
   'skipped',
@@ -26,6 +27,7 @@ export const TERMINAL_STATES: ReadonlySet<RunState> = new Set([
   'done',
   'partly_delivered',
   'held',
+  'awaiting_approval',
   'cancelled',
   'failed',
   'skipped',
@@ -48,9 +50,10 @@ export interface DecisionAuthor {
 export interface RunDecision extends DecisionAuthor {
   /**
    * `release`: a held run is delivered as it is. `retry`: deliveries known to have failed are retried. `resend`: one
-   * delivery is sent again. `settle`: the last open delivery was marked as sent. `cancel`: the run was cancelled.
+   * delivery is sent again. `settle`: the last open delivery was marked as sent. `cancel`: the run was cancelled. `review`:
+   * its review has a new event (a comment, an approval, a rejection).
    */
-  readonly what: 'release' | 'retry' | 'resend' | 'settle' | 'cancel';
+  readonly what: 'release' | 'retry' | 'resend' | 'settle' | 'cancel' | 'review';
   /** Epoch ms. */
   readonly at: number;
 }
@@ -80,6 +83,8 @@ export interface RunOrder {
   readonly deadlineMs?: number;
   /** Fingerprint of the request that opened a `trigger:` slot: the same trigger id with another request is an error. */
   readonly asked?: string;
+  /** The run whose edition this one replaces, for a corrected edition: it goes to those who received that one. */
+  readonly corrects?: string;
   /** W3C `traceparent` of the span that opened it, if traces are recorded: all attempts belong to that trace. */
   readonly traceparent?: string;
 }

@@ -92,7 +92,7 @@ export const runSchema = z
     reopened: z
       .array(
         z.object({
-          what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel']),
+          what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel', 'review']),
           by: z.string(),
           reason: z.string(),
           at: instantSchema,

@@ -6,6 +6,7 @@ import { secretsSchema } from '../allow-lists/secrets.ts';
 import { fiscalYearSchema, weekStartSchema } from '../periods/fiscal-calendar.ts';
 import { calendarSchema } from '../schedules/calendar.ts';
 import { readingsSchema } from './readings.ts';
+import { peopleSchema } from './review.ts';
 import { targetListSchema } from './targets.ts';
 import { lineSchema, localeSchema, zoneSchema } from './values/primitives.ts';
 
@@ -123,6 +124,7 @@ export const orgFileSchema = z.strictObject({
   fiscal_year_start: fiscalYearSchema.optional(),
   week_start: weekStartSchema.optional(),
   readings: readingsSchema.optional(),
+  people: peopleSchema.optional(),
   budget: z
     .strictObject({
       calls: z.int().min(1).max(10_000).optional().describe('Calls per window; 30 by default.'),

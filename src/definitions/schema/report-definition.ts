@@ -7,6 +7,7 @@ import { createDeliverySchema } from './deliveries.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
 import { classificationSchema } from './org-settings.ts';
 import { createOutputSchema, outputIssues } from './outputs.ts';
+import { approvalSchema, correctionsSchema } from './review.ts';
 import { sectionSchema } from './section.ts';
 import { MAX_HEADLINES, targetListSchema } from './targets.ts';
 import { deadlineSchema, maxAgeSchema } from './values/durations.ts';
@@ -70,6 +71,12 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .describe(
           'What happens when figures are missing, truncated or stale: fail the run, hold the delivery, or deliver with a flag.',
         ),
+      approval: approvalSchema
+        .optional()
+        .describe('Nothing is delivered before these people have approved exactly its content.'),
+      corrections: correctionsSchema
+        .optional()
+        .describe('Watches the figures of delivered editions and reports what the service has changed since.'),
     })
     .superRefine(createCrossCheck(kinds), { when: () => true });
 }

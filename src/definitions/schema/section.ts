@@ -5,6 +5,7 @@ import { periodSpecSchema } from '../periods/period-spec.ts';
 import { chartIssues, chartSchema } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
 import { layoutFields, layoutIssues, sectionMetrics, withGroupMetrics } from './layout.ts';
+import { commentarySchema } from './review.ts';
 import { idSchema, lineSchema, textSchema } from './values/primitives.ts';
 
 /** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
@@ -118,6 +119,7 @@ const fieldsSchema = z.strictObject({
     .optional()
     .describe('Of a list: a field name, "-" in front reverses.'),
   search: lineSchema(200).optional().describe('Of a list: free text.'),
+  commentary: commentarySchema.optional(),
 });
 
 type SectionFields = z.output<typeof fieldsSchema>;

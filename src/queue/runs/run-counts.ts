@@ -4,7 +4,13 @@ import { redisKeys } from '../../redis/keys.ts';
 import type { RunState } from '../../run/run-record.ts';
 
 /** States of runs that continue, or need a decision. */
-export const OPEN_STATES = ['queued', 'running', 'waiting', 'held'] as const satisfies readonly RunState[];
+export const OPEN_STATES = [
+  'queued',
+  'running',
+  'waiting',
+  'held',
+  'awaiting_approval',
+] as const satisfies readonly RunState[];
 
 export interface OpenRunCount {
   readonly state: (typeof OPEN_STATES)[number];
@@ -14,7 +20,7 @@ export interface OpenRunCount {
 }
 
 /**
- * Counts the open runs of all organizations by state: eight commands in one round trip, independent of the number of runs.
+ * Counts the open runs of all organizations by state: ten commands in one round trip, independent of the number of runs.
  * Throws `redis.unreachable`.
  *
  * @param since epoch ms; indexes may contain older runs whose record has expired

@@ -30,6 +30,7 @@ const STATES_WITH_ERRORS: readonly RunState[] = [
   'waiting',
   'partly_delivered',
   'held',
+  'awaiting_approval',
   'cancelled',
   'failed',
   'skipped',

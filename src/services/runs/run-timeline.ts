@@ -214,6 +214,7 @@ const DECISION_TEXTS: Readonly<Record<RunDecision['what'], string>> = {
   resend: 'Reopened to send again',
   settle: 'Reopened to complete it',
   cancel: 'Cancellation requested',
+  review: 'Reviewed',
 };
 
 function decided({ what, by, reason, at }: RunDecision, rows: readonly DeliveryRow[]): TimelineEntry {

@@ -17,6 +17,11 @@ export const RUN_STATE_LABELS: Readonly<Record<RunStatus, StateLabel>> = {
   done: { label: 'Done', tone: 'good', description: 'Created, archived and delivered as requested.' },
   partly_delivered: { label: 'Partly delivered', tone: 'warn', description: 'Some deliveries failed.' },
   held: { label: 'Held', tone: 'warn', description: 'Created, and held until it is released.' },
+  awaiting_approval: {
+    label: 'Awaiting approval',
+    tone: 'warn',
+    description: 'Nothing is sent before enough people have approved it.',
+  },
   cancelled: { label: 'Cancelled', tone: 'idle', description: 'Cancelled by a user.' },
   failed: { label: 'Failed', tone: 'bad', description: 'Ended without creating or delivering its files.' },
   skipped: { label: 'Skipped', tone: 'idle', description: 'The slot was not opened.' },

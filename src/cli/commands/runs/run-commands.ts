@@ -30,6 +30,11 @@ export function runCommands({ id, record, rows, timeline, archived, archiveError
         { command: `docket runs release ${run} ${REASON}`, why: 'sends them as they are' },
         { command: again(record), why: 'instead: a new run, which asks for the figures again' },
       ];
+    case 'awaiting_approval':
+      return [
+        { command: `docket runs approve ${run} ${REASON}`, why: 'approves its content; sends it when enough have' },
+        { command: `docket runs reject ${run} ${REASON}`, why: 'sends it back' },
+      ];
     case 'skipped':
       return [{ command: again(record), why: 'runs the report for this period now' }];
     case 'done':

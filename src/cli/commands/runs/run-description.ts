@@ -32,6 +32,8 @@ export function describeRun({ record, rows, timeline, archived, archiveError }: 
       return `Nobody is known to have received it: ${arrived}`;
     case 'held':
       return `Figures are missing. Nothing was sent. ${files}.`;
+    case 'awaiting_approval':
+      return 'It waits for approval. Nothing was sent.';
     case 'failed':
     case 'cancelled':
       return sent === 0 ? `${files}. Nothing is known to have been delivered.` : `${files}. ${arrived}`;

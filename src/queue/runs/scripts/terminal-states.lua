@@ -3,6 +3,7 @@ local TERMINAL = {
   done = true,
   partly_delivered = true,
   held = true,
+  awaiting_approval = true,
   cancelled = true,
   failed = true,
   skipped = true,

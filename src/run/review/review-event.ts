@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** Who acted: the principal that signed in, and the person that it belongs to. */
+const actorSchema = z.object({
+  /** Key of `people`, or the principal's subject where no person is mapped to it. Counts once, however it signed in. */
+  person: z.string(),
+  /** As printed in packs and shown on the page. */
+  name: z.string(),
+  /** `Principal.subject`; `docket` for what Docket did itself. */
+  principal: z.string(),
+});
+export type ReviewActor = Readonly<z.infer<typeof actorSchema>>;
+
+const base = { seq: z.int().positive(), at: z.number(), by: actorSchema };
+
+/**
+ * What happened in the review of a run, in order. The list is the truth: it is in the archive, survives a loss of Redis, and
+ * an event is appended under the next number or not at all (`ReviewArchive.append`), so that two processes never decide on
+ * different states.
+ */
+export const reviewEventSchema = z.discriminatedUnion('type', [
+  /** The worker has stored figures: the first ones, or new ones after `reject` with `refetch`. */
+  z.object({ ...base, type: z.literal('figures'), figures: sha256Schema }),
+  /** A comment's new version. `section` null: on the whole report; `text` null: withdrawn. Markup as typed. */
+  z.object({ ...base, type: z.literal('comment'), section: z.string().nullable(), text: z.string().nullable() }),
+  z.object({ ...base, type: z.literal('approve'), content: sha256Schema, reason: z.string() }),
+  z.object({
+    ...base,
+    type: z.literal('reject'),
+    content: sha256Schema,
+    reason: z.string(),
+    /** True: the figures are asked again and reviewed again; false: the run ends. */
+    refetch: z.boolean(),
+  }),
+  /** Incomplete figures are accepted (`on_incomplete: hold`). */
+  z.object({ ...base, type: z.literal('release'), content: sha256Schema, reason: z.string() }),
+  /** `within` is over and `otherwise` is `cancel`, or a person cancelled the run. */
+  z.object({ ...base, type: z.literal('cancel'), reason: z.string() }),
+  /** The worker publishes exactly this content: nothing may be added afterwards. */
+  z.object({ ...base, type: z.literal('seal'), content: sha256Schema }),
+]);
+export type ReviewEvent = Readonly<z.infer<typeof reviewEventSchema>>;
+export type ReviewEventType = ReviewEvent['type'];
+type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
+export type NewReviewEvent = WithoutSeq<ReviewEvent>;

@@ -1,0 +1,83 @@
+import type { ReviewState } from '../../run/review/review-state.ts';
+import type { RunRecord } from '../../run/run-record.ts';
+
+/** Who decides, as the sign-in knows them: a free-text name approves nothing. */
+export interface Reviewer {
+  /** `Principal.name`. */
+  readonly name: string;
+  readonly kind: 'token' | 'account';
+  /** `Principal.subject`. */
+  readonly subject: string;
+}
+
+/** A comment of the last period, offered as a draft. It is never printed. */
+export interface CarriedComment {
+  readonly section: string | null;
+  readonly text: string;
+  readonly author: string;
+  /** Label of the period that it was written for, and its run. */
+  readonly period: string;
+  readonly run: string;
+}
+
+/** A warning that a typed number contradicts the figures of its section. */
+export interface CommentWarning {
+  /** As typed. */
+  readonly number: string;
+  readonly text: string;
+}
+
+/** What people see of a review. */
+export interface ReviewView {
+  readonly state: ReviewState;
+  readonly record: RunRecord;
+  /** The sections that can be commented, in order, with whether they need it. */
+  readonly sections: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly required: boolean;
+    /** References that a comment may use, e.g. `{{ onboarding.profiles.created }}`, with the text they print. */
+    readonly references: readonly { readonly reference: string; readonly text: string }[];
+  }[];
+  readonly drafts: readonly CarriedComment[];
+  /** Names of the rendered files of `state.content`, once the worker has made them. */
+  readonly files: readonly { readonly name: string; readonly bytes: number }[];
+  /** Epoch ms at which `within` ends; null without it. */
+  readonly due: number | null;
+  /** Who may approve now, by printed name. */
+  readonly reviewers: readonly string[];
+  /** Why the asking reviewer may not approve; null where they may. */
+  readonly refusal: string | null;
+  /** All versions of all comments, oldest first. */
+  readonly history: readonly {
+    readonly section: string | null;
+    readonly text: string | null;
+    readonly by: string;
+    readonly at: number;
+  }[];
+}
+
+/**
+ * Comments and decisions on runs that are not delivered yet. Each appends one event to the review, reopens the run for a
+ * worker, and may be repeated. Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed`
+ * (another content than the named one), `review.not_allowed`, `review.comment_invalid` (a reference that names no figure, too
+ * long).
+ */
+export interface ReviewService {
+  view(run: string, reviewer: Reviewer | undefined): Promise<ReviewView | undefined>;
+  /** @param section null: on the whole report. @param text null: withdraws the comment */
+  comment(
+    run: string,
+    section: string | null,
+    text: string | null,
+    by: Reviewer,
+  ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }>;
+  /** @param content SHA-256 (hex) of what the reviewer has seen, or a prefix of eight digits or more */
+  approve(run: string, content: string, reason: string, by: Reviewer): Promise<ReviewView>;
+  reject(
+    run: string,
+    content: string,
+    decision: { readonly reason: string; readonly refetch: boolean },
+    by: Reviewer,
+  ): Promise<ReviewView>;
+}
