@@ -2,6 +2,7 @@ import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
@@ -12,6 +13,7 @@ import type { SearchIndex } from '../queue/runs/search-index.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
+import { reviewEventSchema } from '../run/review/review-event.ts';
 import { createDecisionArchive, type DecisionArchivePorts } from '../services/deliveries/decision-archive.ts';
 import {
   createDecisionService,
@@ -23,8 +25,14 @@ import { openRunStores } from './store.ts';
 
 /** The decision service over parts that the process has opened. */
 export const composeDecisionService = (
-  ports: Omit<DecisionServicePorts, 'archive'> & DecisionArchivePorts,
-): DecisionService => createDecisionService({ ...ports, archive: createDecisionArchive(ports) });
+  ports: Omit<DecisionServicePorts, 'archive' | 'reviews'> &
+    DecisionArchivePorts & { readonly storage: Pick<ArchiveStorage, 'metadata' | 'location'> },
+): DecisionService =>
+  createDecisionService({
+    ...ports,
+    archive: createDecisionArchive(ports),
+    reviews: createReviewArchive(ports.storage, reviewEventSchema),
+  });
 
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
