@@ -43,7 +43,7 @@ import { loadRunHistory } from '../services/runs/run-history.ts';
 import { composeSessions } from './account-sign-in.ts';
 import { openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
-import { composeDecisionService } from './decisions.ts';
+import { composeDecisionService, composeReviewService } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 
 /**
@@ -159,6 +159,7 @@ function openAccessPorts(
       clock,
       log,
     }),
+    reviews: composeReviewService({ runs, queue, definitions, storage, clock, log }),
     pauses,
     readings: redisReadingIndex(redis, { prefix }),
     deploymentProblems: () => findDeploymentProblems({ redis, prefix, clock, health }),
