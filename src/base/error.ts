@@ -42,6 +42,8 @@ export const ERRORS = {
   'search.not_ready': { exit: 1, retryable: true },
   'run.incomplete': { exit: 1, retryable: false },
   'run.held': { exit: 3, retryable: false },
+  'run.comments_missing': { exit: 3, retryable: false },
+  'run.awaiting_approval': { exit: 3, retryable: false },
   'run.cancelled': { exit: 1, retryable: false },
   'run.not_found': { exit: 2, retryable: false },
   'run.ambiguous': { exit: 2, retryable: false },
