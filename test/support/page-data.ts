@@ -191,13 +191,30 @@ deliveries:
   - email: { to: [lead@acme.example], attach: [xlsx] }
 `;
 const named = (id: string, label: string | null = null) => ({ id, label });
-const plain = { layout: 'table', list: null, dimensions: [], granularity: null, filters: [], limit: null, chart: null };
+const plain = {
+  commentary: null,
+  layout: 'table',
+  list: null,
+  dimensions: [],
+  granularity: null,
+  filters: [],
+  limit: null,
+  chart: null,
+};
 /** More than the text has, so that every kind of it is on the page. */
 export const outline: ReportOutline = {
   period: 'previous_week',
   compare: ['previous_period'],
   to_date: 'year',
   on_incomplete: 'hold',
+  approval: {
+    by: ['mlro', 'head-of-compliance'],
+    need: 2,
+    four_eyes: true,
+    within: 2,
+    otherwise: 'hold',
+  },
+  corrections: { watch: '35d', materiality: 0.01, on_correction: 'notify_owner' },
   schedules: [{ words: 'at 08:00, only on Monday', line: '0 8 * * MON', timezone: 'Europe/Zurich' }],
   outputs: [
     { format: 'xlsx', name: 'KPIs {{ period.label }}.xlsx' },
@@ -228,6 +245,7 @@ export const outline: ReportOutline = {
       metrics: [named('profiles.created', 'New clients'), named('profiles.decided'), named('profiles.approval_rate')],
       granularity: 'day',
       chart: 'line',
+      commentary: 'required_if_breached',
       period: null,
       compare: null,
     },
