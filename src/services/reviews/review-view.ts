@@ -1,4 +1,4 @@
-import { approvers } from '../../definitions/people.ts';
+import { approverOf, approvers, remainingApprovers } from '../../definitions/people.ts';
 import { reviewState } from '../../run/review/fold-review.ts';
 import type { LoadedReview } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
@@ -38,11 +38,26 @@ function wouldCount(review: LoadedReview, by: ReviewActor, at: number): boolean 
 
 /** Who may approve the present content, by printed name. */
 export function reviewersOf(review: LoadedReview, at: number): readonly string[] {
-  const approval = review.inputs?.approval;
-  if (approval === undefined) return [];
-  return approvers(approval.by, review.inputs?.people)
-    .filter(({ id, name, canSignIn }) => canSignIn && wouldCount(review, { person: id, name, principal: id }, at))
+  const { inputs, events, state } = review;
+  const approval = inputs?.approval;
+  if (inputs === undefined || approval === undefined) return [];
+  const { by, four_eyes: fourEyes } = approval;
+  const involved = fourEyes ? { triggeredBy: inputs.triggered_by, authors: authorsOf(events) } : { authors: [] };
+  const given = new Set(state.approvals.map((each) => approverOf(each.by, by, inputs.people)));
+  return remainingApprovers(by, inputs.people, involved)
+    .filter(({ id, name }) => !given.has(id) && wouldCount(review, { person: id, name, principal: id }, at))
     .map(({ name }) => name);
+}
+
+/** Who wrote a version of a text that is printed, since the section's comment was last withdrawn. */
+function authorsOf(events: readonly ReviewEvent[]): readonly ReviewActor[] {
+  const authors = new Map<string | null, readonly ReviewActor[]>();
+  for (const event of events) {
+    if (event.type !== 'comment') continue;
+    if (event.text === null) authors.delete(event.section);
+    else authors.set(event.section, [...(authors.get(event.section) ?? []), event.by]);
+  }
+  return [...authors.values()].flat();
 }
 
 /** How many people could still approve, each for themselves, approvals that were given included. @param event comes before */
