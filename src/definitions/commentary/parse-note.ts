@@ -1,0 +1,106 @@
+import type { NoteBlock, NoteSpan } from './note.ts';
+import { MAX_NOTE_LENGTH } from './note.ts';
+
+/** Why a text cannot be a comment; undefined when it can. Lengths are in characters (code points). */
+export function noteProblem(text: string): 'empty' | 'too_long' | undefined {
+  if (noteLength(text) > MAX_NOTE_LENGTH) return 'too_long';
+  // A dash or an invisible character would satisfy `commentary: required` without saying anything.
+  return /[\p{L}\p{N}]/u.test(text) ? undefined : 'empty';
+}
+
+export const noteLength = (text: string): number => [...text].length;
+
+const BULLET = /^-[ \t]+(?=\S)/;
+const NUMBER = /^(\d{1,9})\.[ \t]+(?=\S)/;
+
+/** A list that is being read, or a paragraph: the lines of each of its items. */
+interface OpenBlock {
+  readonly kind: 'paragraph' | 'bullets' | 'numbers';
+  readonly items: string[];
+}
+
+/**
+ * The blocks of a comment: paragraphs (a blank line ends one), lists (`- ` or `1. `, `2. `, …), `*em*` and `**strong**`.
+ * Everything else is text: no links, HTML, headings or nesting, and `*` that is no pair stays. Line breaks in a paragraph are
+ * spaces. Numbers of a list begin at 1 and follow each other, so that they are printed as they were typed: `3. November` is
+ * text. Control characters and halves of characters are removed. Pure.
+ */
+export function parseNote(text: string): readonly NoteBlock[] {
+  const blocks: OpenBlock[] = [];
+  let afterBlank = true;
+  for (const line of linesOf(text)) {
+    if (line === '') {
+      afterBlank = true;
+      continue;
+    }
+    addLine(blocks, line, afterBlank);
+    afterBlank = false;
+  }
+  return blocks.map(({ kind, items }) =>
+    kind === 'paragraph'
+      ? { kind, spans: parseSpans(items.join(' ')) }
+      : { kind: 'list', ordered: kind === 'numbers', items: items.map(parseSpans) },
+  );
+}
+
+const linesOf = (text: string): readonly string[] =>
+  text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) =>
+    line
+      .replace(/\t/g, ' ')
+      .replace(/\p{Cc}|\p{Cs}|[\ufffe\uffff]/gu, '')
+      .trim(),
+  );
+
+function addLine(blocks: OpenBlock[], line: string, afterBlank: boolean): void {
+  const last = blocks.at(-1);
+  if (BULLET.test(line)) {
+    const item = line.replace(BULLET, '');
+    if (last?.kind === 'bullets') last.items.push(item);
+    else blocks.push({ kind: 'bullets', items: [item] });
+    return;
+  }
+  const number = NUMBER.exec(line)?.[1];
+  const follows = last?.kind === 'numbers' && number === String(last.items.length + 1);
+  if (number === '1' || follows) {
+    if (follows) last.items.push(line.replace(NUMBER, ''));
+    else blocks.push({ kind: 'numbers', items: [line.replace(NUMBER, '')] });
+    return;
+  }
+  // A number out of order does not belong to the item before it.
+  const continues = !afterBlank && !(number !== undefined && last?.kind !== 'paragraph');
+  if (last === undefined || !continues) blocks.push({ kind: 'paragraph', items: [line] });
+  else last.items.push(last.kind === 'paragraph' ? line : `${last.items.pop() ?? ''} ${line}`);
+}
+
+/**
+ * A pair of stars around text that begins and ends without a space. Outside it there is no letter or digit, so that `3*4*5`
+ * stays. What is between does not contain the stars that end it: each character is looked at a bounded number of times.
+ */
+const PAIR =
+  /(?<![\p{L}\p{N}*])(?:\*\*(?<strong>[^\s*](?:[^*]*[^\s*])?)\*\*|\*(?<em>[^\s*](?:[^*]*[^\s*])?)\*)(?![\p{L}\p{N}*])/gu;
+
+function parseSpans(text: string): readonly NoteSpan[] {
+  const spans: NoteSpan[] = [];
+  let end = 0;
+  for (const match of text.matchAll(PAIR)) {
+    const { strong, em } = match.groups ?? {};
+    if (match.index > end) spans.push({ text: text.slice(end, match.index) });
+    if (strong !== undefined) spans.push({ text: strong, emphasis: 'strong' });
+    else if (em !== undefined) spans.push({ text: em, emphasis: 'em' });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) spans.push({ text: text.slice(end) });
+  return spans;
+}
+
+/** The text of blocks without emphasis: a paragraph or an item a line, items with `-` or their number. */
+export const noteText = (blocks: readonly NoteBlock[]): string =>
+  blocks
+    .flatMap((block) =>
+      block.kind === 'paragraph'
+        ? spansText(block.spans)
+        : block.items.map((item, index) => `${block.ordered ? `${index + 1}.` : '-'} ${spansText(item)}`),
+    )
+    .join('\n');
+
+const spansText = (spans: readonly NoteSpan[]): string => spans.map(({ text }) => text).join('');

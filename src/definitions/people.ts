@@ -1,0 +1,187 @@
+import { sha256 } from '../base/sha256.ts';
+import type { People } from './schema/review.ts';
+
+/** Who signed in, as `Principal` of the admin route has it. */
+export interface SignIn {
+  readonly name: string;
+  readonly kind: 'token' | 'account';
+  /** `token:<name>`, or the issuer and the subject of an account, with a space between them. */
+  readonly subject: string;
+}
+
+/** A person who did something, as events of reviews have it. */
+export interface PersonRef {
+  /** Key of `people`; without mapping the subject of the sign-in. */
+  readonly person: string;
+  /** As printed. */
+  readonly name: string;
+  /** Subject of the sign-in; `shell:<user>` for a user of the shell. */
+  readonly principal: string;
+}
+
+/** Somebody who may approve. Who is named twice, or by several tokens and accounts, is one approver. */
+export interface Approver {
+  /** Key of `people`, or the entry of `by` that names a token or account nobody is mapped to. */
+  readonly id: string;
+  /** As printed. */
+  readonly name: string;
+  /** Where notices go; absent if no address is known. */
+  readonly email?: string;
+  /** False for a person of `people` without tokens and accounts. */
+  readonly canSignIn: boolean;
+}
+
+/** Whom `four_eyes` excludes: who triggered the run, and the authors of what is printed. */
+export interface Involved {
+  /** `RunOrder.by`: a name, which may be that of a token, an account or a user of the shell. Absent: a schedule. */
+  readonly triggeredBy?: string | undefined;
+  readonly authors: readonly PersonRef[];
+}
+
+const TOKEN_PREFIX = 'token:';
+const SHELL_PREFIX = 'shell:';
+
+/** Addresses are compared without case, everything else as it is. */
+const canonical = (text: string): string => (text.includes('@') ? text.toLowerCase() : text);
+const personAt = (people: People | undefined, key: string): People[string] | undefined =>
+  people !== undefined && Object.hasOwn(people, key) ? people[key] : undefined;
+const nameOf = (key: string, { name }: People[string]): string => name ?? key;
+
+/** The `sub` of an account: what follows the issuer, which is a URL. */
+const accountId = (subject: string): string => subject.slice(subject.indexOf(' ') + 1);
+
+/**
+ * Whether an entry of `people.<key>.accounts` is this account: its verified address, its issuer and subject, or its subject
+ * alone. An entry with "@" is never compared with a subject alone, which some providers let people choose.
+ */
+const isAccount = (entry: string, { name, subject }: Pick<SignIn, 'name' | 'subject'>): boolean =>
+  entry === subject || (entry.includes('@') ? canonical(entry) === canonical(name) : entry === accountId(subject));
+
+/** The person of `people` whom a token or an account belongs to. */
+function mappedPerson(people: People | undefined, signIn: SignIn): string | undefined {
+  const { kind, subject } = signIn;
+  return Object.entries(people ?? {}).find(([, { tokens, accounts }]) =>
+    kind === 'token'
+      ? tokens.some((token) => subject === TOKEN_PREFIX + token)
+      : accounts.some((account) => isAccount(account, signIn)),
+  )?.[0];
+}
+
+/** The person who signed in: one person, whatever they signed in with. */
+export function personOf(signIn: SignIn, people: People | undefined): PersonRef {
+  const key = mappedPerson(people, signIn);
+  const found = key === undefined ? undefined : personAt(people, key);
+  return key === undefined || found === undefined
+    ? { person: signIn.subject, name: signIn.name, principal: signIn.subject }
+    : { person: key, name: nameOf(key, found), principal: signIn.subject };
+}
+
+/** A user of the shell, who may write and never approve. */
+export const shellPerson = (user: string): PersonRef => {
+  const person = SHELL_PREFIX + user;
+  return { person, name: user, principal: person };
+};
+
+/** The key of the person whom an entry of `by` names: by key, by a token, or by an account. */
+export function keyOfEntry(entry: string, people: People | undefined): string | undefined {
+  if (personAt(people, entry) !== undefined) return entry;
+  const same = (text: string) => canonical(text) === canonical(entry);
+  return Object.entries(people ?? {}).find(
+    ([, { tokens, accounts }]) => tokens.includes(entry) || accounts.some(same),
+  )?.[0];
+}
+
+/** Everybody whom `by` names, each once, in its order. */
+export function approvers(by: readonly string[], people: People | undefined): readonly Approver[] {
+  const found = new Map<string, Approver>();
+  for (const entry of by) {
+    const key = keyOfEntry(entry, people);
+    const person = key === undefined ? undefined : personAt(people, key);
+    const id = key ?? canonical(entry);
+    if (found.has(id)) continue;
+    const email = person === undefined ? addressIn([entry]) : (person.email ?? addressIn(person.accounts));
+    found.set(id, {
+      id,
+      name: person === undefined || key === undefined ? entry : nameOf(key, person),
+      ...(email === undefined ? {} : { email }),
+      canSignIn: person === undefined || person.tokens.length + person.accounts.length > 0,
+    });
+  }
+  return [...found.values()];
+}
+
+/** An account may have a space and an address in its subject: that is none. */
+const isAddress = (text: string): boolean => /^[^\s@:/]+@[^\s@:/]+$/.test(text);
+const addressIn = (texts: readonly string[]): string | undefined => texts.find(isAddress);
+
+/**
+ * The id of the approver (`Approver.id`) that a person is; undefined if `by` does not name them. Approvals of one id count
+ * once. A token that has the name of an account's address is the same approver as that account.
+ */
+export function approverOf(
+  { person, name, principal }: PersonRef,
+  by: readonly string[],
+  people: People | undefined,
+): string | undefined {
+  if (personAt(people, person) !== undefined) {
+    return by.some((entry) => keyOfEntry(entry, people) === person) ? person : undefined;
+  }
+  const names = (entry: string): boolean => {
+    if (keyOfEntry(entry, people) !== undefined || principal.startsWith(SHELL_PREFIX)) return false;
+    if (principal.startsWith(TOKEN_PREFIX)) return principal === TOKEN_PREFIX + entry;
+    return entry === principal || (isAddress(entry) && canonical(entry) === canonical(name));
+  };
+  const entry = by.find(names);
+  return entry === undefined ? undefined : canonical(entry);
+}
+
+/**
+ * Whether `four_eyes` excludes a person. Names are compared without case with everything that the person is called, since who
+ * triggered a run is known by name only: it excludes a person too many rather than one too few.
+ */
+export function isInvolved(person: PersonRef, { triggeredBy, authors }: Involved, people: People | undefined): boolean {
+  const called = callNames(person, people);
+  // The name of an account without a verified address ends with this.
+  const ending = ` (${sha256(person.principal).slice(0, 12)})`;
+  const isCalled = (text: string) => called.has(withoutPrefix(text)) || text.endsWith(ending);
+  return (
+    (triggeredBy !== undefined && isCalled(triggeredBy)) ||
+    authors.some(
+      (author) =>
+        author.person === person.person ||
+        isCalled(author.person) ||
+        // The printed name of a mapped person is not what they sign in with.
+        (personAt(people, author.person) === undefined && isCalled(author.name)),
+    )
+  );
+}
+
+/** Those of `by` who can sign in and whom `four_eyes` does not exclude. */
+export const remainingApprovers = (
+  by: readonly string[],
+  people: People | undefined,
+  involved: Involved,
+): readonly Approver[] =>
+  approvers(by, people).filter(
+    ({ id, name, canSignIn }) => canSignIn && !isInvolved({ person: id, name, principal: id }, involved, people),
+  );
+
+const withoutPrefix = (text: string): string => {
+  const plain = text.trim().toLowerCase();
+  const prefix = [SHELL_PREFIX, TOKEN_PREFIX].find((each) => plain.startsWith(each));
+  return prefix === undefined ? plain : plain.slice(prefix.length);
+};
+
+/** Everything that a person is called, in lower case. */
+function callNames({ person, name, principal }: PersonRef, people: People | undefined): ReadonlySet<string> {
+  const mapped = personAt(people, person);
+  const names = [person, name, principal, ...(mapped === undefined ? [] : namesIn(mapped))];
+  if (!principal.startsWith(TOKEN_PREFIX) && !principal.startsWith(SHELL_PREFIX)) names.push(accountId(principal));
+  return new Set(names.map(withoutPrefix));
+}
+
+const namesIn = ({ name, email, tokens, accounts }: People[string]): readonly string[] => [
+  ...[name, email].flatMap((text) => text ?? []),
+  ...tokens,
+  ...accounts,
+];

@@ -1,0 +1,117 @@
+import type { NoteBlock, NoteSpan } from '../../definitions/commentary/note.ts';
+import { parseNote } from '../../definitions/commentary/parse-note.ts';
+import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
+import type { Dataset, Table } from '../../fetch/dataset.ts';
+import { lacksCurrentCounts } from '../../fetch/notes.ts';
+import { firstRows } from '../../fetch/rows.ts';
+import { messagesFor } from '../../i18n/messages.ts';
+import { isSingleRow, type ViewColumn, viewColumns } from './columns.ts';
+import { formatValue, UNDEFINED_TEXT } from './format-value.ts';
+import { totalFigure, totalsOf } from './total-figures.ts';
+
+/** A figure that a comment may quote: of a section's totals, or of its single row. */
+export interface FigureReference {
+  /** `onboarding.profiles.created`, or with `.change`, `.previous` or `.status` behind it; without braces. */
+  readonly name: string;
+  readonly section: string;
+  /** As the pack prints it, with its unit. */
+  readonly text: string;
+}
+
+export type FigureReferences = ReadonlyMap<string, FigureReference>;
+
+/** As people write a reference. */
+export const referenceText = ({ name }: Pick<FigureReference, 'name'>): string => `{{ ${name} }}`;
+
+/**
+ * The figures of a dataset that comments may quote, by name, in the order of the pack: the figure itself, its change and
+ * figure before (of the section's first comparison), and its status. Reads all rows of tables with totals. Pure.
+ * @param dataset judged
+ */
+export function figureReferences(dataset: Dataset, locale: string): FigureReferences {
+  const found = new Map<string, FigureReference>();
+  for (const table of dataset.tables) {
+    for (const [suffix, metric, text] of referencesOf(dataset, table, locale)) {
+      const name = `${table.id}.${metric}${suffix}`;
+      // A metric may be called as another one's change: its own figure counts.
+      if (suffix === '' || !found.has(name)) found.set(name, { name, section: table.id, text });
+    }
+  }
+  return found;
+}
+
+const SUFFIXES = { value: '', previous: '.previous', change: '.change' } as const;
+
+function* referencesOf(
+  dataset: Dataset,
+  table: Table,
+  locale: string,
+): Generator<readonly [suffix: string, metric: string, text: string]> {
+  const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
+  if (figures === undefined) return;
+  const views = viewColumns(table, locale);
+  const [first] = table.comparisons;
+  const { names } = messagesFor(locale).status;
+  for (const view of views) {
+    const { role, comparison, source } = view;
+    if (role === 'value') {
+      const { text, judged } = totalFigure(dataset, table, figures, view, locale);
+      yield [SUFFIXES.value, source.name, text];
+      if (judged !== undefined) yield ['.status', source.name, names[judged.status]];
+    } else if ((role === 'previous' || role === 'change') && comparison === first?.kind) {
+      yield [SUFFIXES[role], source.name, formatValue(totalOf(table, view), view.quantity, locale)];
+    }
+  }
+}
+
+const totalOf = (table: Table, { total, read }: ViewColumn) => {
+  const [row] = table.totals === undefined && isSingleRow(table) ? firstRows(table.rows, 1) : [];
+  return row === undefined ? total : read(row);
+};
+
+/** A reference is on one line. */
+const REFERENCE = /\{\{([^{}\n\r]*)\}\}/g;
+const MAX_SHOWN_LENGTH = 60;
+
+/** A reference that names no figure, or braces that are none. */
+export interface UnknownReference {
+  /** As typed, shortened. */
+  readonly typed: string;
+  /** The name of the closest figure. */
+  readonly near?: string;
+}
+
+/** References of a comment that name no figure of the run: an error when the comment is written. */
+export function unknownReferences(text: string, known: FigureReferences): readonly UnknownReference[] {
+  const unknown: UnknownReference[] = [];
+  const rest = text.replace(REFERENCE, (typed, inner: string) => {
+    const name = inner.trim();
+    if (known.has(name)) return '';
+    const [near] = closestMatches(name, known.keys());
+    unknown.push({ typed: typed.slice(0, MAX_SHOWN_LENGTH), ...(near === undefined ? {} : { near }) });
+    return '';
+  });
+  const stray = /\{\{|\}\}/.exec(rest);
+  if (stray !== null) unknown.push({ typed: rest.slice(stray.index, stray.index + MAX_SHOWN_LENGTH) });
+  return unknown;
+}
+
+/**
+ * The blocks of a comment with figures in place of references. What a figure prints is text, never markup. A figure that the
+ * service no longer reports is shown as undefined.
+ */
+export function resolveNote(text: string, known: FigureReferences): readonly NoteBlock[] {
+  const resolved = (spans: readonly NoteSpan[]): readonly NoteSpan[] =>
+    spans.map((span) => ({
+      ...span,
+      text: span.text.replace(REFERENCE, (_, inner: string) => known.get(inner.trim())?.text ?? UNDEFINED_TEXT),
+    }));
+  return parseNote(text).map((block) =>
+    block.kind === 'paragraph'
+      ? { ...block, spans: resolved(block.spans) }
+      : { ...block, items: block.items.map(resolved) },
+  );
+}
+
+/** The text of a comment without its references, whose numbers nobody has typed. */
+export const withoutReferences = (text: string): string => text.replace(REFERENCE, ' ');

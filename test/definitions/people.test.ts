@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../src/base/sha256.ts';
+import {
+  approverOf,
+  approvers,
+  isInvolved,
+  type PersonRef,
+  personOf,
+  remainingApprovers,
+  type SignIn,
+  shellPerson,
+} from '../../src/definitions/people.ts';
+import { peopleSchema } from '../../src/definitions/schema/review.ts';
+
+const ISSUER = 'https://id.example';
+const token = (name: string): SignIn => ({ name, kind: 'token', subject: `token:${name}` });
+const account = (name: string, sub: string): SignIn => ({ name, kind: 'account', subject: `${ISSUER} ${sub}` });
+
+const people = peopleSchema.parse({
+  mlro: { name: 'Ann Keller', tokens: ['ann-cli', 'ann-ci'], accounts: ['Ann@acme.example', '8f2c'] },
+  head: { accounts: ['bob@acme.example'], email: 'compliance@acme.example' },
+  nobody: {},
+});
+const ann: PersonRef = { person: 'mlro', name: 'Ann Keller', principal: 'token:ann-cli' };
+
+describe('personOf', () => {
+  it.each([token('ann-cli'), token('ann-ci'), account('ann@ACME.example', '1'), account('ann (0123)', '8f2c')])(
+    'maps $name to one person',
+    (signIn) => {
+      expect(personOf(signIn, people)).toEqual({ person: 'mlro', name: 'Ann Keller', principal: signIn.subject });
+    },
+  );
+
+  it.each([
+    ['a token with the name of a person', token('mlro')],
+    ['a token with the name of an account', token('ann@acme.example')],
+    ['an account with the name of a token', account('ann-cli', 'ann-cli')],
+    ['an account that chose an address as its subject', account('x (0123)', 'bob@acme.example')],
+    ['a token with the subject of an account', token('8f2c')],
+    ['a property of every object', token('constructor')],
+  ])('leaves %s alone', (_, signIn) => {
+    expect(personOf(signIn, people)).toEqual({ person: signIn.subject, name: signIn.name, principal: signIn.subject });
+  });
+});
+
+describe('approverOf', () => {
+  const of = (signIn: SignIn, by: readonly string[]) => approverOf(personOf(signIn, people), by, people);
+
+  it('names a person by key, token or account, and accepts all that they sign in with', () => {
+    for (const entry of ['mlro', 'ann-ci', 'ANN@acme.example']) {
+      for (const signIn of [token('ann-cli'), account('ann@acme.example', '1')])
+        expect(of(signIn, [entry])).toBe('mlro');
+    }
+  });
+
+  it('names tokens and accounts without a person', () => {
+    expect(of(token('carl'), ['carl'])).toBe('carl');
+    expect(of(account('Dora@acme.example', '1'), ['dora@acme.example'])).toBe('dora@acme.example');
+    expect(of(account('x', '77'), [`${ISSUER} 77`])).toBe(`${ISSUER} 77`);
+  });
+
+  it('counts a token and an account under one entry once', () => {
+    const by = ['dora@acme.example'];
+    expect(of(token('dora@acme.example'), by)).toBe(of(account('DORA@acme.example', '1'), by));
+  });
+
+  it.each([
+    ['an unmapped token that has the name of a person', token('mlro'), ['mlro']],
+    ['an account that chose the name of a token as its subject', account('x (0123)', 'carl'), ['carl']],
+    [
+      'an account that chose an address as its subject',
+      account('x (0123)', 'dora@acme.example'),
+      ['dora@acme.example'],
+    ],
+    ['an account without a verified address', account('dora@acme.example (0123)', '1'), ['dora@acme.example']],
+    ['somebody else', token('carl'), ['mlro', 'head']],
+  ])('refuses %s', (_, signIn, by) => {
+    expect(of(signIn, by)).toBeUndefined();
+  });
+
+  it('refuses a user of the shell', () => {
+    expect(approverOf(shellPerson('carl'), ['carl', 'shell:carl'], people)).toBeUndefined();
+  });
+});
+
+describe('approvers', () => {
+  it('lists each person once, with where notices go and whether they can sign in', () => {
+    expect(approvers(['ann-cli', 'mlro', 'head', 'nobody', 'carl', 'Dora@acme.example', 'ann-ci'], people)).toEqual([
+      { id: 'mlro', name: 'Ann Keller', email: 'Ann@acme.example', canSignIn: true },
+      { id: 'head', name: 'head', email: 'compliance@acme.example', canSignIn: true },
+      { id: 'nobody', name: 'nobody', canSignIn: false },
+      { id: 'carl', name: 'carl', canSignIn: true },
+      { id: 'dora@acme.example', name: 'Dora@acme.example', email: 'Dora@acme.example', canSignIn: true },
+    ]);
+  });
+});
+
+describe('isInvolved', () => {
+  it.each(['mlro', 'ANN KELLER', 'ann-cli', 'ann-ci', 'ann@acme.example', '8f2c', 'shell:Ann-CLI', ' mlro '])(
+    'excludes who may have triggered the run: %j',
+    (triggeredBy) => {
+      expect(isInvolved(ann, { triggeredBy, authors: [] }, people)).toBe(true);
+    },
+  );
+
+  it('knows the name of an account without a verified address', () => {
+    const principal = `${ISSUER} 8f2c`;
+    const triggeredBy = `ann (${sha256(principal).slice(0, 12)})`;
+    expect(isInvolved({ ...ann, principal }, { triggeredBy, authors: [] }, people)).toBe(true);
+  });
+
+  it('excludes authors, whatever they signed in with', () => {
+    const author = personOf(account('ann@acme.example', '1'), people);
+    expect(isInvolved(ann, { authors: [author] }, people)).toBe(true);
+    expect(isInvolved(ann, { authors: [shellPerson('ann-cli')] }, people)).toBe(true);
+  });
+
+  it('excludes nobody else', () => {
+    const authors = [personOf(account('bob@acme.example', '2'), people), shellPerson('carl')];
+    expect(isInvolved(ann, { triggeredBy: 'bob', authors }, people)).toBe(false);
+    expect(isInvolved(ann, { authors: [] }, people)).toBe(false);
+  });
+});
+
+describe('remainingApprovers', () => {
+  it('leaves those who can sign in and are not involved', () => {
+    const left = (triggeredBy?: string) =>
+      remainingApprovers(['mlro', 'head', 'nobody', 'carl'], people, { triggeredBy, authors: [] }).map(({ id }) => id);
+    expect(left()).toEqual(['mlro', 'head', 'carl']);
+    expect(left('ann-ci')).toEqual(['head', 'carl']);
+    expect(left('carl')).toEqual(['mlro', 'head']);
+  });
+});

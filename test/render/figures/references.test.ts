@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { parseNote } from '../../../src/definitions/commentary/parse-note.ts';
+import { judgeDataset } from '../../../src/render/figures/judge.ts';
+import { withComments } from '../../../src/render/figures/printed-comments.ts';
+import { figureReferences, resolveNote, unknownReferences } from '../../../src/render/figures/references.ts';
+import { dataset, nastyDataset, onboarding, workload } from '../../support/dataset.ts';
+
+const judged = judgeDataset(
+  dataset([onboarding, workload]),
+  [{ metric: 'rfis.overdue', better: 'lower', target: 5, source: 'report' }],
+  { sections: [] },
+);
+const known = figureReferences(judged, 'en-GB');
+const textOf = (name: string) => known.get(name)?.text;
+
+describe('figureReferences', () => {
+  it('has totals and single rows as the pack prints them, in each language', () => {
+    expect(textOf('onboarding.profiles.created')).toBe('6,390');
+    expect(textOf('onboarding.profiles.created.previous')).toBe('6,290');
+    expect(textOf('onboarding.profiles.created.change')).toBe('+1.6%');
+    expect(textOf('onboarding.profiles.approval_rate')).toBe('83.6%');
+    expect(textOf('onboarding.profiles.approval_rate.change')).toBe('+0.6 pp');
+    expect(textOf('workload.rfis.overdue')).toBe('0');
+    expect(textOf('workload.rfis.overdue.status')).toBe('on target');
+    const german = figureReferences(judged, 'de');
+    expect(german.get('onboarding.profiles.created')?.text).toBe('6.390');
+  });
+
+  it('has no status without target, no change without comparison, nothing of rows and lists', () => {
+    expect(textOf('onboarding.profiles.created.status')).toBeUndefined();
+    expect(textOf('workload.alerts.open.change')).toBeUndefined();
+    expect([...figureReferences(nastyDataset(), 'en').values()].map(({ section }) => section)).not.toContain('groups');
+  });
+
+  it('shows a figure that is undefined as undefined', () => {
+    const undefinedTotal = { ...onboarding, totals: { values: { 'profiles.created': null } } };
+    expect(figureReferences(dataset([undefinedTotal]), 'en').get('onboarding.profiles.created')?.text).toBe('–');
+  });
+
+  it('has no current counts that the service does not report', () => {
+    const undefinedCounts = { code: 'x', message: { id: 'counts_undefined', of: {} }, incomplete: true } as never;
+    expect(figureReferences(dataset([{ ...workload, notes: [undefinedCounts] }]), 'en').size).toBe(0);
+  });
+
+  it('prefers the figure of a metric that is called as the change of another one', () => {
+    const [count] = onboarding.columns.slice(1);
+    if (count === undefined) throw new Error('no column');
+    const columns = [count, { ...count, name: 'profiles.created.change' }];
+    const totals = { values: { 'profiles.created': 5, 'profiles.created.change': 77 } };
+    const found = figureReferences(dataset([{ ...onboarding, columns, totals }]), 'en');
+    expect(found.get('onboarding.profiles.created.change')?.text).toBe('77');
+  });
+});
+
+describe('unknownReferences', () => {
+  it.each([
+    ['{{ onboarding.profiles.created }} and {{onboarding.profiles.created.change}}', []],
+    [
+      '{{ onboarding.profiles.creatd }}',
+      [{ typed: '{{ onboarding.profiles.creatd }}', near: 'onboarding.profiles.created' }],
+    ],
+    ['{{ }}', [{ typed: '{{ }}' }]],
+    ['{{ constructor }}', [{ typed: '{{ constructor }}' }]],
+    ['{{ onboarding.profiles.created\n}}', [{ typed: '{{ onboarding.profiles.created\n}}' }]],
+    ['{{ onboarding.profiles.created', [{ typed: '{{ onboarding.profiles.created' }]],
+    ['a { b } c', []],
+  ])('%j', (text, unknown) => {
+    expect(unknownReferences(text, known)).toEqual(unknown);
+  });
+});
+
+describe('resolveNote', () => {
+  it('puts figures into text, emphasis and lists', () => {
+    expect(resolveNote('*{{ workload.alerts.open }}* open\n- {{ workload.rfis.overdue }} late', known)).toEqual([
+      { kind: 'paragraph', spans: [{ text: '37', emphasis: 'em' }, { text: ' open' }] },
+      { kind: 'list', ordered: false, items: [[{ text: '0 late' }]] },
+    ]);
+  });
+
+  it('never reads a figure as markup', () => {
+    const figures = new Map([['a.b', { name: 'a.b', section: 'a', text: '*1* {{ a.b }}' }]]);
+    expect(resolveNote('{{ a.b }}', figures)).toEqual([{ kind: 'paragraph', spans: [{ text: '*1* {{ a.b }}' }] }]);
+  });
+
+  it('shows a figure that is gone as undefined', () => {
+    expect(resolveNote('{{ gone.away }}', known)).toEqual(parseNote('–'));
+  });
+});
+
+describe('withComments', () => {
+  it('orders comments as the report, and leaves out those of unknown sections', () => {
+    const typed = ['workload', 'gone', null, 'onboarding'].map((section) => ({
+      section,
+      text: '{{ workload.alerts.open }}',
+      author: 'Ann',
+      at: Date.parse('2026-11-16T08:00:00Z'),
+    }));
+    expect(withComments(judged, typed, 'en').comments).toEqual(
+      [null, 'onboarding', 'workload'].map((section) => ({
+        section,
+        blocks: parseNote('37'),
+        author: 'Ann',
+        at: '2026-11-16T08:00:00.000Z',
+      })),
+    );
+    expect(withComments(judged, [], 'en')).toBe(judged);
+  });
+});
