@@ -9,7 +9,7 @@ import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { REVIEWS_FOLDER, type ReviewArchive } from './review-archive.ts';
 
 /** Folder of the open reviews, beside those of the organizations: its dot keeps it apart from them. */
-const OPEN_FOLDER = `${REVIEWS_FOLDER}/.open`;
+export const OPEN_FOLDER = `${REVIEWS_FOLDER}/.open`;
 const OPEN_FILE = 'order.json';
 const EVENT_FILE = /^(\d{6})\.json$/;
 const MAX_EVENTS = 999_999;
