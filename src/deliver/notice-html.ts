@@ -1,5 +1,5 @@
 import { balanceBidiControls, toSingleLine } from '../base/text/bidi.ts';
-import { buildNotice, type NoticeContent, type NoticeGroup, type NoticeLine, noticeSubject } from './notice-text.ts';
+import type { Notice, NoticeGroup, NoticeLine } from './notice-text.ts';
 
 /** The colours of the reports' e-mails, in light and dark. */
 const STYLE = `
@@ -54,11 +54,9 @@ function groupHtml({ heading, lines }: NoticeGroup): string {
 }
 
 /** The notice as HTML, without pictures and without requests to anybody. */
-export function noticeHtml(content: NoticeContent): string {
-  const { lead, groups, facts, closing } = buildNotice(content);
-  const { order, organization = order.org, pageUrl } = content;
-  const subject = toSingleLine(noticeSubject(content));
-  const { label } = order.period;
+export function noticeHtml(notice: Notice): string {
+  const { lead, groups, facts, closing, organization, label, pageUrl } = notice;
+  const subject = toSingleLine(notice.subject);
   // A label such as 2026-W46 does not break at its hyphen.
   const heading = subject.endsWith(label)
     ? `${foreign(subject.slice(0, -label.length))}<span class="label">${foreign(label)}</span>`

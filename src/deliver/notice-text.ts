@@ -48,18 +48,25 @@ export interface NoticeGroup {
 
 /** A notice as data: `groups` in order, then the facts. */
 export interface Notice {
+  readonly subject: string;
+  /** The organization's name. */
+  readonly organization: string;
+  /** Label of the period: where the subject ends with it, it does not break at its hyphen. */
+  readonly label: string;
+  /** The page of the run; undefined without a public URL. */
+  readonly pageUrl: string | undefined;
   readonly lead: string;
   readonly groups: readonly NoticeGroup[];
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly closing: string;
 }
 
-const command = (text: string, of?: 'text'): NoticeLine => ({
+export const command = (text: string, of?: 'text'): NoticeLine => ({
   kind: 'command',
   text: `docket ${text}`,
   ...(of === undefined ? {} : { of }),
 });
-const sentence = (text: string): NoticeLine => ({ kind: 'text', text });
+export const sentence = (text: string): NoticeLine => ({ kind: 'text', text });
 
 /** The deliveries in these states, and what to do about them. */
 function deliveryGroup(
@@ -80,10 +87,15 @@ function deliveryGroup(
 }
 
 /** What the notice says, for both of its bodies. */
-export function buildNotice({ order, definition, error, receipts }: NoticeContent): Notice {
+export function buildNotice(content: NoticeContent): Notice {
+  const { order, definition, organization = order.org, pageUrl, error, receipts } = content;
   const kind = noticeKind(error);
   const retry = (of?: 'text') => command(`runs retry ${order.id} --reason "..."`, of);
   return {
+    subject: noticeSubject(content),
+    organization,
+    label: order.period.label,
+    pageUrl,
     lead: `"${toSingleLine(definition.title)}" for ${order.period.label} ${HEADLINES[kind].text}`,
     groups: [
       ...(error === null ? [] : [{ heading: 'Reason:', lines: errorLines(error) }]),
@@ -114,21 +126,22 @@ export function buildNotice({ order, definition, error, receipts }: NoticeConten
           ? [{ heading: 'To retry after the cause is fixed:', lines: [retry()] }]
           : []),
     ],
-    facts: [
-      ['Report', `${order.org}/${order.report}`],
-      ['Run', order.id],
-      ['Slot', order.slot],
-    ],
+    facts: noticeFacts(order),
     closing: 'You receive this message once, as the owner of the report.',
   };
 }
 
+/** Which run a notice is about. */
+export const noticeFacts = ({ org, report, id, slot }: NoticeContent['order']): Notice['facts'] => [
+  ['Report', `${org}/${report}`],
+  ['Run', id],
+  ['Slot', slot],
+];
+
 const NAME_WIDTH = 9;
 
 /** The notice as plain text with CRLF. */
-export function noticeText(content: NoticeContent): string {
-  const { lead, groups, facts, closing } = buildNotice(content);
-  const { pageUrl } = content;
+export function noticeText({ lead, groups, facts, closing, pageUrl }: Notice): string {
   return [
     lead,
     ...(pageUrl === undefined ? [] : ['', 'The run on the page:', `  ${pageUrl}`]),
@@ -149,7 +162,7 @@ function textLine(line: NoticeLine): string {
 }
 
 /** Foreign text with its lines, each without control characters. */
-const cleanLines = (text: string): string =>
+export const cleanLines = (text: string): string =>
   text
     .split(/\r\n|[\r\n\p{Zl}\p{Zp}]/u)
     .map(toSingleLine)

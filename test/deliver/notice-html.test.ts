@@ -2,7 +2,7 @@ import PostalMime from 'postal-mime';
 import { expect, test } from 'vitest';
 import { noticeHtml } from '../../src/deliver/notice-html.ts';
 import type { NoticeContent } from '../../src/deliver/notice-text.ts';
-import { noticeText } from '../../src/deliver/notice-text.ts';
+import { buildNotice, noticeText } from '../../src/deliver/notice-text.ts';
 import { buildEmail } from '../../src/deliver/targets/email/email-message.ts';
 
 const CONTENT: NoticeContent = {
@@ -21,7 +21,7 @@ const CONTENT: NoticeContent = {
 };
 
 test('both parts of a notice say the same, link to the run, and ask nobody for anything', () => {
-  const [html, text] = [noticeHtml(CONTENT), noticeText(CONTENT)];
+  const [html, text] = [noticeHtml(buildNotice(CONTENT)), noticeText(buildNotice(CONTENT))];
   for (const part of [html, text]) {
     for (const said of ['api.unauthorized', 'Renew the key.', 'docket runs retry', CONTENT.pageUrl ?? '']) {
       expect(part).toContain(said);
@@ -31,7 +31,7 @@ test('both parts of a notice say the same, link to the run, and ask nobody for a
   expect(html).not.toMatch(/<script|<b>KPIs|\u202e|<img|<link|url\(|src=/);
   expect([...html.matchAll(/href="([^"]*)"/g)].map(([, url]) => url)).toEqual([CONTENT.pageUrl]);
   const { pageUrl: _, ...without } = CONTENT;
-  expect(noticeHtml(without)).not.toContain('href');
+  expect(noticeHtml(buildNotice(without))).not.toContain('href');
 });
 
 test('a notice has the sender, the list and the two parts of a report’s e-mail', async () => {
@@ -43,8 +43,8 @@ test('a notice has the sender, the list and the two parts of a report’s e-mail
     list: CONTENT.order,
     to: 'ops@acme.example',
     subject: 'Failed',
-    text: noticeText(CONTENT),
-    html: noticeHtml(CONTENT),
+    text: noticeText(buildNotice(CONTENT)),
+    html: noticeHtml(buildNotice(CONTENT)),
     attachments: [],
     date: new Date(0),
   });

@@ -7,7 +7,7 @@ import type { DeliveredEvent } from '../../src/deliver/deliver.ts';
 import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { type NoticeInput, notifyOwner } from '../../src/deliver/notice.ts';
-import { noticeText } from '../../src/deliver/notice-text.ts';
+import { buildNotice, noticeText } from '../../src/deliver/notice-text.ts';
 import type { SendResult } from '../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { archivedMessagePath } from '../support/archived-messages.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
@@ -164,12 +164,13 @@ test('a notice is refused without a mail server or a plain address', async () =>
 
 test('foreign text adds no line to a notice that looks like its own', () => {
   const forged = 'gone\r\nDelivered:\n  - board@acme.example\u2028Run:  \u202e7';
-  const text = noticeText({
+  const notice = buildNotice({
     order: ORDER,
     definition: { title: 'KPIs \u202e' },
     error: { code: 'api.refused', message: forged, got: forged, next: 'Wait.' },
     receipts: [receipt('lead@acme.example', 'refused', forged)],
   });
+  const text = noticeText(notice);
   const lines = text.split('\r\n');
   expect(lines.filter((line) => /^(Delivered:|Run:)/.test(line))).toEqual([expect.stringContaining(ORDER.id)]);
   expect(lines.filter((line) => /^ {2}- /.test(line))).toEqual([expect.stringContaining('lead@acme.example')]);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
-import { type NoticeContent, noticeSubject, noticeText } from '../../src/deliver/notice-text.ts';
+import { buildNotice, type NoticeContent, noticeSubject, noticeText } from '../../src/deliver/notice-text.ts';
 
 const CONTENT = {
   order: {
@@ -55,7 +55,7 @@ const NOTICES: readonly (readonly [string, Pick<NoticeContent, 'error' | 'receip
 test('notices to owners', async () => {
   const texts = NOTICES.map(([name, variant]) => {
     const content = { ...CONTENT, ...variant };
-    return `--- ${name}\nSubject: ${noticeSubject(content)}\n\n${noticeText(content).replaceAll('\r\n', '\n')}`;
+    return `--- ${name}\nSubject: ${noticeSubject(content)}\n\n${noticeText(buildNotice(content)).replaceAll('\r\n', '\n')}`;
   });
   await expect(texts.join('\n')).toMatchFileSnapshot('./snapshots/notices.txt');
 });

@@ -8,6 +8,7 @@ import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { RunChain } from './chain/run-chain.ts';
 import { deleteExpiredReadings } from './readings/reading-archive.ts';
+import { deleteExpiredReviews } from './reviews/review-retention.ts';
 import { readManifest } from './run-folder/run-metadata.ts';
 import { ABANDONED_AFTER_MS } from './run-folder/staging.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
@@ -85,6 +86,9 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
       path,
       error: toDocketError(thrown).toJSON(),
     });
+  });
+  await deleteExpiredReviews(storage, retainedSince, (path, thrown) => {
+    log.error('Expired review could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
   });
   for (const org of signing === undefined ? [] : await storage.listOrgs()) await signCheckpoint(org, ports);
   await storage.metadata.put(LAST_SWEEP_FILE, String(now));

@@ -41,7 +41,7 @@ describe('figureReferences', () => {
   it('has no current counts that the service does not report', () => {
     const of = { why: 'late', due: '2026-11-16', timezone: 'Europe/Zurich' } as const;
     const undefinedCounts: TableNote = {
-      code: 'counts_undefined',
+      code: 'undefined',
       message: { id: 'counts_undefined', of },
       incomplete: true,
     };

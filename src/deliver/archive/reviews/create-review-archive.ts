@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { mapWithConcurrency } from '../../../base/concurrency.ts';
+import { DocketError } from '../../../base/error.ts';
+import { archiveCorrupt } from '../archive-errors.ts';
+import { requireArtifactName, requirePathName } from '../path-names.ts';
+import { parseMetadata } from '../run-folder/run-metadata.ts';
+import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
+import { REVIEWS_FOLDER, type ReviewArchive } from './review-archive.ts';
+
+/** Folder of the open reviews, beside those of the organizations: its dot keeps it apart from them. */
+export const OPEN_FOLDER = `${REVIEWS_FOLDER}/.open`;
+const OPEN_FILE = 'order.json';
+const EVENT_FILE = /^(\d{6})\.json$/;
+const MAX_EVENTS = 999_999;
+const CONCURRENCY = 8;
+
+const openSchema = z.object({ org: z.string(), report: z.string(), run: z.string(), order: z.string() });
+
+/** The folder of a run's review. */
+export const reviewFolder = ({ org, report, id }: RunRef): string =>
+  `${REVIEWS_FOLDER}/${requirePathName(org, 'organization')}/${requirePathName(report, 'report')}/${requirePathName(id, 'run')}`;
+
+const openFolder = (run: string): string => `${OPEN_FOLDER}/${requirePathName(run, 'run')}`;
+const eventFile = (seq: number): string => `${String(seq).padStart(6, '0')}.json`;
+
+/** The path of a file of a review, without leaving its folder. Throws `archive.unwritable`. */
+function fileName(run: RunRef, name: string): string {
+  const steps = name.split('/');
+  const file = steps.pop() ?? '';
+  // Names such as manifest.json are those of the files here, not reserved ones.
+  if (!/^[a-z0-9][a-z0-9._-]*$/.test(file)) requireArtifactName(file);
+  return [reviewFolder(run), ...steps.map((step) => requirePathName(step, 'folder')), file].join('/');
+}
+
+/**
+ * The reviews of an archive.
+ *
+ * @param eventSchema reads a stored event; it has `seq`
+ */
+export function createReviewArchive<Event extends { readonly seq: number }>(
+  { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
+  eventSchema: z.ZodType<Event>,
+): ReviewArchive<Event> {
+  const readEvent = async (run: RunRef, seq: number): Promise<Event> => {
+    const name = `${reviewFolder(run)}/events/${eventFile(seq)}`;
+    const bytes = await metadata.get(name);
+    if (bytes === undefined) throw archiveCorrupt(location, `${name} is missing`);
+    const event = parseMetadata(location, name, bytes, eventSchema);
+    if (event.seq === seq) return event;
+    throw archiveCorrupt(location, `${name} is another event`, { expected: `number ${seq}`, got: String(event.seq) });
+  };
+  return {
+    events: async (run) => {
+      const names = await metadata.list(`${reviewFolder(run)}/events`);
+      const last = Math.max(0, ...names.map((name) => Number(EVENT_FILE.exec(name)?.[1] ?? 0)));
+      return mapWithConcurrency(
+        Array.from({ length: last }, (_, index) => index + 1),
+        CONCURRENCY,
+        (seq) => readEvent(run, seq),
+      );
+    },
+    append: async (run, seq, event) => {
+      if (event.seq !== seq || !Number.isInteger(seq) || seq < 1 || seq > MAX_EVENTS)
+        throw new DocketError('internal.defect', `An event of a review has the number ${event.seq}, not ${seq}.`);
+      // The id tells two equal events apart, also after a lost reply of the store.
+      const text = `${JSON.stringify({ ...event, id: randomUUID() })}\n`;
+      return metadata.putIfAbsent(`${reviewFolder(run)}/events/${eventFile(seq)}`, text);
+    },
+    put: async (run, name, bytes) => metadata.put(fileName(run, name), bytes),
+    get: async (run, name) => metadata.get(fileName(run, name)),
+    list: async (run, folder) =>
+      metadata.list(
+        `${reviewFolder(run)}/${folder
+          .split('/')
+          .map((step) => requirePathName(step, 'folder'))
+          .join('/')}`,
+      ),
+    open: async (run, order) =>
+      metadata.put(
+        `${openFolder(run.id)}/${OPEN_FILE}`,
+        `${JSON.stringify({ org: run.org, report: run.report, run: run.id, order })}\n`,
+      ),
+    async *listOpen() {
+      for (const name of await metadata.list(OPEN_FOLDER)) {
+        if (!name.endsWith(`/${OPEN_FILE}`)) continue;
+        const bytes = await metadata.get(`${OPEN_FOLDER}/${name}`);
+        // Closed since the listing.
+        if (bytes === undefined) continue;
+        const { org, report, run, order } = parseMetadata(location, `${OPEN_FOLDER}/${name}`, bytes, openSchema);
+        yield { run: { id: run, org, report }, order };
+      }
+    },
+    close: async (run) => metadata.deleteAll(openFolder(run.id)),
+  };
+}

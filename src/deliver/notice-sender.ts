@@ -1,0 +1,127 @@
+import type { Clock } from '../base/clock.ts';
+import { DocketError } from '../base/error.ts';
+import type { AttemptRecord } from './archive/attempt-log.ts';
+import { attempt, reconcileRow, type SendFn } from './attempt.ts';
+import type { CircuitBreaker } from './circuit/circuit-breaker.ts';
+import type { DeliveredEvent } from './deliver.ts';
+import {
+  type ArchivedState,
+  type Ledger,
+  MAX_ATTEMPT_MS,
+  type NewDelivery,
+  NOTICE_TARGET,
+  type Receipt,
+} from './ledger/ledger.ts';
+import { noticeHtml } from './notice-html.ts';
+import { type Notice, noticeText } from './notice-text.ts';
+import { buildEmail, messageIdOf } from './targets/email/email-message.ts';
+import { emailSender } from './targets/email/email-target.ts';
+import type { MailRoute } from './targets/target.ts';
+
+/** Delays before retries of a deferred notice: no later call retries it. */
+const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;
+
+export interface NoticePorts {
+  /** Undefined: no mail server is configured, and the notice is refused. */
+  readonly mail: MailRoute | undefined;
+  readonly ledger: Ledger;
+  /** Shared with other workers; absent where there is none. */
+  readonly circuit?: CircuitBreaker | undefined;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly observe: (event: DeliveredEvent) => void;
+}
+
+/** What an archive knows and records of a notice. */
+export interface NoticeArchive {
+  /** The state of the notice, for a ledger that was lost. */
+  readonly state: ArchivedState | undefined;
+  readonly recordAttempt: (attempt: AttemptRecord) => Promise<void>;
+  /** The bytes of the last attempt, and their storage; absent: messages are not archived. */
+  readonly message?: {
+    readonly get: () => Promise<Uint8Array | undefined>;
+    /** @returns their SHA-256, hex */
+    readonly put: (raw: Uint8Array) => Promise<string>;
+  };
+}
+
+/**
+ * Sends a notice to one person. It is a delivery with its own ledger row (target `notice`), so repeated calls send it once.
+ * Retries a deferred notice a few times until the signal.
+ *
+ * The recipient need not be in the organization's allow-list: a notice has no figures and no files.
+ *
+ * @param date epoch ms; the same for every attempt
+ */
+export async function sendNotice(
+  row: NewDelivery,
+  build: () => Notice,
+  date: number,
+  { mail, ledger, circuit, clock, signal, observe }: NoticePorts,
+  archive?: NoticeArchive,
+): Promise<Receipt> {
+  const { id, recipient } = row;
+  const found = await ledger.open(row, clock.now(), archive?.state);
+  // A recent `sending` may belong to another process that sends the notice now.
+  if (found.state !== 'sending' || clock.now() - found.at >= MAX_ATTEMPT_MS) await reconcileRow(ledger, found, clock);
+  const recording = archive === undefined ? {} : { recordAttempt: archive.recordAttempt };
+  const service = mail?.service ?? 'mail';
+  for (const delayMs of [0, ...RETRY_DELAYS_MS]) {
+    const { state, decisions } = await ledger.open(row, clock.now());
+    if (state !== 'pending' || !(await waitUnlessAborted(delayMs, clock, signal))) break;
+    if ((await circuit?.check(service)) !== undefined) break;
+    const isResend = decisions.length > 0;
+    const result = await attempt(row, () => prepareNotice(row, build(), date, mail, archive, isResend), {
+      ledger,
+      clock,
+      signal,
+      ...recording,
+    });
+    if (result === undefined) break;
+    if (result.targetDown) await circuit?.recordFailure(service, result.detail);
+    else if (result.state === 'sent') await circuit?.recordSuccess(service);
+    observe({ type: 'delivered', target: NOTICE_TARGET, recipient, state: result.state, detail: result.detail });
+  }
+  const { state, detail } = await ledger.open(row, clock.now());
+  const messageId = mail === undefined || state === 'pending' ? null : messageIdOf(id, mail.from);
+  return Object.freeze({ delivery: id, target: NOTICE_TARGET, recipient, state, detail, messageId });
+}
+
+/** False when aborted: the notice then stays `pending`. */
+async function waitUnlessAborted(ms: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
+  return !signal.aborted;
+}
+
+/** @param isResend a person has decided to send it again: then the archived bytes are sent, where they exist */
+async function prepareNotice(
+  row: NewDelivery,
+  notice: Notice,
+  date: number,
+  mail: MailRoute | undefined,
+  archive: NoticeArchive | undefined,
+  isResend: boolean,
+): Promise<SendFn> {
+  if (mail === undefined) {
+    throw new DocketError('deliver.target_refused', 'The notice cannot be sent: no mail server is configured.', {
+      next: 'Set SMTP_URL and MAIL_FROM, or smtp in org.yaml.',
+    });
+  }
+  const message = await buildEmail({
+    delivery: row.id,
+    run: row.run,
+    from: mail.from,
+    fromName: mail.fromName,
+    list: row,
+    to: row.recipient,
+    subject: notice.subject,
+    text: noticeText(notice),
+    html: noticeHtml(notice),
+    attachments: [],
+    date: new Date(date),
+    dkim: mail.dkim,
+  });
+  if (archive?.message === undefined) return emailSender(mail.mailer, message);
+  const raw = (isResend ? await archive.message.get() : undefined) ?? message.raw;
+  return emailSender(mail.mailer, { ...message, raw }, await archive.message.put(raw));
+}

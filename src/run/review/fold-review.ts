@@ -1,0 +1,171 @@
+import { isOneOf, isReviewer, personsNamed } from './approvers.ts';
+import { contentHash } from './content-hash.ts';
+import type { ReviewActor, ReviewEvent } from './review-event.ts';
+import type { ReviewInputs } from './review-inputs.ts';
+import type { ReviewComment, ReviewPhase, ReviewState } from './review-state.ts';
+
+type Approvals = ReviewState['approvals'];
+
+/** What the events have come to, without what follows from it. */
+interface Progress {
+  readonly figures: string | null;
+  /** The printed comments by section, and how many versions each section has had. */
+  readonly comments: ReadonlyMap<string | null, ReviewComment>;
+  readonly versions: ReadonlyMap<string | null, number>;
+  /** Persons who wrote a version of a comment that is printed, since it was last withdrawn. */
+  readonly authors: ReadonlyMap<string | null, readonly string[]>;
+  readonly approvals: Approvals;
+  readonly released: boolean;
+  readonly ended: 'sealed' | 'rejected' | 'cancelled' | null;
+}
+
+const NOTHING: Progress = {
+  figures: null,
+  comments: new Map(),
+  versions: new Map(),
+  authors: new Map(),
+  approvals: [],
+  released: false,
+  ended: null,
+};
+
+/**
+ * The review of a run from its events alone. Pure: the same events and inputs give the same state in every process.
+ *
+ * Events that do not count change nothing but `seq`: a decision on other content than the present one, by somebody who may
+ * not take it, a second approval of a person, anything after the end. Only new figures follow a seal: the worker stores them
+ * when the sealed content was never published.
+ *
+ * @param events in order, from the first
+ * @param inputs those of the last `figures` event; undefined before the first. Earlier figures are history: what was decided
+ * on them has led to the later ones
+ */
+export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs | undefined): ReviewState {
+  const last = events.findLastIndex(({ type }) => type === 'figures');
+  let progress = NOTHING;
+  let phase: ReviewPhase = 'figures';
+  let since: number | null = null;
+  events.forEach((event, index) => {
+    progress = index < last ? followHistory(progress, event) : follow(progress, event, inputs);
+    const next = index < last ? (progress.ended ?? 'figures') : phaseOf(progress, inputs);
+    if (next !== phase) since = next === 'figures' ? null : event.at;
+    phase = next;
+  });
+  const comments = commentsInOrder(progress, inputs);
+  return {
+    seq: events.at(-1)?.seq ?? 0,
+    phase,
+    figures: progress.figures,
+    content: contentOf(progress, inputs),
+    comments,
+    missingComments: missingComments(progress, inputs),
+    approvals: progress.approvals,
+    need: inputs?.approval?.need ?? 0,
+    excluded: excludedPersons(progress, inputs),
+    since,
+  };
+}
+
+/** An event before the last figures: comments stay, decisions on earlier figures are over. */
+function followHistory(progress: Progress, event: ReviewEvent): Progress {
+  if (event.type === 'comment') return withComment(progress, event);
+  return event.type === 'cancel' ? { ...progress, ended: 'cancelled' } : progress;
+}
+
+function follow(progress: Progress, event: ReviewEvent, inputs: ReviewInputs | undefined): Progress {
+  const { ended } = progress;
+  // A seal whose content was never published gives way to new figures; the other ends stay.
+  if (ended !== null && !(ended === 'sealed' && event.type === 'figures')) return progress;
+  switch (event.type) {
+    case 'figures':
+      return { ...progress, figures: event.figures, ...undecided };
+    case 'comment':
+      return { ...withComment(progress, event), ...undecided };
+    case 'cancel':
+      return { ...progress, ended: 'cancelled' };
+  }
+  // What follows names content.
+  if (inputs === undefined || event.content !== contentOf(progress, inputs)) return progress;
+  switch (event.type) {
+    case 'release':
+      return { ...progress, released: true };
+    case 'approve':
+      return mayApprove(progress, event, inputs)
+        ? {
+            ...progress,
+            approvals: [...progress.approvals, { by: event.by, at: event.at, reason: event.reason }],
+          }
+        : progress;
+    case 'reject':
+      if (inputs.approval !== undefined && !isReviewer(inputs.approval, inputs.people, event.by)) return progress;
+      return event.refetch ? { ...progress, figures: null, ...undecided } : { ...progress, ended: 'rejected' };
+    case 'seal':
+      return phaseOf(progress, inputs) === 'ready' ? { ...progress, ended: 'sealed' } : progress;
+  }
+}
+
+/** Other content: whatever was decided was decided on the content before. */
+const undecided = { approvals: [], released: false, ended: null } as const;
+
+function withComment(progress: Progress, event: Extract<ReviewEvent, { type: 'comment' }>): Progress {
+  const { section, text, by, at } = event;
+  const version = (progress.versions.get(section) ?? 0) + 1;
+  const comments = new Map(progress.comments);
+  const authors = new Map(progress.authors);
+  if (text === null) {
+    comments.delete(section);
+    authors.delete(section);
+  } else {
+    comments.set(section, { section, text, by, at, version });
+    authors.set(section, [...(authors.get(section) ?? []), by.person, by.principal]);
+  }
+  return { ...progress, comments, authors, versions: new Map(progress.versions).set(section, version) };
+}
+
+function mayApprove(
+  progress: Progress,
+  { by }: Extract<ReviewEvent, { type: 'approve' }>,
+  inputs: ReviewInputs,
+): boolean {
+  const { approval, people } = inputs;
+  if (approval === undefined || !isReviewer(approval, people, by)) return false;
+  const isSame = (given: ReviewActor) => given.person === by.person || given.principal === by.principal;
+  if (progress.approvals.some((given) => isSame(given.by))) return false;
+  return !isOneOf(excludedPersons(progress, inputs), by);
+}
+
+/** Who may not approve under `four_eyes`: who triggered the run, and the authors of what is printed. */
+function excludedPersons(progress: Progress, inputs: ReviewInputs | undefined): readonly string[] {
+  if (inputs?.approval?.four_eyes !== true) return [];
+  const { people, triggered_by: trigger } = inputs;
+  const authors = [...progress.authors.values()].flat();
+  return [...new Set([...(trigger === undefined ? [] : personsNamed(people, trigger)), ...authors])];
+}
+
+/** The comment on the whole report first, then those of the sections in their order. */
+function commentsInOrder({ comments }: Progress, inputs: ReviewInputs | undefined): readonly ReviewComment[] {
+  const order = new Map(inputs?.sections.map(({ id }, index) => [id, index]) ?? []);
+  const place = ({ section }: ReviewComment): number =>
+    section === null ? -1 : (order.get(section) ?? Number.MAX_SAFE_INTEGER);
+  return [...comments.values()].sort((a, b) => place(a) - place(b) || ((a.section ?? '') < (b.section ?? '') ? -1 : 1));
+}
+
+const contentOf = (progress: Progress, inputs: ReviewInputs | undefined): string | null =>
+  progress.figures === null ? null : contentHash(progress.figures, commentsInOrder(progress, inputs));
+
+const missingComments = (progress: Progress, inputs: ReviewInputs | undefined): readonly string[] =>
+  progress.figures === null || inputs === undefined
+    ? []
+    : inputs.sections.filter(({ id, required }) => required && !progress.comments.has(id)).map(({ id }) => id);
+
+/** The order of a run: `send_if`, required comments, `on_incomplete`, approval, delivery. */
+function phaseOf(progress: Progress, inputs: ReviewInputs | undefined): ReviewPhase {
+  const { figures, ended, approvals, released } = progress;
+  if (ended !== null) return ended;
+  if (figures === null || inputs === undefined) return 'figures';
+  if (inputs.nothing_to_send) return 'ready';
+  if (missingComments(progress, inputs).length > 0) return 'comments';
+  // Who approves incomplete figures releases them; who releases them approves nothing.
+  if (inputs.incomplete && !released && approvals.length === 0) return 'incomplete';
+  return approvals.length < (inputs.approval?.need ?? 0) ? 'approval' : 'ready';
+}

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
+import { runPageUrl } from '../../base/config/public-url.ts';
+import { toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { AttemptRecord } from '../../deliver/archive/attempt-log.ts';
+import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
+import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
+import {
+  type ArchivedState,
+  DELIVERY_STATES,
+  deliveryId,
+  type Ledger,
+  type NewDelivery,
+  NOTICE_TARGET,
+} from '../../deliver/ledger/ledger.ts';
+import { sendNotice } from '../../deliver/notice-sender.ts';
+import { buildReviewNotice } from '../../deliver/review-notice.ts';
+import type { MailRoute } from '../../deliver/targets/target.ts';
+import type { Reviews } from '../../run/review/load-review.ts';
+import type { RunEvent } from '../../run/run-events.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+import { type DueNotice, dueNotices, type NoticeScope } from './due-notices.ts';
+
+const ATTEMPT_TIMEOUT_MS = 60_000;
+/** A notice that could not be sent for this long is given up. */
+const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
+
+export interface ReviewNoticePorts {
+  readonly reviews: Pick<Reviews, 'list' | 'get' | 'put'>;
+  /** The current mail server of the organization. */
+  readonly mailOf: (settings: OrgSettings) => Promise<MailRoute | undefined>;
+  readonly ledger: Ledger;
+  readonly circuit?: CircuitBreaker | undefined;
+  /** Where readers open the page; undefined: no link to it. */
+  readonly publicUrl?: string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observe: (order: RunOrder, event: RunEvent) => void;
+}
+
+/** What the notices of a review are made from. */
+export interface NoticeReview extends NoticeScope {
+  readonly order: RunOrder;
+  readonly definition: NoticeScope['definition'] & { readonly title: string };
+  readonly settings: OrgSettings;
+}
+
+/** Notices to approvers, owners and authors about reviews. */
+export interface ReviewNotices {
+  /**
+   * Sends what is due and was not sent. Each notice is a delivery with a ledger row (target `notice`), and its attempts are
+   * recorded in the review's archive: it is sent once, also after Redis was lost.
+   * @returns whether nothing is left to send; otherwise call it again
+   */
+  send(review: NoticeReview): Promise<boolean>;
+}
+
+export function createReviewNotices(ports: ReviewNoticePorts): ReviewNotices {
+  const { reviews, mailOf, ledger, circuit, publicUrl, clock, log, observe } = ports;
+
+  const sendOne = async (review: NoticeReview, { key, recipient, at, news }: DueNotice): Promise<boolean> => {
+    const { order, definition, settings } = review;
+    const { id: run, org, report } = order;
+    const id = deliveryId(run, NOTICE_TARGET, `${key} ${recipient.toLowerCase()}`);
+    const known = await ledger.find(id);
+    if (known !== undefined && known.state !== 'pending' && known.state !== 'sending') return true;
+    const archived = known === undefined ? await archivedState(reviews, order, id) : undefined;
+    const row: NewDelivery = { id, run, org, report, target: NOTICE_TARGET, recipient };
+    const content = {
+      order,
+      definition,
+      organization: settings.name ?? settings.id,
+      pageUrl: runPageUrl(publicUrl, run),
+      timezone: settings.timezone,
+    };
+    const { state, detail } = await sendNotice(
+      row,
+      () => buildReviewNotice(content, news),
+      at,
+      {
+        mail: await mailOf(settings),
+        ledger,
+        circuit,
+        clock,
+        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
+        observe: (event) => observe(order, event),
+      },
+      { state: archived, recordAttempt: (attempt) => recordAttempt(reviews, order, attempt) },
+    );
+    if (state === 'refused' || state === 'unknown') {
+      log.warn('Notice about a review was not delivered', { run, org, report, state, why: detail ?? '' });
+    }
+    return state !== 'pending' && state !== 'sending';
+  };
+
+  return {
+    send: async (review) => {
+      let settled = true;
+      for (const notice of dueNotices(review)) {
+        // What is about a state of long ago helps nobody; it must not keep the review open either.
+        if (clock.now() - notice.at > MAX_NOTICE_AGE_MS && notice.news.kind !== 'approval') continue;
+        try {
+          settled = (await sendOne(review, notice)) && settled;
+        } catch (thrown) {
+          settled = false;
+          log.warn('Notice about a review failed; will retry', {
+            run: review.order.id,
+            error: toDocketError(thrown).toJSON(),
+          });
+        }
+      }
+      return settled;
+    },
+  };
+}
+
+const NOTICES = 'notices';
+const NAME = /^([0-9a-f]+)\.(\d{6})(\.end)?\.json$/;
+const attemptSchema: z.ZodType<ArchivedState> = z.object({
+  state: z.enum(DELIVERY_STATES),
+  epoch: z.int().nonnegative(),
+  detail: z.string().nullable(),
+});
+
+/** `notices/<delivery>.<epoch>.json` when the attempt begins, `….end.json` with its result: each is written once. */
+const recordAttempt = (reviews: ReviewNoticePorts['reviews'], run: RunOrder, attempt: AttemptRecord): Promise<void> => {
+  const { delivery, epoch, state } = attempt;
+  const name = `${delivery}.${String(epoch).padStart(6, '0')}${state === 'sending' ? '' : '.end'}.json`;
+  return reviews.put(run, `${NOTICES}/${name}`, `${JSON.stringify(attempt)}\n`);
+};
+
+/** What the archive knows of a notice; undefined where it was never attempted. */
+async function archivedState(
+  reviews: ReviewNoticePorts['reviews'],
+  run: RunOrder,
+  delivery: string,
+): Promise<ArchivedState | undefined> {
+  const files = (await reviews.list(run, NOTICES)).flatMap((name) => {
+    const [, id, epoch, end] = NAME.exec(name) ?? [];
+    return id === delivery ? [{ name, epoch: Number(epoch), rank: end === undefined ? 0 : 1 }] : [];
+  });
+  const last = files.sort((one, other) => one.epoch - other.epoch || one.rank - other.rank).at(-1);
+  if (last === undefined) return undefined;
+  const name = `${NOTICES}/${last.name}`;
+  const bytes = await reviews.get(run, name);
+  return bytes === undefined ? undefined : parseMetadata(`the review of run ${run.id}`, name, bytes, attemptSchema);
+}

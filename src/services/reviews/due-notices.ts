@@ -1,0 +1,111 @@
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import { approverOf, approvers, remainingApprovers } from '../../definitions/people.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { ReviewNews } from '../../deliver/review-notice.ts';
+import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
+import type { ReviewState } from '../../run/review/review-state.ts';
+import type { RunOrder } from '../../run/run-record.ts';
+import type { ReviewDeadline } from './review-deadlines.ts';
+
+/** Who acts where no person does. */
+export const DOCKET: ReviewActor = { person: 'docket', name: 'Docket', principal: 'docket' };
+
+/** A notice that somebody shall have received. */
+export interface DueNotice {
+  /** One notice for each key and recipient of a run. */
+  readonly key: string;
+  /** A plain e-mail address. */
+  readonly recipient: string;
+  /** Epoch ms of what it is about. */
+  readonly at: number;
+  readonly news: ReviewNews;
+}
+
+export interface NoticeScope {
+  readonly order: Pick<RunOrder, 'by'>;
+  readonly definition: Pick<Definition, 'owner' | 'approval'>;
+  readonly settings: Pick<OrgSettings, 'people'>;
+  readonly events: readonly ReviewEvent[];
+  readonly state: ReviewState;
+  /** Undefined without `within`. */
+  readonly deadline: ReviewDeadline | undefined;
+}
+
+/**
+ * Every notice about a review that is due by now, those that were sent long ago included. Pure: the ledger knows which were
+ * sent. A comment or other figures change the content, and so ask the approvers again.
+ */
+export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
+  const { definition, events, state } = scope;
+  const owner = canonicalAddress(definition.owner) ?? definition.owner;
+  const { phase, figures } = state;
+  const found: DueNotice[] = rejections(scope).flatMap(({ seq, at, by, reason, refetch }) =>
+    authors(scope, owner).map((recipient) => ({
+      key: `rejected ${seq}`,
+      recipient,
+      at,
+      news: { kind: 'rejected', by: by.name, reason, refetch } as const,
+    })),
+  );
+  const content = events.findLast(({ type }) => type === 'figures' || type === 'comment');
+  const at = Math.max(state.since ?? 0, content?.at ?? 0);
+  if (phase === 'comments')
+    found.push({
+      key: `comments ${figures}`,
+      recipient: owner,
+      at,
+      news: { kind: 'comments', sections: state.missingComments },
+    });
+  if (phase === 'incomplete')
+    found.push({ key: `incomplete ${figures}`, recipient: owner, at, news: { kind: 'incomplete' } });
+  if (phase === 'approval') found.push(...toApprovers(scope, at));
+  const last = events.at(-1);
+  if (phase === 'cancelled' && last?.type === 'cancel' && last.by.principal === DOCKET.principal)
+    found.push({ key: 'cancelled', recipient: owner, at: last.at, news: { kind: 'cancelled', reason: last.reason } });
+  return found;
+}
+
+/** Those who may approve and have not. */
+function toApprovers({ order, definition, settings, state, deadline }: NoticeScope, at: number): DueNotice[] {
+  const { approval } = definition;
+  if (approval === undefined) return [];
+  const { people } = settings;
+  const { content, approvals, comments, need } = state;
+  const given = new Set(approvals.map(({ by }) => approverOf(by, approval.by, people)));
+  const involved = { triggeredBy: order.by, authors: comments.map(({ by }) => by) };
+  const asked = approval.four_eyes
+    ? remainingApprovers(approval.by, people, involved)
+    : approvers(approval.by, people).filter(({ canSignIn }) => canSignIn);
+  return asked.flatMap(({ id, email }) => {
+    const recipient = email === undefined || given.has(id) ? undefined : canonicalAddress(email);
+    if (recipient === undefined) return [];
+    const due = deadline?.due ?? null;
+    const first: DueNotice = { key: `approve ${content}`, recipient, at, news: { kind: 'approval', need, due } };
+    if (deadline === undefined || deadline.reminders === 0) return [first];
+    // The last reminder alone: after an outage nobody gets all of them at once.
+    const key = `remind ${content} ${deadline.reminders}`;
+    return [{ key, recipient, at: deadline.remindedAt, news: { kind: 'reminder', need, due: deadline.due } }];
+  });
+}
+
+/** The owner, and who triggered the run where that name has an address. */
+function authors({ order, settings }: NoticeScope, owner: string): readonly string[] {
+  const [trigger] = order.by === undefined ? [] : approvers([order.by], settings.people);
+  const address = trigger?.email === undefined ? undefined : canonicalAddress(trigger.email);
+  return [...new Set([owner, ...(address === undefined ? [] : [address])])];
+}
+
+/** The rejections that counted: one that ended the review, and those that new figures followed. */
+function rejections({ events, state: { phase } }: NoticeScope): readonly Extract<ReviewEvent, { type: 'reject' }>[] {
+  const found: Extract<ReviewEvent, { type: 'reject' }>[] = [];
+  let last: Extract<ReviewEvent, { type: 'reject' }> | undefined;
+  for (const event of events) {
+    if (event.type === 'reject') last = event;
+    if (event.type !== 'figures') continue;
+    if (last?.refetch) found.push(last);
+    last = undefined;
+  }
+  const counts = last?.refetch ? phase === 'figures' : phase === 'rejected';
+  return last !== undefined && counts ? [...found, last] : found;
+}
