@@ -38,7 +38,8 @@ export const composeDecisionService = (
   });
 
 /** The reviews of an archive. */
-export const openReviews = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): Reviews => createReviewArchive(storage, reviewEventSchema);
+export const openReviews = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): Reviews =>
+  createReviewArchive(storage, reviewEventSchema);
 
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;

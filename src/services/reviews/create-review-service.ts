@@ -10,6 +10,7 @@ import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-record.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
+import { reviewDeadline } from './review-deadlines.ts';
 import {
   contentChangedError,
   notAllowedError,
@@ -17,7 +18,6 @@ import {
   reviewConflictError,
   unsettledError,
 } from './review-errors.ts';
-import { reviewDeadline } from './review-deadlines.ts';
 import type { CommentWarning, Reviewer, ReviewService, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf } from './review-view.ts';
 import { loadReviewedFigures, type ReviewedFigures } from './reviewed-figures.ts';
@@ -82,10 +82,10 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
     throw unsettledError(run);
   };
 
-  /** Lets a worker continue a run that waits, unless it was reopened for the last event before. */
+  /** Lets a worker continue a run that waits, unless its last attempt knew the last event. */
   async function reopen({ record, events }: OpenReview): Promise<void> {
     const last = events.at(-1);
-    if (last === undefined || record.reopened.some(({ what, at }) => what === 'review' && at >= last.at)) return;
+    if (last === undefined || (record.review?.seq ?? 0) >= last.seq) return;
     const decision = { what: 'review', by: last.by.name, reason: describe(last), at: last.at } as const;
     const reopened = await runs.reopen(record.id, [...WAITING_STATES], decision);
     // Otherwise a worker has it, which reads the events again before it waits.

@@ -17,29 +17,31 @@ export interface ReviewStep {
  */
 export function reviewSteps(events: readonly ReviewEvent[]): readonly ReviewStep[] {
   const first = events.find(({ type }) => type === 'figures');
-  return events.flatMap((event): readonly ReviewStep[] => {
-    const { at } = event;
-    const by = event.by.name;
-    switch (event.type) {
-      case 'figures': {
-        const text = event === first ? 'Figures stored for review' : 'Figures stored for review again';
-        return [{ text, detail: null, by: null, at, outcome: 'ok' }];
-      }
-      case 'comment': {
-        const on = event.section === null ? 'on the whole report' : `on ${event.section}`;
-        const text = event.text === null ? `Comment ${on} withdrawn` : `Commented ${on}`;
-        return [{ text, detail: null, by, at, outcome: 'ok' }];
-      }
-      case 'approve':
-        return [{ text: 'Approved', detail: event.reason, by, at, outcome: 'ok' }];
-      case 'reject': {
-        const text = event.refetch ? 'Rejected, to be fetched again' : 'Rejected';
-        return [{ text, detail: event.reason, by, at, outcome: 'failed' }];
-      }
-      case 'release':
-      case 'cancel':
-      case 'seal':
-        return [];
+  return events.flatMap((event) => stepsOf(event, event === first));
+}
+
+function stepsOf(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
+  const { at } = event;
+  const by = event.by.name;
+  switch (event.type) {
+    case 'figures': {
+      const text = isFirst ? 'Figures stored for review' : 'Figures stored for review again';
+      return [{ text, detail: null, by: null, at, outcome: 'ok' }];
     }
-  });
+    case 'comment': {
+      const on = event.section === null ? 'on the whole report' : `on ${event.section}`;
+      const text = event.text === null ? `Comment ${on} withdrawn` : `Commented ${on}`;
+      return [{ text, detail: null, by, at, outcome: 'ok' }];
+    }
+    case 'approve':
+      return [{ text: 'Approved', detail: event.reason, by, at, outcome: 'ok' }];
+    case 'reject': {
+      const text = event.refetch ? 'Rejected, to be fetched again' : 'Rejected';
+      return [{ text, detail: event.reason, by, at, outcome: 'failed' }];
+    }
+    case 'release':
+    case 'cancel':
+    case 'seal':
+      return [];
+  }
 }

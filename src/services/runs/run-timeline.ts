@@ -10,8 +10,8 @@ import {
   STAGES,
   type Stage,
 } from '../../run/run-record.ts';
-import type { DeliveryEvent, RunHistory } from './run-history.ts';
 import { reviewSteps } from './review-timeline.ts';
+import type { DeliveryEvent, RunHistory } from './run-history.ts';
 import { type RunStatus, runStatus } from './run-status.ts';
 import type { WaitReason } from './wait-reason.ts';
 

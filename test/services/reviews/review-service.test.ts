@@ -125,7 +125,10 @@ test('references print figures of the run; unknown ones are refused, contradicti
   const { service } = await opened();
   const view = await service.view(RUN.id, ANNA);
   expect(view?.sections).toMatchObject([{ id: 'onboarding', title: 'Onboarding', required: false }]);
-  expect(view?.sections[0]?.references).toContainEqual({ reference: '{{ onboarding.profiles.created }}', text: '6,390' });
+  expect(view?.sections[0]?.references).toContainEqual({
+    reference: '{{ onboarding.profiles.created }}',
+    text: '6,390',
+  });
   await expect(service.comment(RUN.id, null, 'Up to {{ onboarding.profiles.create }}.', ANNA)).rejects.toMatchObject({
     code: 'review.comment_invalid',
     next: expect.stringContaining('{{ onboarding.profiles.created }}'),

@@ -144,7 +144,9 @@ function loadRunTimeline(
     pauses: redisPauses(redis, { prefix }),
     live: redisLiveProgress(redis, { prefix }),
     runHistory: async (run: RunRecord, rows: readonly DeliveryRow[]) => {
-      const { value } = await withoutArchiveOutage(NO_HISTORY, () => loadRunHistory(run, rows, { storage, reviews: reviewArchive, log }));
+      const { value } = await withoutArchiveOutage(NO_HISTORY, () =>
+        loadRunHistory(run, rows, { storage, reviews: reviewArchive, log }),
+      );
       return value;
     },
     earlierDelivery: findDeliveredInRecords({ runs, ledger }),
