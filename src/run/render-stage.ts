@@ -13,6 +13,7 @@ import { formatOf } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { RenderRequest } from '../render/renderer.ts';
+import { storeEditionFigures } from './corrections/corrected-edition.ts';
 import { evaluateConditions } from './delivery-conditions.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
@@ -28,7 +29,7 @@ export async function renderAndPublish(
   order: RunOrder,
   secrets: RenderOptions['secrets'],
   { definition, settings, signal, observe }: RunContext,
-  { archive, clock, trace, templates, publicUrl, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
+  { archive, clock, editions, trace, templates, publicUrl, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
 ): Promise<PublishedRun> {
   const madeAt = clock.now();
   const { outputs } = definition;
@@ -62,7 +63,12 @@ export async function renderAndPublish(
   const published = await timedStage('seal', stageContext, async () => {
     const yieldToEventLoop = () => setImmediate(undefined, { signal });
     const decisions = await evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
-    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decisions };
+    const edition = await storeEditionFigures(dataset, order, { definition, settings }, editions);
+    const manifest = {
+      ...manifestOf(dataset, order, artifacts, madeAt, deliveries),
+      ...decisions,
+      ...(edition === undefined ? {} : { edition_figures: edition }),
+    };
     return archive.publish(folder, manifest, artifacts, mail);
   });
   for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
@@ -124,6 +130,7 @@ const manifestOf = (
   calls: dataset.calls,
   ...readingsOf(dataset),
   incomplete: incompleteNotes(dataset),
+  ...correctsOf(dataset),
   ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
   ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
@@ -134,6 +141,10 @@ const manifestOf = (
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
+
+/** The edition that this one replaces. */
+const correctsOf = ({ correction }: Dataset): Pick<Manifest, 'corrects'> =>
+  correction === undefined ? {} : { corrects: { ...correction.replaces, changes: correction.changes.length } };
 
 /** The readings that the figures and the points of trends are, section by section. */
 function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {

@@ -17,6 +17,7 @@ import { followedMetrics, followedTargets } from '../plan/replacements.ts';
 import { headlineFigures } from '../render/figures/headline-figures.ts';
 import { buildHeadlines } from '../render/figures/headlines.ts';
 import { judgeDataset } from '../render/figures/judge.ts';
+import { withCorrection } from './corrections/corrected-edition.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -156,7 +157,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
     if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
 
-    const judged = judgedDataset(dataset.value, context, catalog);
+    const fetched = judgedDataset(dataset.value, context, catalog);
+    const judged = await withCorrection(fetched, order, definition, ports.editions);
     return done(await renderAndPublish(judged, folder, order, secrets, context, ports));
   } catch (thrown) {
     throw await toDiskError(thrown, folder);

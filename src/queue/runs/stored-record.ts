@@ -31,6 +31,7 @@ const orderSchema = z.object({
   createdAt: epochMsSchema,
   deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
+  corrects: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
 });
 
