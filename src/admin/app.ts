@@ -12,6 +12,7 @@ import { addOpenApiDocument } from './api/openapi-document.ts';
 import { addPauseRoutes } from './api/pauses.ts';
 import { addHealthRoutes, addMetricsRoute, type ProbePorts } from './api/probes.ts';
 import { addReportRoutes } from './api/reports.ts';
+import { addReviewRoutes } from './api/runs/reviews.ts';
 import { addRunEventRoutes } from './api/runs/run-events.ts';
 import { addTimelineRoute } from './api/runs/timeline.ts';
 import { addRunRoutes, addTriggerRoute } from './api/runs.ts';
@@ -56,6 +57,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addRunRoutes(app);
       addRunEventRoutes(app, ports);
       addTimelineRoute(app);
+      addReviewRoutes(app, ports);
       addFileRoutes(app, ports);
       addDeliveryRoutes(app);
       addSearchRoute(app);

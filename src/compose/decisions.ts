@@ -2,6 +2,7 @@ import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { DefinitionStore } from '../queue/definitions/definition-store.ts';
@@ -12,12 +13,16 @@ import type { SearchIndex } from '../queue/runs/search-index.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
+import type { Reviews } from '../run/review/load-review.ts';
+import { reviewEventSchema } from '../run/review/review-event.ts';
 import { createDecisionArchive, type DecisionArchivePorts } from '../services/deliveries/decision-archive.ts';
 import {
   createDecisionService,
   type DecisionService,
   type DecisionServicePorts,
 } from '../services/deliveries/decisions.ts';
+import { createReviewService } from '../services/reviews/create-review-service.ts';
+import type { ReviewService } from '../services/reviews/review-service.ts';
 import { openArchive, openIdentity } from './archive.ts';
 import { openRunStores } from './store.ts';
 
@@ -26,12 +31,17 @@ export const composeDecisionService = (
   ports: Omit<DecisionServicePorts, 'archive'> & DecisionArchivePorts,
 ): DecisionService => createDecisionService({ ...ports, archive: createDecisionArchive(ports) });
 
+/** The reviews of an archive. */
+export const openReviews = (storage: ArchiveStorage): Reviews => createReviewArchive(storage, reviewEventSchema);
+
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
 
 /** What a command needs to inspect deliveries and to decide about them. */
 export interface DecisionContext {
   readonly decisions: DecisionService;
+  readonly reviews: ReviewService;
+  readonly reviewArchive: Reviews;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
   readonly ledger: Ledger;
@@ -65,5 +75,7 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
   const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
-  return { decisions: composeDecisionService(ports), ...stores };
+  const reviewArchive = openReviews(storage);
+  const reviews = createReviewService({ ...ports, reviews: reviewArchive });
+  return { decisions: composeDecisionService(ports), reviews, reviewArchive, ...stores };
 }

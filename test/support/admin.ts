@@ -9,6 +9,7 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
 import type { AuditLog } from '../../src/services/audit-log.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
+import type { ReviewService } from '../../src/services/reviews/review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
@@ -37,6 +38,16 @@ export const NO_SEARCH_INDEX: SearchIndex = {
   reports: async () => [],
 };
 
+/** Runs without reviews. */
+export const NO_REVIEWS: ReviewService = {
+  view: async () => undefined,
+  file: async () => undefined,
+  preview: async () => undefined,
+  comment: () => Promise.reject(new Error('not here')),
+  approve: () => Promise.reject(new Error('not here')),
+  reject: () => Promise.reject(new Error('not here')),
+};
+
 /** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
 export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   jobs: () => loadedJobs(),
@@ -57,6 +68,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   deploymentProblems: async () => [],
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
+  reviews: NO_REVIEWS,
   runHistory: async () => NO_HISTORY,
   earlierDelivery: async () => undefined,
   countWorkers: async () => 1,

@@ -15,6 +15,7 @@ import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
+import type { CommentWarning, ReviewView } from '../../services/reviews/review-service.ts';
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
@@ -78,6 +79,37 @@ export interface Access {
 
   /** The preview of a release; null for a run that is not held. */
   heldRun(id: string): Promise<HeldRun | null>;
+
+  /** The review of a run, as the principal may take part in it; null for a run without one. Throws `archive.*`. */
+  review(id: string): Promise<ReviewView | null>;
+  /** A file of what is reviewed. Throws `request.not_found`. */
+  reviewFile(id: string, name: string): Promise<RunFile>;
+  /** The e-mail of what is reviewed, as `preview`. Throws `request.not_found`. */
+  reviewPreview(id: string, body?: string): Promise<string>;
+  /**
+   * Writes a comment, or withdraws it. Needs the role operator. Throws `run.conflict`, `review.comment_invalid`,
+   * `approval.unreachable`.
+   *
+   * @param section null: on the whole report
+   * @param text null: withdraws the comment
+   */
+  comment(
+    id: string,
+    section: string | null,
+    text: string | null,
+  ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }>;
+  /**
+   * Approves exactly this content. The definition names who may, viewers too. This and `reject` throw `run.conflict`,
+   * `review.content_changed`, `review.not_allowed`.
+   *
+   * @param content SHA-256 (hex) of what was reviewed, or a prefix of eight digits or more
+   */
+  approve(id: string, content: string, reason: string): Promise<ReviewView>;
+  reject(
+    id: string,
+    content: string,
+    decision: { readonly reason: string; readonly refetch: boolean },
+  ): Promise<ReviewView>;
 
   /** The steps of a run, what it waits for, and what was delivered before for its period. */
   timeline(id: string): Promise<RunTimeline>;

@@ -10,6 +10,7 @@ import { type FilesPorts, filesAccess, type HeldRunPorts, heldRunAccess } from '
 import { type PausesPorts, pausesAccess } from './pauses.ts';
 import { type ReadingsPorts, readingsAccess } from './readings.ts';
 import { type ReportsPorts, reportsAccess } from './reports.ts';
+import { type ReviewsPorts, reviewsAccess } from './reviews.ts';
 import { type RunsPorts, runsAccess, type WatchPorts, watchAccess } from './runs.ts';
 import { type SearchAccessPorts, searchAccess } from './search.ts';
 import { type SlotsPorts, slotsAccess } from './slots.ts';
@@ -20,6 +21,7 @@ export type AccessPorts = ReportsPorts &
   RunsPorts &
   FilesPorts &
   HeldRunPorts &
+  ReviewsPorts &
   DeliveriesPorts &
   PausesPorts &
   ReadingsPorts &
@@ -39,6 +41,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...runsAccess(ports, principal),
   ...filesAccess(ports, principal),
   ...heldRunAccess(ports, principal),
+  ...reviewsAccess(ports, principal),
   ...timelineAccess(ports, principal),
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),

@@ -97,7 +97,7 @@ const zipRoute = createRoute({
   },
 });
 
-const bodySchema = z
+export const bodySchema = z
   .enum(MAIL_BODY_NAMES)
   .optional()
   .describe('Which of its bodies: `full-lists` is the full one with the rows of lists. Absent: that of `mail.html`.');
@@ -116,16 +116,20 @@ const previewRoute = createRoute({
   },
 });
 
+/** What a download does that fails after its beginning was sent: it closes the connection. */
+export const downloadBreaker =
+  (log: Log) =>
+  (context: Context<Env>) =>
+  (thrown: unknown): boolean => {
+    log.error('A download broke off', { path: context.req.path, error: toDocketError(thrown).toJSON() });
+    const socket = context.env?.incoming?.socket;
+    socket?.destroy();
+    return socket !== undefined;
+  };
+
 /** What runs have made, to look at and to download. */
 export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): void {
-  const breakOff =
-    (context: Context<Env>) =>
-    (thrown: unknown): boolean => {
-      log.error('A download broke off', { path: context.req.path, error: toDocketError(thrown).toJSON() });
-      const socket = context.env?.incoming?.socket;
-      socket?.destroy();
-      return socket !== undefined;
-    };
+  const breakOff = downloadBreaker(log);
 
   app.openapi(listRoute, async (context) => {
     const access = context.get('access');
@@ -177,7 +181,7 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
  * A file as a body. Where it fails, the connection ends before the server could write its message into the file.
  * @param broken true: the connection is gone, and nobody else need be told
  */
-function fileBody(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
+export function fileBody(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
   const pieces = file[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {

@@ -1,12 +1,14 @@
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunRecord } from '../../run/run-record.ts';
+import type { RunFile } from '../runs/run-file-reader.ts';
 
 /** Who decides, as the sign-in knows them: a free-text name approves nothing. */
 export interface Reviewer {
   /** `Principal.name`. */
   readonly name: string;
-  readonly kind: 'token' | 'account';
-  /** `Principal.subject`. */
+  /** `shell`: a user of the command line without a token, who may comment and never approve. */
+  readonly kind: 'token' | 'account' | 'shell';
+  /** `Principal.subject`; `shell:<user>`. */
   readonly subject: string;
 }
 
@@ -48,6 +50,8 @@ export interface ReviewView {
   readonly reviewers: readonly string[];
   /** Why the asking reviewer may not approve; null where they may. */
   readonly refusal: string | null;
+  /** Whether the asking reviewer may reject: the report names them, whatever they have written. */
+  readonly canReject: boolean;
   /** All versions of all comments, oldest first. */
   readonly history: readonly {
     readonly section: string | null;
@@ -61,10 +65,15 @@ export interface ReviewView {
  * Comments and decisions on runs that are not delivered yet. Each appends one event to the review, reopens the run for a
  * worker, and may be repeated. Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed`
  * (another content than the named one), `review.not_allowed`, `review.comment_invalid` (a reference that names no figure, too
- * long).
+ * long), `approval.unreachable` (a comment by one of the last who could approve).
  */
 export interface ReviewService {
+  /** Undefined: the run has no review. */
   view(run: string, reviewer: Reviewer | undefined): Promise<ReviewView | undefined>;
+  /** A file of the present content by name, without the line that names who approved it; undefined until it is made. */
+  file(run: string, name: string): Promise<RunFile | undefined>;
+  /** The e-mail of the present content as one HTML page, pictures inside; undefined until it is made. @param body as `RunFileReader` */
+  preview(run: string, body?: string): Promise<string | undefined>;
   /** @param section null: on the whole report. @param text null: withdraws the comment */
   comment(
     run: string,

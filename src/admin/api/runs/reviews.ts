@@ -1,0 +1,347 @@
+import { createRoute } from '@hono/zod-openapi';
+import { create as contentDisposition } from 'content-disposition';
+import { z } from 'zod';
+import type { Log } from '../../../base/log.ts';
+import { MAX_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
+import { ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
+import type { ReviewPhase } from '../../../run/review/review-state.ts';
+import type { CommentWarning, ReviewView } from '../../../services/reviews/review-service.ts';
+import { notFoundError } from '../../access/access.ts';
+import { DATA_POLICY, PREVIEW_POLICY } from '../../auth/headers.ts';
+import type { AdminApp } from '../../hono-env.ts';
+import { bodySchema, downloadBreaker, fileBody } from '../files.ts';
+import {
+  idParams,
+  jsonRequestBody,
+  jsonResponse,
+  lookupProblems,
+  mutationProblems,
+  PROBLEM_RESPONSES,
+  reasonSchema,
+  security,
+} from '../openapi-helpers.ts';
+import { idOrPrefixSchema, runSchema, runView } from '../schemas.ts';
+
+const REVIEW_PHASES = [
+  'figures',
+  'comments',
+  'incomplete',
+  'approval',
+  'ready',
+  'sealed',
+  'rejected',
+  'cancelled',
+] as const satisfies readonly ReviewPhase[];
+
+const instantSchema = z.iso.datetime();
+const instant = (at: number): string => new Date(at).toISOString();
+const instantOrNull = (at: number | null): string | null => (at === null ? null : instant(at));
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits');
+const sectionSchema = z.string().nullable().describe('Id of the section; null: the whole report.');
+
+const reviewSchema = z
+  .object({
+    run: runSchema,
+    phase: z
+      .enum(REVIEW_PHASES)
+      .describe(
+        'What it waits for: figures, comments, a release of incomplete figures, approval. ready: it is about to be published. sealed, rejected and cancelled are final.',
+      ),
+    since: instantSchema.nullable().describe('Since when the phase lasts.'),
+    due: instantSchema.nullable().describe('When `within` ends; null without it.'),
+    figures: sha256Schema.nullable().describe('SHA-256 of the figures and all that is frozen with them.'),
+    content: sha256Schema.nullable().describe('SHA-256 of the figures and the comments: what an approval names.'),
+    comments: z
+      .array(
+        z.object({
+          section: sectionSchema,
+          text: z.string().describe('As typed.'),
+          author: z.string(),
+          at: instantSchema,
+          version: z.int(),
+        }),
+      )
+      .readonly(),
+    missing_comments: z.array(z.string()).readonly().describe('Sections that still need a comment.'),
+    need: z.int().describe('How many different people must approve; 0: none.'),
+    approvals: z
+      .array(z.object({ name: z.string(), at: instantSchema, reason: z.string() }))
+      .readonly()
+      .describe('Of exactly this content.'),
+    reviewers: z.array(z.string()).readonly().describe('Who may approve it now.'),
+    refusal: z.string().nullable().describe('Why you may not approve it; null where you may.'),
+    sections: z
+      .array(
+        z.object({
+          id: z.string(),
+          title: z.string(),
+          required: z.boolean(),
+          references: z
+            .array(z.object({ reference: z.string(), text: z.string() }))
+            .readonly()
+            .describe('Figures that a comment may quote, and how they are printed.'),
+        }),
+      )
+      .readonly()
+      .describe('What can be commented.'),
+    drafts: z
+      .array(
+        z.object({
+          section: sectionSchema,
+          text: z.string(),
+          author: z.string(),
+          period: z.string(),
+          run: z.string(),
+        }),
+      )
+      .readonly()
+      .describe('Comments of the last period where `carry` is set. They are never printed.'),
+    files: z
+      .array(z.object({ name: z.string(), bytes: z.int(), href: z.string() }))
+      .readonly()
+      .describe('What is reviewed, as files; empty until a worker has made them.'),
+    history: z
+      .array(z.object({ section: sectionSchema, text: z.string().nullable(), author: z.string(), at: instantSchema }))
+      .readonly()
+      .describe('All versions of all comments, oldest first; text null: withdrawn.'),
+  })
+  .meta({ id: 'Review' });
+
+/** A review as the API and `docket runs show --json` give it. */
+export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<typeof reviewSchema> => ({
+  run: runView(record),
+  phase: state.phase,
+  since: instantOrNull(state.since),
+  due: instantOrNull(view.due),
+  figures: state.figures,
+  content: state.content,
+  comments: state.comments.map(({ section, text, by, at, version }) => {
+    return { section, text, author: by.name, at: instant(at), version };
+  }),
+  missing_comments: state.missingComments,
+  need: state.need,
+  approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: instant(at), reason })),
+  reviewers: view.reviewers,
+  refusal: view.refusal,
+  sections: view.sections,
+  drafts: view.drafts,
+  files: view.files.map(({ name, bytes }) => {
+    return { name, bytes, href: `/api/runs/${record.id}/review/files/${encodeURIComponent(name)}` };
+  }),
+  history: view.history.map(({ section, text, by, at }) => ({ section, text, author: by, at: instant(at) })),
+});
+
+const commentedSchema = z
+  .object({
+    review: reviewSchema,
+    warnings: z
+      .array(z.object({ number: z.string().describe('As typed.'), text: z.string() }))
+      .readonly()
+      .describe('Typed numbers that contradict the figures of the section. The comment is written all the same.'),
+  })
+  .meta({ id: 'Commented' });
+
+const commented = (result: { readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }) => ({
+  review: reviewView(result.view),
+  warnings: result.warnings,
+});
+
+const oneRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/review',
+  tags: ['Reviews'],
+  summary: 'The review of a run: what it waits for, its comments and approvals',
+  description: 'A run has a review where its report has `approval` or `commentary` and it delivers; otherwise 404.',
+  security,
+  request: { params: idParams },
+  responses: { 200: jsonResponse(reviewSchema, 'As it is now.'), ...lookupProblems },
+});
+
+const fileRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/review/files/{name}',
+  tags: ['Reviews'],
+  summary: 'Download a file of what is reviewed',
+  security,
+  request: { params: z.object({ id: idOrPrefixSchema, name: z.string().max(300) }) },
+  responses: {
+    200: {
+      description: 'The file, without the line that names who approved it.',
+      headers: z.object({
+        'Content-Disposition': z.string().describe('`attachment`, with its name (RFC 6266).'),
+        'Content-Length': z.string(),
+      }),
+      content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
+    },
+    ...lookupProblems,
+  },
+});
+
+const previewRoute = createRoute({
+  method: 'get',
+  path: '/api/runs/{id}/review/preview',
+  tags: ['Reviews'],
+  summary: 'The e-mail of what is reviewed, as a page of its own, its pictures inside',
+  description: 'Under a policy in which nothing runs, loads or links.',
+  security,
+  request: { params: idParams, query: z.object({ body: bodySchema }) },
+  responses: {
+    200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } },
+    ...lookupProblems,
+  },
+});
+
+const commentParams = z.object({
+  id: idOrPrefixSchema,
+  section: z
+    .union([z.literal('_'), z.string().regex(ID_PATTERN, 'a section’s id, or _')])
+    .meta({ description: 'The section’s id; `_`: the whole report.', example: 'onboarding' }),
+});
+const sectionOf = (section: string): string | null => (section === '_' ? null : section);
+
+const commentRoute = createRoute({
+  method: 'put',
+  path: '/api/runs/{id}/comments/{section}',
+  tags: ['Reviews'],
+  summary: 'Comment a section of a run that is not delivered yet',
+  description:
+    'Replaces the comment of the section. Plain text with paragraphs, `-` and `1.` lists, `*emphasis*` and `**strong**`; `{{ section.metric }}` prints a figure. Whatever was approved before needs approval again.',
+  security,
+  request: {
+    params: commentParams,
+    body: jsonRequestBody(
+      z.strictObject({ text: z.string().max(4 * MAX_NOTE_LENGTH) }).meta({
+        id: 'CommentRequest',
+        description: `At most ${MAX_NOTE_LENGTH} characters.`,
+      }),
+    ),
+  },
+  responses: {
+    200: jsonResponse(commentedSchema, 'Written.'),
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
+const withdrawRoute = createRoute({
+  method: 'delete',
+  path: '/api/runs/{id}/comments/{section}',
+  tags: ['Reviews'],
+  summary: 'Withdraw the comment of a section',
+  security,
+  request: { params: commentParams },
+  responses: {
+    200: jsonResponse(commentedSchema, 'Withdrawn.'),
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
+const contentSchema = z
+  .string()
+  .regex(/^[0-9a-f]{8,64}$/, '8 to 64 hex digits: the `content` of the review')
+  .meta({ description: 'The `content` that was reviewed, or its first 8 digits or more.', example: '9f2c4a1b' });
+
+const approveRoute = createRoute({
+  method: 'post',
+  path: '/api/runs/{id}/approve',
+  tags: ['Reviews'],
+  summary: 'Approve exactly this content',
+  description:
+    'For whom `approval.by` of the report names, whatever their role. Another content than the present one is a 409 with code `review.content_changed`. Repeating it changes nothing.',
+  security,
+  request: {
+    params: idParams,
+    body: jsonRequestBody(
+      z
+        .strictObject({ content: contentSchema, reason: reasonSchema.default('approved') })
+        .meta({ id: 'ApprovalRequest' }),
+    ),
+  },
+  responses: {
+    200: jsonResponse(reviewSchema, 'Approved.'),
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
+const rejectRoute = createRoute({
+  method: 'post',
+  path: '/api/runs/{id}/reject',
+  tags: ['Reviews'],
+  summary: 'Reject this content: the run ends, or its figures are fetched and reviewed again',
+  security,
+  request: {
+    params: idParams,
+    body: jsonRequestBody(
+      z
+        .strictObject({
+          content: contentSchema,
+          reason: reasonSchema,
+          refetch: z
+            .boolean()
+            .default(false)
+            .describe('true: the figures are fetched and reviewed again; false: the run ends.'),
+        })
+        .meta({ id: 'RejectionRequest' }),
+    ),
+  },
+  responses: {
+    200: jsonResponse(reviewSchema, 'Rejected.'),
+    ...mutationProblems,
+    409: PROBLEM_RESPONSES[409],
+  },
+});
+
+/** Reviews of runs: comments, approval and rejection. */
+export function addReviewRoutes(app: AdminApp, { log }: { readonly log: Log }): void {
+  const breakOff = downloadBreaker(log);
+
+  app.openapi(oneRoute, async (context) => {
+    const view = await context.get('access').review(context.req.valid('param').id);
+    if (view === null) throw notFoundError();
+    return context.json(reviewView(view), 200);
+  });
+
+  app.openapi(fileRoute, async (context) => {
+    const { id, name } = context.req.valid('param');
+    const file = await context.get('access').reviewFile(id, name);
+    const headers = {
+      'Content-Type': file.type,
+      'Content-Length': String(file.bytes),
+      'Content-Disposition': contentDisposition(file.name),
+      'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
+    };
+    if (context.req.method === 'HEAD') return context.body(null, 200, headers);
+    return context.body(fileBody(await file.open(), breakOff(context)), 200, headers);
+  });
+
+  app.openapi(previewRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    const html = await context.get('access').reviewPreview(id, context.req.valid('query').body);
+    return context.html(html, 200, { 'Content-Security-Policy': PREVIEW_POLICY });
+  });
+
+  app.openapi(commentRoute, async (context) => {
+    const { id, section } = context.req.valid('param');
+    const { text } = context.req.valid('json');
+    return context.json(commented(await context.get('access').comment(id, sectionOf(section), text)), 200);
+  });
+
+  app.openapi(withdrawRoute, async (context) => {
+    const { id, section } = context.req.valid('param');
+    return context.json(commented(await context.get('access').comment(id, sectionOf(section), null)), 200);
+  });
+
+  app.openapi(approveRoute, async (context) => {
+    const { content, reason } = context.req.valid('json');
+    const view = await context.get('access').approve(context.req.valid('param').id, content, reason);
+    return context.json(reviewView(view), 200);
+  });
+
+  app.openapi(rejectRoute, async (context) => {
+    const { content, ...decision } = context.req.valid('json');
+    const view = await context.get('access').reject(context.req.valid('param').id, content, decision);
+    return context.json(reviewView(view), 200);
+  });
+}

@@ -1,0 +1,31 @@
+import type { RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { contentFile, type Reviews } from '../../run/review/load-review.ts';
+import { createRunFileReader, type RunFileReader } from '../runs/run-file-reader.ts';
+
+/**
+ * The files that people look at before they approve a content: stored as those of a run, with a manifest. Each is verified
+ * against its hash there.
+ */
+export const reviewedFileReader = (reviews: Pick<Reviews, 'get' | 'list'>, content: string): RunFileReader =>
+  createRunFileReader({ runFiles: (run) => reviewedFiles(reviews, run, content) });
+
+/** The stored files of a content, read-only. */
+export function reviewedFiles(reviews: Pick<Reviews, 'get' | 'list'>, run: RunRef, content: string): RunFiles {
+  const get = (name: string) => reviews.get(run, contentFile(content, name));
+  const readOnly = () => Promise.reject(new Error('what was reviewed is written once, by the worker'));
+  return {
+    location: `the review of run ${run.id}`,
+    get,
+    stream: async (name) => {
+      const bytes = await get(name);
+      return bytes === undefined ? undefined : chunksOf(bytes);
+    },
+    put: readOnly,
+    putPair: readOnly,
+    list: () => reviews.list(run, contentFile(content, '').replace(/\/$/, '')),
+  };
+}
+
+async function* chunksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest';
+import { definitionOf } from '../../support/reports.ts';
+import {
+  accountOf,
+  awaitingRun,
+  DOCKET_ACTOR,
+  REVIEW_INPUTS,
+  type ReviewHarness,
+  reviewHarness,
+  tokenOf,
+} from '../../support/review-harness.ts';
+
+const APPROVAL = { by: ['mlro', 'cfo@acme.example'], need: 1, four_eyes: true, otherwise: 'hold' as const };
+const MIA = tokenOf('mia');
+const CFO = accountOf('cfo@acme.example');
+const ANNA = tokenOf('anna');
+const RUN = awaitingRun();
+
+const opened = async (inputs = REVIEW_INPUTS, run = RUN) => {
+  const harness = reviewHarness();
+  return { ...harness, content: await harness.reviewed(run, inputs) };
+};
+const eventsOf = async ({ reviews }: Pick<ReviewHarness, 'reviews'>) =>
+  (await reviews.events(RUN)).map(({ type, by }) => `${type} ${by.person}`);
+
+test('an approval is one event, reopens the run once, and may be repeated', async () => {
+  const review = await opened();
+  const { service, content, requeued, records } = review;
+  const before = await service.view(RUN.id, MIA);
+  expect(before).toMatchObject({
+    refusal: null,
+    reviewers: ['Mia Lro', 'cfo@acme.example'],
+    state: { phase: 'approval' },
+  });
+  const view = await service.approve(RUN.id, content.slice(0, 8), 'checked', MIA);
+  expect(view.state).toMatchObject({ phase: 'ready', approvals: [{ by: { person: 'mlro', name: 'Mia Lro' } }] });
+  await service.approve(RUN.id, content, 'checked', accountOf('mia@acme.example'));
+  expect(await eventsOf(review)).toEqual(['figures docket', 'approve mlro']);
+  expect(requeued).toEqual([RUN.id]);
+  expect(records.get(RUN.id)?.reopened).toMatchObject([{ what: 'review', by: 'Mia Lro' }]);
+  expect((await service.view(RUN.id, CFO))?.refusal).toMatch(/enough/i);
+});
+
+test('an approval is repeated after the seal, and reopens a run that a crash left', async () => {
+  const review = await opened();
+  const { service, content, append, records, requeued } = review;
+  await append(RUN, {
+    type: 'approve',
+    by: { person: 'mlro', name: 'Mia Lro', principal: 'token:mia' },
+    content,
+    reason: '',
+  });
+  await service.approve(RUN.id, content, 'checked', MIA);
+  expect(requeued).toEqual([RUN.id]);
+  await append(RUN, { type: 'seal', content });
+  records.set(RUN.id, { ...RUN, state: 'done' });
+  await service.approve(RUN.id, content, 'checked', MIA);
+  await expect(service.approve(RUN.id, content, 'checked', CFO)).rejects.toMatchObject({ code: 'run.conflict' });
+  await expect(service.comment(RUN.id, null, 'Late.', ANNA)).rejects.toMatchObject({ code: 'run.conflict' });
+  expect(await eventsOf(review)).toEqual(['figures docket', 'approve mlro', 'seal docket']);
+});
+
+test('who may not approve is told why, and nothing is stored', async () => {
+  const review = await opened(REVIEW_INPUTS, awaitingRun());
+  const { service, content } = review;
+  const notAllowed = { code: 'review.not_allowed' };
+  await expect(service.approve(RUN.id, content, 'x', ANNA)).rejects.toMatchObject(notAllowed);
+  const shell = { name: 'mlro', kind: 'shell', subject: 'shell:mlro' } as const;
+  await expect(service.approve(RUN.id, content, 'x', shell)).rejects.toMatchObject(notAllowed);
+  await expect(service.reject(RUN.id, content, { reason: 'x', refetch: false }, ANNA)).rejects.toMatchObject(
+    notAllowed,
+  );
+  await expect(service.approve(RUN.id, '0'.repeat(64), 'x', MIA)).rejects.toMatchObject({
+    code: 'review.content_changed',
+  });
+  await expect(service.approve(RUN.id, content.slice(0, 7), 'x', MIA)).rejects.toMatchObject({
+    code: 'review.content_changed',
+  });
+  expect(await eventsOf(review)).toEqual(['figures docket']);
+});
+
+test('four eyes: who triggered it cannot approve, whatever they sign in with; without four eyes they can', async () => {
+  const triggered = await opened({ ...REVIEW_INPUTS, triggered_by: 'mia' });
+  const { service, content } = triggered;
+  await expect(service.approve(RUN.id, content, 'x', accountOf('mia@acme.example'))).rejects.toMatchObject({
+    code: 'review.not_allowed',
+  });
+  expect((await service.view(RUN.id, MIA))?.reviewers).toEqual(['cfo@acme.example']);
+  // Sending it back is not approving it.
+  const rejected = await service.reject(RUN.id, content, { reason: 'x', refetch: false }, MIA);
+  expect(rejected.state.phase).toBe('rejected');
+  const approval = { ...APPROVAL, by: ['mlro'], four_eyes: false };
+  const free = await opened({ ...REVIEW_INPUTS, approval, triggered_by: 'mia' });
+  expect((await free.service.approve(RUN.id, free.content, 'x', MIA)).state.phase).toBe('ready');
+});
+
+test('a comment voids approvals and changes the content', async () => {
+  const review = await opened({ ...REVIEW_INPUTS, approval: { ...APPROVAL, need: 2 } });
+  const { service, content } = review;
+  await service.approve(RUN.id, content, 'checked', MIA);
+  const { view } = await service.comment(RUN.id, 'onboarding', 'Up,\r\nas planned. ', ANNA);
+  expect(view.state).toMatchObject({ approvals: [], comments: [{ text: 'Up,\nas planned.', version: 1 }] });
+  expect(view.state.content).not.toBe(content);
+  await expect(service.approve(RUN.id, content, 'x', MIA)).rejects.toMatchObject({ code: 'review.content_changed' });
+  await service.comment(RUN.id, 'onboarding', 'Up,\nas planned.', ANNA);
+  expect(await eventsOf(review)).toEqual(['figures docket', 'approve mlro', 'comment token:anna']);
+  const withdrawn = await service.comment(RUN.id, 'onboarding', null, ANNA);
+  expect(withdrawn.view.state.content).toBe(content);
+  expect(withdrawn.view.history.map(({ text }) => text)).toEqual(['Up,\nas planned.', null]);
+});
+
+test.each([
+  ['no text', null, ' - '],
+  ['too long', null, 'x'.repeat(4001)],
+  ['an unknown section', 'other', 'Text.'],
+])('a comment with %s is refused', async (_, section, text) => {
+  const review = await opened();
+  await expect(review.service.comment(RUN.id, section, text, ANNA)).rejects.toMatchObject({
+    code: 'review.comment_invalid',
+  });
+  expect(await eventsOf(review)).toEqual(['figures docket']);
+});
+
+test('a comment by the last ones who could approve is refused', async () => {
+  const { service } = await opened();
+  await service.comment(RUN.id, null, 'One remains.', MIA);
+  await expect(service.comment(RUN.id, 'onboarding', 'Nobody would.', CFO)).rejects.toMatchObject({
+    code: 'approval.unreachable',
+  });
+  await service.comment(RUN.id, 'onboarding', 'By another.', ANNA);
+});
+
+test('a decision is made on the present review, whatever comes in between', async () => {
+  const harness = reviewHarness();
+  const content = await harness.reviewed(RUN);
+  const { append } = harness.reviews;
+  let raced = false;
+  harness.reviews.append = async (run, seq, event) => {
+    if (!raced) {
+      raced = true;
+      await append(run, seq, {
+        ...event,
+        type: 'comment',
+        by: DOCKET_ACTOR,
+        section: null,
+        text: 'First.',
+      } as typeof event);
+    }
+    return append(run, seq, event);
+  };
+  await expect(harness.service.approve(RUN.id, content, 'x', MIA)).rejects.toMatchObject({
+    code: 'review.content_changed',
+  });
+  expect(await eventsOf(harness)).toEqual(['figures docket', 'comment docket']);
+});
+
+test('comments of the last period are drafts, never of this one or an older one', async () => {
+  const definition = definitionOf([
+    { id: 'onboarding', metrics: ['profiles.created'], commentary: { carry: true } },
+    { id: 'alerts', metrics: ['profiles.created'], commentary: 'optional' },
+  ]);
+  const harness = reviewHarness({ definition });
+  const inputs = {
+    ...REVIEW_INPUTS,
+    sections: [
+      { id: 'onboarding', required: false },
+      { id: 'alerts', required: false },
+    ],
+    approval: undefined,
+  };
+  const weekOf = (id: string, from: string, to: string) =>
+    awaitingRun({ id: id.repeat(32), period: { ...RUN.period, from, to, label: from } });
+  const comment = (section: string, text: string) => ({ type: 'comment', section, text }) as const;
+  const last = weekOf('1', '2026-11-02', '2026-11-08');
+  const older = weekOf('2', '2026-10-26', '2026-11-01');
+  for (const run of [older, last]) {
+    await harness.reviewed(run, inputs);
+    await harness.append(run, comment('onboarding', `Of ${run.period.from}`), comment('alerts', 'No carry.'));
+    const content = (await harness.service.view(run.id, undefined))?.state.content ?? '';
+    await harness.append(run, { type: 'seal', content });
+  }
+  await harness.reviewed(RUN, inputs);
+  const view = await harness.service.view(RUN.id, ANNA);
+  expect(view?.drafts).toEqual([
+    { section: 'onboarding', text: 'Of 2026-11-02', author: 'Docket', period: '2026-11-02', run: last.id },
+  ]);
+  expect(view?.state.comments).toEqual([]);
+  const { view: written } = await harness.service.comment(RUN.id, 'onboarding', 'New.', ANNA);
+  expect(written.drafts).toEqual([]);
+});
