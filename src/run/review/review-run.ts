@@ -54,6 +54,12 @@ export async function reviewRun(
       continue;
     }
     const figures = await openFigures(reviews, order, state.figures);
+    if (figures.inputs.definition.digest !== context.definition.digest) {
+      // The slot was opened again with another version, after Redis was lost: these figures are not of its sections.
+      const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
+      if (outcome.kind !== 'done') return outcome;
+      continue;
+    }
     const { figures: hash, content, phase } = state;
     if (!isRenderedAlike(figures.inputs, context)) {
       await inStagedFolder(order, ports, async (folder) => {
