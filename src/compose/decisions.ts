@@ -28,11 +28,18 @@ import { openRunStores } from './store.ts';
 
 /** The decision service over parts that the process has opened. */
 export const composeDecisionService = (
-  ports: Omit<DecisionServicePorts, 'archive'> & DecisionArchivePorts,
-): DecisionService => createDecisionService({ ...ports, archive: createDecisionArchive(ports) });
+  ports: Omit<DecisionServicePorts, 'archive' | 'reviews'> &
+    DecisionArchivePorts & { readonly storage: Pick<ArchiveStorage, 'metadata' | 'location'> },
+): DecisionService =>
+  createDecisionService({
+    ...ports,
+    archive: createDecisionArchive(ports),
+    reviews: openReviews(ports.storage),
+  });
 
 /** The reviews of an archive. */
-export const openReviews = (storage: ArchiveStorage): Reviews => createReviewArchive(storage, reviewEventSchema);
+export const openReviews = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): Reviews =>
+  createReviewArchive(storage, reviewEventSchema);
 
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;

@@ -15,6 +15,7 @@ import type { FindReadings } from '../plan/reading.ts';
 import type { Format } from '../render/formats/format.ts';
 import type { Renderer } from '../render/renderer.ts';
 import type { EditionStore } from './corrections/corrected-edition.ts';
+import type { Reviews } from './review/load-review.ts';
 import type { OnRunEvent } from './run-events.ts';
 
 /** Dependencies of a run, for one organization. Workers use Redis implementations, inline runs in-memory ones. */
@@ -30,6 +31,8 @@ export interface RunPorts
   readonly archive: Archive;
   /** Stored readings of current counts; undefined: none are used. */
   readonly readings?: FindReadings | undefined;
+  /** Reviews of runs that wait for people; undefined: a run that needs one fails. */
+  readonly reviews?: Reviews | undefined;
   /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
   readonly editions?: EditionStore | undefined;
   readonly ledger: Ledger;
