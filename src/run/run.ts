@@ -66,10 +66,7 @@ async function deliverPublished(
   ports: RunPorts,
 ): Promise<Outcome<RunResult>> {
   try {
-    const outcome = await finalize(order, published, context, ports);
-    // Until then a lost record is opened again, for the rest of the deliveries.
-    if (outcome.kind === 'done' && published.manifest.review !== undefined) await ports.reviews?.close(order);
-    return outcome;
+    return await finalize(order, published, context, ports);
   } finally {
     await ports.archive.discardCheckout(published);
     // Not awaited: responses that remain expire.
@@ -198,7 +195,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
 
 /** As `buildFiles`, for a run that waits for people in between. */
 const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
-  reviewRun(order, context, ports, async (folder) => {
-    const fetched = await fetchFigures(order, context, ports, folder);
+  reviewRun(order, context, ports, async (folder, again) => {
+    const fresh = again ? { ...context, definition: { ...context.definition, max_age: 0 } } : context;
+    const fetched = await fetchFigures(order, fresh, ports, folder);
     return fetched.kind === 'done' ? done(fetched.value.dataset) : fetched;
   });
