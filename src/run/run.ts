@@ -129,6 +129,10 @@ async function makePlan(
   });
 }
 
+/** As for the files: the digest freezes both. */
+const localeOf = ({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): string =>
+  definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+
 /** The dataset with the statuses of its figures and the sentences about them. */
 function judgedDataset(
   dataset: Dataset,
@@ -141,8 +145,7 @@ function judgedDataset(
     followedTargets(own, definition, catalog),
   );
   const judged = judgeDataset(dataset, targets, { sections: definition.sections, calendar: settings });
-  // As for the files: the digest freezes both.
-  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+  const locale = localeOf({ definition, settings });
   const metrics = headline && followedMetrics(headline, definition, catalog);
   return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };
 }
@@ -188,7 +191,8 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   return inStagedFolder(order, ports, async (folder) => {
     const fetched = await fetchFigures(order, context, ports, folder);
     if (fetched.kind !== 'done') return fetched;
-    const { dataset, secrets } = fetched.value;
+    const { secrets } = fetched.value;
+    const dataset = ports.annotate?.(fetched.value.dataset, localeOf(context)) ?? fetched.value.dataset;
     return done(await renderAndPublish(dataset, folder, order, secrets, context, ports));
   });
 }
