@@ -71,6 +71,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
       run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),
     );
     if (outcome.kind === 'fail') throw outcome.error;
+    if (outcome.kind === 'done' && outcome.value.review !== undefined) throw waitingError(order, outcome.value);
     const published = outcome.kind === 'done' ? await out.find(order) : undefined;
     if (outcome.kind === 'done' && published !== undefined) {
       // The run may be published elsewhere; the result names the copies in the output folder.
@@ -85,6 +86,14 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   } finally {
     await scope.close();
   }
+}
+
+/** The run waits for people: workers continue it. */
+function waitingError({ id }: RunOrder, { error, review }: RunResult): DocketError {
+  const next = `\`docket runs show ${id}\` shows what it waits for; workers continue it.`;
+  if (error !== undefined) return new DocketError(error.code, error.message, { next });
+  const content = review?.content?.slice(0, 12) ?? '';
+  return new DocketError('run.awaiting_approval', `Run ${id} waits for approval of the content ${content}.`, { next });
 }
 
 function createOrder({ definition, settings, period, deliver }: InlineRunRequest, { clock }: AppContext): RunOrder {

@@ -27,8 +27,14 @@ import { openRunStores } from './store.ts';
 
 /** The decision service over parts that the process has opened. */
 export const composeDecisionService = (
-  ports: Omit<DecisionServicePorts, 'archive'> & DecisionArchivePorts,
-): DecisionService => createDecisionService({ ...ports, archive: createDecisionArchive(ports) });
+  ports: Omit<DecisionServicePorts, 'archive' | 'reviews'> &
+    DecisionArchivePorts & { readonly storage: Pick<ArchiveStorage, 'metadata' | 'location'> },
+): DecisionService =>
+  createDecisionService({
+    ...ports,
+    archive: createDecisionArchive(ports),
+    reviews: createReviewArchive(ports.storage, reviewEventSchema),
+  });
 
 /** The review service over parts that the process has opened. */
 export const composeReviewService = ({

@@ -4,6 +4,7 @@ import type { Outcome } from '../base/outcome.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
 import { mirroredArchive } from '../deliver/archive/inline-archive.ts';
+import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { fileLedger } from '../deliver/ledger/file-ledger.ts';
 import type { FrozenDefinition } from '../queue/definitions/definition-store.ts';
@@ -12,6 +13,7 @@ import { type InlineWork, recordInlineRun } from '../queue/runs/inline-run.ts';
 import { redisLiveProgress } from '../queue/runs/live-progress.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX, RETENTION_DAYS } from '../redis/keys.ts';
+import { reviewEventSchema } from '../run/review/review-event.ts';
 import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
@@ -74,7 +76,9 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   const prefix = `${DEFAULT_KEY_PREFIX}:`;
   const { runs, definitions, ledger } = openRunStores(redis, DEFAULT_KEY_PREFIX, log);
   const identity = openIdentity(app, { redis, prefix: DEFAULT_KEY_PREFIX, runs, writes: true }, scope);
-  const archive = mirroredArchive(openArchive(app, scope, identity).archive, out);
+  const opened = openArchive(app, scope, identity);
+  const archive = mirroredArchive(opened.archive, out);
+  const reviews = createReviewArchive(opened.storage, reviewEventSchema);
   const ports = {
     runs,
     definitions,
@@ -86,7 +90,7 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   return {
     redis,
     archive,
-    stores: { archive, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
+    stores: { archive, reviews, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
     assertLedgerWritable: async () => {},
     findDelivered: composeFindDelivered(app, { runs, ledger }, scope),
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),

@@ -26,6 +26,7 @@ import type { Budget } from '../fetch/rate-limit/budget.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import { renderPool } from '../render/render-pool.ts';
+import type { Reviews } from '../run/review/load-review.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
 import { createReportScope, type ReportScope } from '../services/definitions/report-scope.ts';
@@ -43,6 +44,8 @@ interface RunStores {
   readonly ledger: Ledger;
   readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
+  /** Absent: runs that wait for people fail. */
+  readonly reviews?: Reviews;
   readonly budget: BudgetFactory;
   readonly maxWaitMs: number;
   /** Absent for an inline run: no figures are kept between runs. */
@@ -68,6 +71,7 @@ export interface InlineContext {
 /** Where an inline run stores its deliveries. */
 export interface DeliveryStores {
   readonly archive: Archive;
+  readonly reviews?: Reviews;
   readonly ledger: Ledger;
   readonly sentFigures?: LastSentFigures;
 }
@@ -220,6 +224,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       render: pool.render,
       archive: stores.archive,
       readings: findReadings(readings, settings.org),
+      reviews: stores.reviews,
       ledger: stores.ledger,
       sentFigures: stores.sentFigures,
       circuit: stores.circuit,

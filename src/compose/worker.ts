@@ -8,6 +8,7 @@ import type { DefinitionSource } from '../definitions/load/definition-source.ts'
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import { applyRetention } from '../deliver/archive/retention.ts';
+import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import { type CircuitEvent, redisCircuitBreaker } from '../deliver/circuit/circuit-breaker.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
 import { assertMailSecrets, createMailRoutes } from '../deliver/targets/email/mail-routes.ts';
@@ -22,6 +23,7 @@ import { failAbandoned } from '../queue/runs/inline-run.ts';
 import { redisNoticeOutbox } from '../queue/runs/notice-outbox.ts';
 import { redisPauses } from '../queue/schedules/pauses.ts';
 import { redisReadingIndex } from '../queue/schedules/reading-index.ts';
+import { reviewEventSchema } from '../run/review/review-event.ts';
 import type { RunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
@@ -41,6 +43,7 @@ import {
 } from '../services/deployment/storage-health.ts';
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
+import { createReviewContinuer } from '../services/runs/continue-review.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { checkBucket, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';
@@ -89,6 +92,7 @@ export async function openWorker(
   const { archive, storage, signing } = openArchive(context, scope, identity);
   await signing?.ready();
   await checkBucket(storage, log);
+  const reviews = createReviewArchive(storage, reviewEventSchema);
   const mailOf = createMailRoutes(context, scope);
   const reportScope = createReportScope(context, () => jobs.current().orgs);
   const logScope = (current: Definitions): void =>
@@ -108,6 +112,7 @@ export async function openWorker(
     ledger,
     circuit,
     archive,
+    reviews,
     budget: sharedBudgets(redis, prefix, clock, log, identity.known),
     orgs: () => jobs.current().orgs,
     maxWaitMs: MAX_TOKEN_WAIT_MS,
@@ -131,7 +136,7 @@ export async function openWorker(
   const pauses = redisPauses(redis, { prefix });
   const keyOf = currentKeyFingerprint(jobs, secretSource(context.env, context));
 
-  const shared = { jobs, definitions, runs, archive, clock, log };
+  const shared = { jobs, definitions, runs, archive, reviews, clock, log };
   const execute = createRunExecutor({ ...shared, portsOf, notices, pauses, keyOf, trace });
   const worker = scope.use(
     startWorker({
@@ -141,6 +146,7 @@ export async function openWorker(
       execute,
       telemetry: context.queueTelemetry,
       onTerminal: (order, error) => notices.send(order, error.toJSON()),
+      continueReview: createReviewContinuer({ reviews, runs, log }),
       clock,
       log,
       concurrency: settings.concurrency ?? DEFAULT_CONCURRENCY,

@@ -12,6 +12,7 @@ import { type OutageTracker, outageTracker } from './circuit/outage-tracker.ts';
 import type { DestinationPolicy } from './destination-guard.ts';
 import type { FenceInput } from './fence.ts';
 import type { ArchivedState, DeliveryRow, DeliveryState, Ledger, Receipt } from './ledger/ledger.ts';
+import { assertApproved } from './require-approval.ts';
 import { sendDecisionFor } from './send-decision.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { Delivery, MailRoute, Target } from './targets/target.ts';
@@ -72,6 +73,7 @@ export interface DeliveryResult {
  * archive first. A failing target does not stop the others. A delivery whose `send_if` was not met is `skipped`. With
  * `on_unknown: resend` an unknown delivery is put back once.
  *
+ * Throws `review.not_approved` before anything is sent, whatever led here, for a report that needs approval and has none.
  * Throws the signal's reason, `redis.unreachable`, and `archive.*` when the files cannot be trusted or written; settled
  * rows stay settled.
  */
@@ -82,6 +84,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const all = listDeliveries({ workingDirectory: process.cwd(), ...input }, input.targets);
   const isSkipped = ({ row }: Delivery) => sendDecisionFor(manifest, row)?.send === false;
   const deliveries = all.filter((delivery) => !isSkipped(delivery));
+  if (deliveries.length > 0) assertApproved(input.definition, manifest);
   const archivedStates = await archive.getArchivedStates(published);
   const outages = outageTracker(clock, circuit);
   const notTried = new Map<string, string>();

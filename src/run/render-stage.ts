@@ -12,11 +12,24 @@ import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
 import type { RenderOptions } from '../render/render-files.ts';
-import type { RenderRequest } from '../render/renderer.ts';
-import { evaluateConditions } from './delivery-conditions.ts';
+import type { Rendered, RenderRequest } from '../render/renderer.ts';
+import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
+import type { RenderPaths } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
 import type { RunOrder } from './run-record.ts';
+
+/** What the files of a run are made from, besides its definition and settings. */
+export interface RenderInput {
+  readonly dataset: Dataset;
+  /** The private folder of this attempt. */
+  readonly folder: string;
+  readonly secrets: RenderOptions['secrets'];
+  /** Epoch ms: the time of creation that all files show. */
+  readonly madeAt: number;
+  /** Replace the templates of the deployment and the logo of the settings, where those were frozen before. */
+  readonly paths?: RenderPaths;
+}
 
 /**
  * Renders the files and the e-mail body in the private folder of this attempt, and publishes them with their manifest
@@ -27,18 +40,29 @@ export async function renderAndPublish(
   folder: string,
   order: RunOrder,
   secrets: RenderOptions['secrets'],
-  { definition, settings, signal, observe }: RunContext,
-  { archive, clock, trace, templates, publicUrl, render: renderer, sentFigures, targets = TARGETS }: RunPorts,
+  context: RunContext,
+  ports: RunPorts,
 ): Promise<PublishedRun> {
-  const madeAt = clock.now();
+  const input = { dataset, folder, secrets, madeAt: ports.clock.now() };
+  const rendered = await renderRun(input, order, context, ports);
+  return publishRun(input, rendered, order, context, ports, () => decideDeliveries(dataset, context, ports));
+}
+
+/** Renders the files and the e-mail bodies in the private folder. */
+export function renderRun(
+  { dataset, folder, secrets, madeAt, paths }: RenderInput,
+  order: RunOrder,
+  { definition, settings, signal, observe }: RunContext,
+  { clock, trace, templates: deployed, publicUrl, render: renderer, targets = TARGETS }: RunPorts,
+): Promise<Rendered> {
   const { outputs } = definition;
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  const stageContext = { observe, clock, trace };
+  const { templates, logo } = paths ?? { templates: deployed, logo: settings.logo };
   const request: RenderRequest = {
     dataset,
     outputs,
     files: {
-      logo: settings.logo,
+      logo,
       classification: definition.classification ?? settings.classification,
       templates,
       secrets,
@@ -58,16 +82,50 @@ export async function renderAndPublish(
     locale: definition.locale ?? settings.locale,
     calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
   };
-  const { artifacts, mail } = await timedStage('render', stageContext, () => renderer(request, signal));
-  const published = await timedStage('seal', stageContext, async () => {
-    const yieldToEventLoop = () => setImmediate(undefined, { signal });
-    const decisions = await evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
-    const manifest = { ...manifestOf(dataset, order, artifacts, madeAt, deliveries), ...decisions };
-    return archive.publish(folder, manifest, artifacts, mail);
+  return timedStage('render', { observe, clock, trace }, () => renderer(request, signal));
+}
+
+/** The decisions on the deliveries with `send_if`. */
+export function decideDeliveries(
+  dataset: Dataset,
+  { definition, signal }: RunContext,
+  { sentFigures, targets = TARGETS }: RunPorts,
+): Promise<ConditionResults> {
+  const yieldToEventLoop = () => setImmediate(undefined, { signal });
+  return evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets);
+}
+
+/** Publishes rendered files with their manifest atomically. @param decide the decisions on the deliveries */
+export async function publishRun(
+  input: Pick<RenderInput, 'dataset' | 'folder' | 'madeAt'>,
+  rendered: Rendered,
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+  decide: () => Promise<ConditionResults & Pick<Manifest, 'review'>>,
+): Promise<PublishedRun> {
+  const { observe } = context;
+  const { archive, clock, trace } = ports;
+  const { artifacts, mail } = rendered;
+  const published = await timedStage('seal', { observe, clock, trace }, async () => {
+    const manifest = { ...createManifest(input, artifacts, order, context, ports), ...(await decide()) };
+    return archive.publish(input.folder, manifest, artifacts, mail);
   });
   for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
   return published;
 }
+
+/** The manifest of rendered files, without decisions on deliveries. */
+export const createManifest = (
+  { dataset, madeAt }: Pick<RenderInput, 'dataset' | 'madeAt'>,
+  artifacts: readonly Artifact[],
+  order: RunOrder,
+  { definition }: RunContext,
+  { targets = TARGETS }: RunPorts,
+): Manifest => {
+  const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
+  return manifestOf(dataset, order, artifacts, madeAt, deliveries);
+};
 
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
 function neededBodies(

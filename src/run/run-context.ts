@@ -14,6 +14,7 @@ import type { FetchPorts } from '../fetch/fetch-context.ts';
 import type { FindReadings } from '../plan/reading.ts';
 import type { Format } from '../render/formats/format.ts';
 import type { Renderer } from '../render/renderer.ts';
+import type { Reviews } from './review/load-review.ts';
 import type { OnRunEvent } from './run-events.ts';
 
 /** Dependencies of a run, for one organization. Workers use Redis implementations, inline runs in-memory ones. */
@@ -29,6 +30,8 @@ export interface RunPorts
   readonly archive: Archive;
   /** Stored readings of current counts; undefined: none are used. */
   readonly readings?: FindReadings | undefined;
+  /** Reviews of runs that wait for people; undefined: a run that needs one fails. */
+  readonly reviews?: Reviews | undefined;
   readonly ledger: Ledger;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;

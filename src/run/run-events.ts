@@ -19,7 +19,7 @@ export type RunEvent =
   | { readonly type: 'snoozed'; readonly until: number; readonly why: string }
   | {
       readonly type: 'finished';
-      readonly state: 'done' | 'partly_delivered' | 'held' | 'cancelled' | 'failed';
+      readonly state: 'done' | 'partly_delivered' | 'held' | 'awaiting_approval' | 'cancelled' | 'failed';
       readonly error?: ErrorJson;
     };
 

@@ -2,6 +2,7 @@ import { DocketError, type ErrorJson } from '../base/error.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import { STATUSES, type Status } from '../fetch/dataset.ts';
 import type { Priority } from '../fetch/rate-limit/budget.ts';
+import type { ReviewPhase } from './review/review-state.ts';
 
 export { STATUSES, type Status };
 
@@ -32,6 +33,9 @@ export const TERMINAL_STATES: ReadonlySet<RunState> = new Set([
   'failed',
   'skipped',
 ]);
+
+/** Terminal states in which a run waits for the decision of a person. */
+export const WAITING_STATES: ReadonlySet<RunState> = new Set<RunState>(['held', 'awaiting_approval']);
 
 export const TRIGGERS = ['schedule', 'on_demand', 'cli', 'backfill'] as const;
 export type RunTrigger = (typeof TRIGGERS)[number];
@@ -122,10 +126,21 @@ export interface RunRecord extends RunOrder {
     readonly detail: string | null;
   }[];
   readonly error: ErrorJson | null;
+  /** The review as the last attempt found it. Absent without one, and in older records. */
+  readonly review?: ReviewProgress;
   /** In chronological order. */
   readonly reopened: readonly RunDecision[];
   /** The requested cancellation, which takes effect before the next step; null without one. */
   readonly cancel: Cancellation | null;
+}
+
+/** What a run waited for at the end of an attempt. The events in the archive are the truth. */
+export interface ReviewProgress {
+  /** Number of the last event that the attempt knew. */
+  readonly seq: number;
+  readonly phase: ReviewPhase;
+  /** SHA-256 (hex) of what people look at. */
+  readonly content: string | null;
 }
 
 /**

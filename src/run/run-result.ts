@@ -1,12 +1,12 @@
-import { DocketError } from '../base/error.ts';
+import { DocketError, type ErrorJson } from '../base/error.ts';
 import type { PublishedRun } from '../deliver/archive/archive.ts';
-import type { ReadingRecord } from '../deliver/archive/manifest.ts';
+import type { Manifest, ReadingRecord } from '../deliver/archive/manifest.ts';
 import type { Receipt } from '../deliver/ledger/ledger.ts';
 import type { CallRecord, Judgement, TargetRecord } from '../fetch/dataset.ts';
 import type { Note } from '../fetch/notes.ts';
 import type { Artifact } from '../render/artifact.ts';
 import { countStatuses } from '../render/figures/current-statuses.ts';
-import type { StatusCounts } from './run-record.ts';
+import type { ReviewProgress, StatusCounts } from './run-record.ts';
 
 /** The result of a finished run. */
 export const toRunResult = (
@@ -17,14 +17,34 @@ export const toRunResult = (
   state,
   folder: published.folder,
   files: published.artifacts,
-  calls: published.manifest.calls,
-  readings: published.manifest.readings,
-  incomplete: published.manifest.incomplete,
-  targets: published.manifest.targets,
-  judgements: published.manifest.judgements,
-  ...statusCounts(published.manifest.judgements),
-  headlines: published.manifest.headlines,
+  ...contentOf(published.manifest),
   receipts,
+});
+
+/** The result of a run that waits for people: nothing is published or sent. @param manifest of what they look at */
+export const toWaitingResult = (
+  state: 'held' | 'awaiting_approval',
+  manifest: Manifest,
+  review: ReviewProgress,
+  error: DocketError | undefined,
+): RunResult => ({
+  state,
+  folder: '',
+  files: [],
+  ...contentOf(manifest),
+  receipts: [],
+  review,
+  ...(error === undefined ? {} : { error: error.toJSON() }),
+});
+
+const contentOf = (manifest: Manifest) => ({
+  calls: manifest.calls,
+  readings: manifest.readings,
+  incomplete: manifest.incomplete,
+  targets: manifest.targets,
+  judgements: manifest.judgements,
+  ...statusCounts(manifest.judgements),
+  headlines: manifest.headlines,
 });
 
 const statusCounts = (judgements: readonly Judgement[] = []): Pick<RunResult, 'statuses'> =>
@@ -89,9 +109,16 @@ function nextStep(unknown: boolean, run: string | undefined): string {
 }
 
 export interface RunResult {
-  /** `held`: archived but not sent, because figures are incomplete. `partly_delivered`: some deliveries failed or are uncertain. */
-  readonly state: 'done' | 'partly_delivered' | 'held';
-  /** Absolute path of the run's archive folder. */
+  /**
+   * `held`: not sent, because figures are incomplete or comments are missing. `awaiting_approval`: not sent yet.
+   * `partly_delivered`: some deliveries failed or are uncertain.
+   */
+  readonly state: 'done' | 'partly_delivered' | 'held' | 'awaiting_approval';
+  /** Why the run is held; absent where its notes say it. */
+  readonly error?: ErrorJson;
+  /** The review that the run waits for; absent without one. */
+  readonly review?: ReviewProgress;
+  /** Absolute path of the run's archive folder; empty for a run that is not published. */
   readonly folder: string;
   readonly files: readonly Artifact[];
   readonly calls: readonly CallRecord[];

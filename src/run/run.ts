@@ -1,5 +1,4 @@
 import { toDocketError } from '../base/error.ts';
-import { toDiskError } from '../base/files/disk-error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { reportTargets } from '../definitions/schema/targets.ts';
@@ -17,13 +16,17 @@ import { followedMetrics, followedTargets } from '../plan/replacements.ts';
 import { headlineFigures } from '../render/figures/headline-figures.ts';
 import { buildHeadlines } from '../render/figures/headlines.ts';
 import { judgeDataset } from '../render/figures/judge.ts';
+import type { RenderOptions } from '../render/render-files.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
+import { isReviewed } from './review/review-inputs.ts';
+import { type Reviewed, reviewRun } from './review/review-run.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
 import { currentCountsWindow } from './run-order.ts';
 import type { RunOrder } from './run-record.ts';
 import { incompleteError, type RunResult, toRunResult, undeliveredError } from './run-result.ts';
+import { inStagedFolder } from './staged-folder.ts';
 
 /**
  * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.
@@ -44,11 +47,28 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 async function runStages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
   // Checkpoint before the first delivery: a published run is neither fetched nor rendered again.
   const existing = await ports.archive.find(order);
+  const reviewed = isReviewed(order, context.definition);
+  if (existing === undefined && reviewed) {
+    const result = await buildReviewed(order, context, ports);
+    if (result.kind !== 'done') return result;
+    if (result.value.kind === 'waiting') return done(result.value.result);
+    return deliverPublished(order, result.value.published, context, ports);
+  }
   const result = existing === undefined ? await buildFiles(order, context, ports) : done(existing);
-  if (result.kind !== 'done') return result;
-  const published = result.value;
+  return result.kind === 'done' ? deliverPublished(order, result.value, context, ports) : result;
+}
+
+async function deliverPublished(
+  order: RunOrder,
+  published: PublishedRun,
+  context: RunContext,
+  ports: RunPorts,
+): Promise<Outcome<RunResult>> {
   try {
-    return await finalize(order, published, context, ports);
+    const outcome = await finalize(order, published, context, ports);
+    // Until then a lost record is opened again, for the rest of the deliveries.
+    if (outcome.kind === 'done' && published.manifest.review !== undefined) await ports.reviews?.close(order);
+    return outcome;
   } finally {
     await ports.archive.discardCheckout(published);
     // Not awaited: responses that remain expire.
@@ -64,7 +84,10 @@ async function finalize(
   ports: RunPorts,
 ): Promise<Outcome<RunResult>> {
   const { definition } = context;
-  const held = definition.on_incomplete === 'hold' && published.manifest.incomplete.length > 0 && !context.released;
+  const { incomplete, review } = published.manifest;
+  // A review that is over has decided about incomplete figures.
+  const held =
+    definition.on_incomplete === 'hold' && incomplete.length > 0 && !context.released && review === undefined;
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
   const { settings, signal, observe, lastAttempt, confirmLock } = context;
@@ -126,8 +149,13 @@ function judgedDataset(
   return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };
 }
 
-/** plan → fetch → judge → render, in a private folder that is deleted unless it was published. */
-async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> {
+/** plan → fetch → judge, in a private folder that the caller deletes. */
+async function fetchFigures(
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+  folder: string,
+): Promise<Outcome<{ readonly dataset: Dataset; readonly secrets: RenderOptions['secrets'] }>> {
   const { definition, settings, signal, observe } = context;
   const stageContext = { observe, clock: ports.clock, trace: ports.trace };
   const counts = currentCountsWindow(order);
@@ -143,24 +171,32 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   observe({ type: 'planned', calls: plan.calls.length, sections: plan.sections.length });
 
   const organization = settings.name ?? settings.id;
-  const folder = await ports.archive.stage(order.id);
-  try {
-    const { id: run, priority } = order;
-    const find = ports.readings;
-    const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
-    const data = { plan, organization, catalog, counts, readings, calendar: settings };
-    const input = { ...ports, run, priority, ...data, folder, signal, observe };
-    const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
-    if (dataset.kind !== 'done') return dataset;
+  const { id: run, priority } = order;
+  const find = ports.readings;
+  const readings = settings.readings && find && { settings: settings.readings, timezone: settings.timezone, find };
+  const data = { plan, organization, catalog, counts, readings, calendar: settings };
+  const input = { ...ports, run, priority, ...data, folder, signal, observe };
+  const dataset = await timedStage('fetch', stageContext, () => fetchDataset(input));
+  if (dataset.kind !== 'done') return dataset;
 
-    const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
-    if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
-
-    const judged = judgedDataset(dataset.value, context, catalog);
-    return done(await renderAndPublish(judged, folder, order, secrets, context, ports));
-  } catch (thrown) {
-    throw await toDiskError(thrown, folder);
-  } finally {
-    await ports.archive.discard(folder);
-  }
+  const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
+  if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
+  return done({ dataset: judgedDataset(dataset.value, context, catalog), secrets });
 }
+
+/** Fetches and renders in a private folder that is deleted unless it was published. */
+async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> {
+  return inStagedFolder(order, ports, async (folder) => {
+    const fetched = await fetchFigures(order, context, ports, folder);
+    if (fetched.kind !== 'done') return fetched;
+    const { dataset, secrets } = fetched.value;
+    return done(await renderAndPublish(dataset, folder, order, secrets, context, ports));
+  });
+}
+
+/** As `buildFiles`, for a run that waits for people in between. */
+const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
+  reviewRun(order, context, ports, async (folder) => {
+    const fetched = await fetchFigures(order, context, ports, folder);
+    return fetched.kind === 'done' ? done(fetched.value.dataset) : fetched;
+  });

@@ -71,7 +71,14 @@ type StateOf<Type extends RunEvent['type']> = Extract<
   RunEvent,
   { readonly type: Type; readonly state: string }
 >['state'];
-const RUN_STATES: readonly StateOf<'finished'>[] = ['done', 'partly_delivered', 'held', 'cancelled', 'failed'];
+const RUN_STATES: readonly StateOf<'finished'>[] = [
+  'done',
+  'partly_delivered',
+  'held',
+  'awaiting_approval',
+  'cancelled',
+  'failed',
+];
 const DELIVERY_STATES: readonly StateOf<'delivered'>[] = ['sent', 'refused', 'unknown'];
 
 const DURATION_BUCKETS_S = {

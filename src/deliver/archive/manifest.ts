@@ -22,6 +22,8 @@ const MAX_JUDGEMENTS = 1_000_000;
 const MAX_READINGS = 1_000_000;
 const MAX_HEADLINES = 100;
 const MAX_BODIES = 10;
+const MAX_REVIEWERS = 1_000;
+const MAX_COMMENTS = 1_000;
 
 /** Checks the length before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
@@ -169,6 +171,33 @@ const knownFieldsSchema = z.object({
   judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
   /** Sentences, the most important first, in the report's language. */
   headlines: listOf(z.string(), MAX_HEADLINES).optional(),
+  /**
+   * The review that the run was published after. Absent where there was none, and in older manifests. `content` is the SHA-256
+   * (hex) of what was approved: of `figures` and the comments; `figures` that of everything else frozen.
+   */
+  review: z
+    .object({
+      content: z.string(),
+      figures: z.string(),
+      /** How many different people had to approve; 0: comments alone. */
+      need: z.int().nonnegative(),
+      approved_by: listOf(
+        z.object({ person: z.string(), name: z.string(), principal: z.string(), at: z.string(), reason: z.string() }),
+        MAX_REVIEWERS,
+      ),
+      comments: listOf(
+        z.object({
+          section: nullableText,
+          text: z.string(),
+          person: z.string(),
+          author: z.string(),
+          at: z.string(),
+          version: z.int().positive(),
+        }),
+        MAX_COMMENTS,
+      ),
+    })
+    .optional(),
   /** ISO instant at which the files were made. */
   made_at: z.string(),
   /** Only in a bucket: the folder beside the manifest that holds the published files. */

@@ -5,7 +5,13 @@ import { childLog, type Log, type LogFields } from '../../base/log.ts';
 import { fail, type Outcome } from '../../base/outcome.ts';
 import { logRunEvents } from '../../run/log-events.ts';
 import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
-import { type RunOrder, type RunRecord, type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+import {
+  type ReviewProgress,
+  type RunOrder,
+  type RunRecord,
+  type RunStore,
+  TERMINAL_STATES,
+} from '../../run/run-record.ts';
 import type { RunResult } from '../../run/run-result.ts';
 import type { LiveProgressStore } from '../runs/live-progress.ts';
 import { createProgressRecorder, type ProgressUpdate, resultFields } from '../runs/progress-recorder.ts';
@@ -41,6 +47,7 @@ export interface ProcessJobPorts {
   readonly execute: Execute;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
+  readonly continueReview?: ((order: RunOrder, review: ReviewProgress) => Promise<boolean>) | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly maxCrashes: number;
@@ -194,6 +201,9 @@ export async function processRun(
     await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
     log.info('Run ended', { state: outcome.value.state, ms: clock.now() - startedAt, count: counted.made });
     observe({ type: 'finished', state: outcome.value.state });
+    // The record was running while the event was appended: whoever appended it could not reopen the run.
+    const { review } = outcome.value;
+    if (review !== undefined && (await ports.continueReview?.(record, review))) return delayJob(clock.now());
     return;
   }
   if (stopReason === 'cancelled') {

@@ -35,6 +35,11 @@ export interface WorkerOptions {
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
   /** A run has failed permanently. Called after its record is written, at most once a run. */
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
+  /**
+   * Reopens a run that waits for people, if its review has an event that the attempt did not know; true: it is queued again.
+   * Called after its record is written.
+   */
+  readonly continueReview?: ProcessJobPorts['continueReview'];
   readonly clock: Clock;
   readonly log: Log;
   /** Runs executed at the same time in this process. */

@@ -159,7 +159,8 @@ export function resultFields(result: RunResult, calls: RunRecord['calls']): Part
     files: result.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })),
     deliveries: result.receipts.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail })),
     ...(result.statuses === undefined ? {} : { statuses: result.statuses }),
-    error: null,
+    ...(result.review === undefined ? {} : { review: result.review }),
+    error: result.error ?? null,
     until: null,
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DocketError, ERRORS, type ErrorCode, type ErrorJson } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
+import { REVIEW_PHASES } from '../../run/review/review-state.ts';
 import {
   type Cancellation,
   RUN_STATES,
@@ -31,6 +32,7 @@ const orderSchema = z.object({
   createdAt: epochMsSchema,
   deadlineMs: z.number().exactOptional(),
   asked: z.string().exactOptional(),
+  corrects: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
 });
 
@@ -70,11 +72,13 @@ const progressSchema = z.object({
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
   ),
   error: errorSchema.nullable(),
+  // Older records, and runs without a review, have none.
+  review: z.object({ seq: countSchema, phase: z.enum(REVIEW_PHASES), content: z.string().nullable() }).exactOptional(),
   // Older records have none.
   reopened: z
     .array(
       z.object({
-        what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel']),
+        what: z.enum(['release', 'retry', 'resend', 'settle', 'cancel', 'review']),
         by: z.string(),
         reason: z.string(),
         at: epochMsSchema,

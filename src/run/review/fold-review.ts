@@ -1,4 +1,4 @@
-import { isOneOf, isReviewer, personsNamed } from './approvers.ts';
+import { approverOf, approvers, isInvolved } from '../../definitions/people.ts';
 import { contentHash } from './content-hash.ts';
 import type { ReviewActor, ReviewEvent } from './review-event.ts';
 import type { ReviewInputs } from './review-inputs.ts';
@@ -12,8 +12,8 @@ interface Progress {
   /** The printed comments by section, and how many versions each section has had. */
   readonly comments: ReadonlyMap<string | null, ReviewComment>;
   readonly versions: ReadonlyMap<string | null, number>;
-  /** Persons who wrote a version of a comment that is printed, since it was last withdrawn. */
-  readonly authors: ReadonlyMap<string | null, readonly string[]>;
+  /** Who wrote a version of a comment that is printed, since it was last withdrawn. */
+  readonly authors: ReadonlyMap<string | null, readonly ReviewActor[]>;
   readonly approvals: Approvals;
   readonly released: boolean;
   readonly ended: 'sealed' | 'rejected' | 'cancelled' | null;
@@ -97,7 +97,8 @@ function follow(progress: Progress, event: ReviewEvent, inputs: ReviewInputs | u
           }
         : progress;
     case 'reject':
-      if (inputs.approval !== undefined && !isReviewer(inputs.approval, inputs.people, event.by)) return progress;
+      if (inputs.approval !== undefined && approverOf(event.by, inputs.approval.by, inputs.people) === undefined)
+        return progress;
       return event.refetch ? { ...progress, figures: null, ...undecided } : { ...progress, ended: 'rejected' };
     case 'seal':
       return phaseOf(progress, inputs) === 'ready' ? { ...progress, ended: 'sealed' } : progress;
@@ -117,7 +118,7 @@ function withComment(progress: Progress, event: Extract<ReviewEvent, { type: 'co
     authors.delete(section);
   } else {
     comments.set(section, { section, text, by, at, version });
-    authors.set(section, [...(authors.get(section) ?? []), by.person, by.principal]);
+    authors.set(section, [...(authors.get(section) ?? []), by]);
   }
   return { ...progress, comments, authors, versions: new Map(progress.versions).set(section, version) };
 }
@@ -128,18 +129,31 @@ function mayApprove(
   inputs: ReviewInputs,
 ): boolean {
   const { approval, people } = inputs;
-  if (approval === undefined || !isReviewer(approval, people, by)) return false;
-  const isSame = (given: ReviewActor) => given.person === by.person || given.principal === by.principal;
-  if (progress.approvals.some((given) => isSame(given.by))) return false;
-  return !isOneOf(excludedPersons(progress, inputs), by);
+  const id = approval && approverOf(by, approval.by, people);
+  if (id === undefined || isExcluded(progress, inputs, by)) return false;
+  // One approver counts once, whatever they signed in with.
+  return !progress.approvals.some(
+    (given) => given.by.principal === by.principal || approverOf(given.by, approval?.by ?? [], people) === id,
+  );
 }
 
-/** Who may not approve under `four_eyes`: who triggered the run, and the authors of what is printed. */
+/** Whether `four_eyes` excludes somebody: who triggered the run, and the authors of what is printed. */
+function isExcluded({ authors }: Progress, { approval, people, triggered_by }: ReviewInputs, by: ReviewActor): boolean {
+  if (approval?.four_eyes !== true) return false;
+  return isInvolved(by, { triggeredBy: triggered_by, authors: [...authors.values()].flat() }, people);
+}
+
+/** Those of the approvers whom `four_eyes` excludes, and the authors of what is printed. */
 function excludedPersons(progress: Progress, inputs: ReviewInputs | undefined): readonly string[] {
   if (inputs?.approval?.four_eyes !== true) return [];
-  const { people, triggered_by: trigger } = inputs;
+  const named = approvers(inputs.approval.by, inputs.people).map(({ id, name }) => ({
+    person: id,
+    name,
+    principal: id,
+  }));
   const authors = [...progress.authors.values()].flat();
-  return [...new Set([...(trigger === undefined ? [] : personsNamed(people, trigger)), ...authors])];
+  const excluded = [...named.filter((each) => isExcluded(progress, inputs, each)), ...authors];
+  return [...new Set(excluded.map(({ person }) => person))];
 }
 
 /** The comment on the whole report first, then those of the sections in their order. */

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { approvalSchema, peopleSchema } from '../../definitions/schema/review.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { approvalSchema, type CommentarySpec, peopleSchema } from '../../definitions/schema/review.ts';
+import type { Dataset, Judgement } from '../../fetch/dataset.ts';
+import { incompleteNotes } from '../../fetch/notes.ts';
+import { currentJudgements } from '../../render/figures/current-statuses.ts';
+import type { ConditionResults } from '../delivery-conditions.ts';
+import type { RunOrder } from '../run-record.ts';
 
 /**
  * What the review of a run depends on besides its events, frozen with the figures (`figures/<sha256>/review.json`). Small,
@@ -21,3 +28,46 @@ export const reviewInputsSchema = z.object({
 });
 
 export type ReviewInputs = Readonly<z.infer<typeof reviewInputsSchema>>;
+
+/** Whether the run waits for people before it is delivered: for comments, approval, or both. */
+export const isReviewed = (
+  { deliver }: Pick<RunOrder, 'deliver'>,
+  { approval, sections }: Pick<Definition, 'approval' | 'sections'>,
+): boolean => deliver && (approval !== undefined || sections.some(({ commentary }) => commentary !== undefined));
+
+/** What the review of these figures depends on. @param dataset judged */
+export function createReviewInputs(
+  dataset: Dataset,
+  order: Pick<RunOrder, 'by'>,
+  definition: Definition,
+  settings: Pick<OrgSettings, 'people'>,
+  { conditions }: ConditionResults,
+): ReviewInputs {
+  const { sections, deliveries, approval, on_incomplete } = definition;
+  const current = currentJudgements(dataset.judgements ?? []);
+  const conditional = new Set(conditions.map(({ target }) => target));
+  return {
+    version: 1,
+    sections: sections.map(({ id, commentary }) => ({
+      id,
+      required: isRequired(
+        commentary,
+        current.filter(({ section }) => section === id),
+      ),
+    })),
+    incomplete: on_incomplete === 'hold' && incompleteNotes(dataset).length > 0,
+    // A report without deliveries is for the archive, and is approved for it.
+    nothing_to_send:
+      deliveries.length > 0 && conditional.size === deliveries.length && conditions.every(({ send }) => !send),
+    ...(approval === undefined ? {} : { approval }),
+    people: settings.people ?? {},
+    ...(order.by === undefined ? {} : { triggered_by: order.by }),
+  };
+}
+
+function isRequired(commentary: CommentarySpec | undefined, judgements: readonly Judgement[]): boolean {
+  if (commentary === undefined || commentary.required) return commentary !== undefined;
+  const trigger = 'required_if' in commentary ? commentary.required_if : undefined;
+  if (trigger === undefined) return false;
+  return judgements.some(({ status }) => status === 'breached' || (trigger === 'watch' && status === 'watch'));
+}

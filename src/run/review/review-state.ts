@@ -14,15 +14,17 @@ export interface ReviewComment {
 }
 
 /** What the run waits for. `sealed`, `rejected` and `cancelled` are final. */
-export type ReviewPhase =
-  | 'figures'
-  | 'comments'
-  | 'incomplete'
-  | 'approval'
-  | 'ready'
-  | 'sealed'
-  | 'rejected'
-  | 'cancelled';
+export const REVIEW_PHASES = [
+  'figures',
+  'comments',
+  'incomplete',
+  'approval',
+  'ready',
+  'sealed',
+  'rejected',
+  'cancelled',
+] as const;
+export type ReviewPhase = (typeof REVIEW_PHASES)[number];
 
 /** The review of a run, computed from its events and frozen inputs alone. */
 export interface ReviewState {

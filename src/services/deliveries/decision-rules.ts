@@ -67,9 +67,11 @@ export function notRetryableError({ id, state }: RunRecord): DocketError {
   const next =
     state === 'held'
       ? `\`docket runs release ${id}\` sends its files unchanged.`
-      : state === 'done'
-        ? 'Everything was delivered; trigger the report again for new figures.'
-        : 'It has not ended, and retries automatically.';
+      : state === 'awaiting_approval'
+        ? `It waits for approval: \`docket runs approve ${id}\`.`
+        : state === 'done'
+          ? 'Everything was delivered; trigger the report again for new figures.'
+          : 'It has not ended, and retries automatically.';
   return new DocketError('run.conflict', `Run ${id} cannot be retried.`, {
     expected: `a run in state ${RETRYABLE_STATES.join(', ')}`,
     got: state,

@@ -15,6 +15,7 @@ import type { RunQueue } from '../../queue/jobs/run-queue.ts';
 import { cancelRun } from '../../queue/runs/cancel-run.ts';
 import type { NoticeOutbox } from '../../queue/runs/notice-outbox.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import type { Reviews } from '../../run/review/load-review.ts';
 import {
   type DecisionAuthor,
   type RunDecision,
@@ -23,6 +24,7 @@ import {
   type RunState,
   runNotFoundError,
   TERMINAL_STATES,
+  WAITING_STATES,
 } from '../../run/run-record.ts';
 import type { DecisionArchive } from './decision-archive.ts';
 import {
@@ -39,6 +41,7 @@ import {
 } from './decision-rules.ts';
 import type { DecisionService } from './decision-service.ts';
 import { queryDeliveries } from './query-deliveries.ts';
+import { createReviewDecisions } from './review-decisions.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState } from '../../deliver/ledger/ledger.ts';
 export type { DecisionService } from './decision-service.ts';
@@ -50,6 +53,8 @@ export interface DecisionServicePorts {
   readonly ledger: Ledger;
   readonly noticeOutbox: Pick<NoticeOutbox, 'enqueue'>;
   readonly archive: DecisionArchive;
+  /** Absent: no run waits for people. */
+  readonly reviews?: Reviews | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -60,6 +65,7 @@ export interface DecisionServicePorts {
  */
 export function createDecisionService(ports: DecisionServicePorts): DecisionService {
   const { runs, ledger, archive, clock, log } = ports;
+  const reviews = createReviewDecisions(ports.reviews, clock);
 
   const recordOf = async (run: string): Promise<RunRecord> => {
     const record = await runs.get(run);
@@ -188,6 +194,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     retry: async (id, author) => {
       const record = await recordOf(id);
       if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
+      if (record.review !== undefined) await reviews.assertRetryable(record);
       const rows = await deliveriesOf(id);
       const refused = rows.filter(({ state }) => state === 'refused');
       if (retryScope(record.state, rows) === 'nothing') {
@@ -208,6 +215,7 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
     },
 
     cancel: async (id, author) => {
+      await cancelReview(id, author);
       const record = await cancelRun(id, author, ports);
       for (const row of await ledger.list(id)) await expireStaleAttempt(row);
       return record;
@@ -227,8 +235,11 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
           next: 'Trigger the report again, with deliveries.',
         });
       }
-      await assertPublished(record);
-      await archive.release(record, { ...author, at: clock.now() });
+      // The files of a run that waits for people are published when nobody has to be waited for.
+      if (!(await reviews.release(record, author))) {
+        await assertPublished(record);
+        await archive.release(record, { ...author, at: clock.now() });
+      }
       return reopen(record, ['held'], 'release', author);
     },
   };
@@ -237,6 +248,20 @@ export function createDecisionService(ports: DecisionServicePorts): DecisionServ
   async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {
     if (REOPENABLE_STATES.includes(record.state)) await reopenOnce(record, REOPENABLE_STATES, 'resend', author);
     else if (record.starts === 0) await ports.queue.requeue(record);
+  }
+
+  /** A run that waits for people has ended for the queue: it is reopened to be cancelled. */
+  async function cancelReview(id: string, author: DecisionAuthor): Promise<void> {
+    const record = await recordOf(id);
+    const isWaiting = WAITING_STATES.has(record.state);
+    if (TERMINAL_STATES.has(record.state) && !isWaiting) return;
+    const cancelled = await reviews.cancel(record, author).catch((thrown: unknown) => {
+      // A run that is not known to have a review is cancelled also while the archive is away.
+      if (record.review !== undefined) throw thrown;
+      log.warn('The review of a run could not be read', { run: id, error: toDocketError(thrown).toJSON() });
+      return false;
+    });
+    if (cancelled && isWaiting) await reopenOnce(record, [...WAITING_STATES], 'review', author);
   }
 
   /** As `reopen`; nothing where another decision has just reopened it. */

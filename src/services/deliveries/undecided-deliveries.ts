@@ -9,7 +9,7 @@ import { listExpiredUnknown, removeExpiredUnknown } from '../../deliver/ledger/u
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+import { type RunStore, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
 
 /** Undecided rows per read. */
 const BATCH_SIZE = 500;
@@ -116,10 +116,10 @@ async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: Re
   log.info('Lost ledger rows restored from the archive', { run: id, org, report, count });
 }
 
-/** Whether the files of a run are still needed: until it has ended, and while it is held and a decision is pending. */
+/** Whether the files of a run are still needed: until it has ended, and while it waits for the decision of a person. */
 export const createNeededCheck =
   (runs: Pick<RunStore, 'get'>) =>
   async (id: string): Promise<boolean> => {
     const record = await runs.get(id);
-    return record !== undefined && (record.state === 'held' || !TERMINAL_STATES.has(record.state));
+    return record !== undefined && (WAITING_STATES.has(record.state) || !TERMINAL_STATES.has(record.state));
   };

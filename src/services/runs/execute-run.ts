@@ -7,6 +7,7 @@ import type { Archive } from '../../deliver/archive/archive.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
 import { executeUnlessPaused, type PauseEnforcementPorts } from '../../queue/jobs/pause-enforcement.ts';
 import type { Execute } from '../../queue/jobs/process-job.ts';
+import type { Reviews } from '../../run/review/load-review.ts';
 import { run } from '../../run/run.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import type { RunOrder } from '../../run/run-record.ts';
@@ -21,6 +22,8 @@ export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' 
   readonly jobs: Pick<DefinitionSource, 'current'>;
   readonly definitions: Pick<DefinitionStore, 'get'>;
   readonly archive: Pick<Archive, 'peek'>;
+  /** Absent: no run waits for people. */
+  readonly reviews?: Pick<Reviews, 'events'> | undefined;
   readonly portsOf: RunPortsFactory;
   readonly notices: Pick<OwnerNotices, 'enqueue' | 'send'>;
   readonly trace?: Trace | undefined;
@@ -32,16 +35,20 @@ export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' 
  * BullMQ verb. Each attempt is a span in the trace of the trigger.
  */
 export function createRunExecutor(ports: ExecuteRunPorts): Execute {
-  const { jobs, definitions, archive, portsOf, notices, trace = noTrace } = ports;
+  const { jobs, definitions, archive, reviews, portsOf, notices, trace = noTrace } = ports;
   const enforcement: PauseEnforcementPorts = {
     ...ports,
     frozenOf: (order) => loadFrozenDefinition(order, definitions),
     // An archive that cannot be read counts as published: the attempt itself then reports the error.
-    isPublished: (order) =>
-      archive.peek(order).then(
-        (published) => published !== undefined,
-        () => true,
-      ),
+    isPublished: async (order) => {
+      try {
+        if ((await archive.peek(order)) !== undefined) return true;
+        // Its figures are stored; people have decided that it goes on.
+        return ((await reviews?.events(order)) ?? []).length > 0;
+      } catch {
+        return true;
+      }
+    },
   };
   const attempt: Execute = (order, context) =>
     executeUnlessPaused(order, context, enforcement, async ({ definition, settings: frozen }, observed) => {
@@ -78,9 +85,9 @@ async function notifyOwner(
     await notices.enqueue(order, outcome.error.toJSON());
   }
   if (outcome.kind !== 'done') return;
-  const { state, incomplete } = outcome.value;
+  const { state, incomplete, error } = outcome.value;
   if (state === 'partly_delivered') await notices.send(order, null);
-  if (state === 'held') await notices.send(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
+  if (state === 'held') await notices.send(order, error ?? incompleteError('run.held', incomplete)?.toJSON() ?? null);
 }
 
 /** A storage outage spends no attempt: the run waits for its storage. */

@@ -60,7 +60,7 @@ async function readFolder(folder: string): Promise<readonly TemplateFile[]> {
  */
 export async function readPackTemplates(folder: string | undefined): Promise<PackTemplates> {
   const builtIn = await readFolder(join(BUILT_IN_TEMPLATES, PACK_FOLDER));
-  const own = folder === undefined ? [] : await readFolder(join(folder, PACK_FOLDER)).catch(noFolder);
+  const own = folder === undefined ? [] : await readOwnTemplates(folder);
   const byPath = new Map([...builtIn, ...own].map((file) => [file.path, file]));
   const files = [...byPath.values()];
   return {
@@ -69,6 +69,10 @@ export async function readPackTemplates(folder: string | undefined): Promise<Pac
     custom: own.length > 0,
   };
 }
+
+/** The files of a folder of templates that packs are made with; empty if it has none. Throws `template.invalid`. */
+export const readOwnTemplates = (folder: string): Promise<readonly TemplateFile[]> =>
+  readFolder(join(folder, PACK_FOLDER)).catch(noFolder);
 
 function noFolder(error: unknown): readonly TemplateFile[] {
   if (isErrno(error, 'ENOENT')) return [];

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { sha256 } from '../../base/sha256.ts';
+import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
+import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import type { ConditionResults } from '../delivery-conditions.ts';
+import { loadRows, storedDatasetSchema, storeRows } from './frozen-rows.ts';
+import type { RenderFile } from './frozen-templates.ts';
+import { figuresFile, type Reviews } from './load-review.ts';
+import { type OpenReview, openReviewSchema, orderOf } from './open-review.ts';
+import type { ReviewInputs } from './review-inputs.ts';
+
+/** Everything that the files of a run are made from, besides the figures. */
+export interface FrozenInputs extends OpenReview {
+  /** The version of Docket that renders: another one may write other files. */
+  readonly docket: string;
+  /** Epoch ms: the time of creation that all files show. */
+  readonly madeAt: number;
+  readonly conditions: ConditionResults;
+}
+
+export interface Frozen extends FrozenInputs {
+  readonly dataset: Dataset;
+  readonly review: ReviewInputs;
+  readonly files: readonly RenderFile[];
+}
+
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
+const fileListSchema = z.object({
+  version: z.literal(1),
+  files: z.array(z.object({ name: z.string(), sha256: sha256Schema })),
+});
+
+const conditionsSchema = z.object({
+  figures: z.string().exactOptional(),
+  conditions: z.array(
+    z.object({
+      target: z.string(),
+      recipient: z.string().nullable(),
+      send_if: z.string(),
+      send: z.boolean(),
+      reason: z.string(),
+    }),
+  ),
+});
+
+const inputsSchema = z.intersection(
+  z.object({
+    docket: z.string(),
+    madeAt: z.number(),
+    conditions: conditionsSchema,
+    /** The templates and the logo, by their path in the folder of rendering, with the name of the stored file. */
+    renderFiles: z.array(z.object({ path: z.string(), name: z.string() })),
+  }),
+  openReviewSchema,
+);
+
+const LIST = 'files.json';
+
+/**
+ * Stores figures with everything frozen under `figures/<sha256>/`: `files.json` with the hash of each file, which the name of
+ * the folder is the hash of. It is written last. Storing the same again changes nothing.
+ *
+ * @returns the SHA-256 (hex)
+ */
+export async function storeFigures(reviews: Pick<Reviews, 'put'>, run: RunRef, frozen: Frozen): Promise<string> {
+  const { dataset, review, files, docket, madeAt, conditions, order, definition, settings } = frozen;
+  // The name of the folder is known only when every file is: parts of lists are hashed first and stored in a second pass.
+  const hashes = new Map<string, string>();
+  const hash = async (name: string, bytes: string | Uint8Array): Promise<void> => {
+    hashes.set(name, sha256(bytes));
+  };
+  const renderFiles = files.map(({ path }, index) => ({ path, name: `render/${String(index).padStart(4, '0')}` }));
+  const inputs = { docket, madeAt, conditions, renderFiles, order: orderOf(order), definition, settings };
+  const write = async (put: (name: string, bytes: string | Uint8Array) => Promise<void>): Promise<void> => {
+    await put('dataset.json', JSON.stringify(await storeRows(dataset, put)));
+    await put('inputs.json', JSON.stringify(inputs));
+    await put('review.json', JSON.stringify(review));
+    for (const [index, { bytes }] of files.entries()) await put(renderFiles[index]?.name ?? '', bytes);
+  };
+  await write(hash);
+  const list = JSON.stringify({
+    version: 1,
+    files: [...hashes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, of]) => ({ name, sha256: of })),
+  } satisfies z.input<typeof fileListSchema>);
+  const figures = sha256(list);
+  await write((name, bytes) => reviews.put(run, figuresFile(figures, name), bytes));
+  await reviews.put(run, figuresFile(figures, LIST), list);
+  return figures;
+}
+
+/** Reads the files of stored figures, each compared with its hash. */
+export interface FiguresReader {
+  readonly inputs: FrozenInputs;
+  /** @param folder gets the rows of lists as files; undefined: lists come without rows */
+  dataset(folder?: string): Promise<Dataset>;
+  /** The templates and the logo. */
+  files(): Promise<readonly RenderFile[]>;
+}
+
+/** Opens stored figures. Throws `archive.corrupt` for a missing or changed file. */
+export async function openFigures(reviews: Pick<Reviews, 'get'>, run: RunRef, figures: string): Promise<FiguresReader> {
+  const location = `the review of run ${run.id}`;
+  const get = async (name: string, expected: string | undefined): Promise<Buffer> => {
+    const bytes = await reviews.get(run, figuresFile(figures, name));
+    if (bytes === undefined) throw archiveCorrupt(location, `${figuresFile(figures, name)} is missing`);
+    if (expected === undefined || sha256(bytes) !== expected)
+      throw archiveCorrupt(location, `${figuresFile(figures, name)} has changed`);
+    return bytes;
+  };
+  const list = parseMetadata(location, LIST, await get(LIST, figures), fileListSchema);
+  const hashes = new Map(list.files.map(({ name, sha256: hash }) => [name, hash]));
+  const read = (name: string): Promise<Buffer> => get(name, hashes.get(name));
+  const { renderFiles, ...inputs } = parseMetadata(location, 'inputs.json', await read('inputs.json'), inputsSchema);
+  return {
+    inputs,
+    dataset: async (folder) =>
+      loadRows(parseMetadata(location, 'dataset.json', await read('dataset.json'), storedDatasetSchema), read, folder),
+    files: async () => {
+      const files: RenderFile[] = [];
+      for (const { path, name } of renderFiles) files.push({ path, bytes: await read(name) });
+      return files;
+    },
+  };
+}

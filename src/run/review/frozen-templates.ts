@@ -1,0 +1,74 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isErrno } from '../../base/errno.ts';
+import { readLogo } from '../../definitions/load/logo.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { TEMPLATES } from '../../render/email/template.ts';
+import { PACK_FOLDER, readOwnTemplates } from '../../render/formats/pdf/pack-templates.ts';
+
+/** A file that rendering reads besides the data, by its path with `/` in a folder of its own. */
+export interface RenderFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Where rendering finds its files. */
+export interface RenderPaths {
+  /** Undefined: the built-in templates alone. */
+  readonly templates: string | undefined;
+  readonly logo: string | undefined;
+}
+
+const TEMPLATES_FOLDER = 'templates';
+const LOGO_FOLDER = 'logo';
+
+/** The templates and the logo as they are now. A logo that cannot be used is left out, as rendering does. */
+export async function readRenderFiles(
+  { templates, logo }: RenderPaths,
+  { outputs }: Pick<Definition, 'outputs'>,
+): Promise<readonly RenderFile[]> {
+  const files: RenderFile[] = [];
+  for (const name of templates === undefined ? [] : Object.values(TEMPLATES)) {
+    const bytes = await ifPresent(readFile(join(templates ?? '', 'email', name)));
+    if (bytes !== undefined) files.push({ path: `${TEMPLATES_FOLDER}/email/${name}`, bytes });
+  }
+  if (templates !== undefined && outputs.some(({ format }) => format === 'pdf')) {
+    for (const { path, bytes } of await readOwnTemplates(templates))
+      files.push({ path: `${TEMPLATES_FOLDER}/${PACK_FOLDER}/${path}`, bytes: Buffer.from(bytes) });
+  }
+  const image = logo === undefined ? undefined : await readLogo(logo);
+  if (logo !== undefined && image !== undefined && !('expected' in image))
+    files.push({ path: `${LOGO_FOLDER}/${basename(logo)}`, bytes: image.bytes });
+  return files;
+}
+
+/** Writes the files below `folder`. @returns where they are; the logo's path also where it was left out */
+export async function writeRenderFiles(
+  files: readonly RenderFile[],
+  folder: string,
+  logo: string | undefined,
+): Promise<RenderPaths> {
+  for (const { path, bytes } of files) {
+    const steps = path.split('/');
+    if (steps.some((step) => step === '' || step === '.' || step === '..'))
+      throw new Error(`${path} leaves its folder`);
+    const file = join(folder, ...steps);
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(file, bytes, { mode: 0o600 });
+  }
+  return {
+    templates: files.some(({ path }) => path.startsWith(`${TEMPLATES_FOLDER}/`))
+      ? join(folder, TEMPLATES_FOLDER)
+      : undefined,
+    logo: logo === undefined ? undefined : join(folder, LOGO_FOLDER, basename(logo)),
+  };
+}
+
+async function ifPresent<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+import { DocketError } from '../../base/error.ts';
+import { cancel, done, type Outcome } from '../../base/outcome.ts';
+import type { PublishedRun } from '../../deliver/archive/archive.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import type { RunContext, RunPorts } from '../run-context.ts';
+import type { RunOrder } from '../run-record.ts';
+import { incompleteError, type RunResult, toWaitingResult } from '../run-result.ts';
+import { inStagedFolder } from '../staged-folder.ts';
+import { freezeAgain, freezeFigures, isRenderedAlike } from './freeze-figures.ts';
+import { openFigures } from './frozen-figures.ts';
+import { type LoadedReview, loadReview, type Reviews } from './load-review.ts';
+import type { NewReviewEvent } from './review-event.ts';
+import { publishReviewed, reviewedManifest } from './reviewed-files.ts';
+
+/** The figures of a run with their statuses, as an attempt fetches them into `folder`. */
+export type FetchFigures = (folder: string) => Promise<Outcome<Dataset>>;
+
+/** What an attempt of a reviewed run comes to: files to deliver, or a state in which it waits for people. */
+export type Reviewed =
+  | { readonly kind: 'published'; readonly published: PublishedRun }
+  | { readonly kind: 'waiting'; readonly result: RunResult };
+
+/** Other events that may come in between before an attempt gives up and is repeated. */
+const MAX_STEPS = 50;
+/** The author of the events that Docket appends itself. */
+const DOCKET = { person: 'docket', name: 'Docket', principal: 'docket' } as const;
+
+/**
+ * One attempt of a run that waits for people: fetches and freezes its figures, then goes as far as the events of its review
+ * allow. The archive has everything that it needs, so that it may be repeated after any interruption, by any process.
+ */
+export async function reviewRun(
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+  fetchFigures: FetchFigures,
+): Promise<Outcome<Reviewed>> {
+  const { reviews } = ports;
+  if (reviews === undefined) throw notReviewableError(order);
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    context.signal.throwIfAborted();
+    const review = await loadReview(reviews, order);
+    const { state } = review;
+    if (state.phase === 'rejected' || state.phase === 'cancelled') {
+      await reviews.close(order);
+      return cancel(endReason(review));
+    }
+    if (state.figures === null || state.content === null) {
+      const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
+      if (outcome.kind !== 'done') return outcome;
+      continue;
+    }
+    const figures = await openFigures(reviews, order, state.figures);
+    const { figures: hash, content, phase } = state;
+    if (!isRenderedAlike(figures.inputs, context)) {
+      await inStagedFolder(order, ports, async (folder) => {
+        const again = await freezeAgain(figures, await figures.dataset(folder), order, context, reviews);
+        await append(order, review, { type: 'figures', figures: again }, ports, reviews);
+      });
+      continue;
+    }
+    const frozen = { figures, hash, content, state };
+    if (phase === 'sealed') {
+      const published = await inStagedFolder(order, ports, (folder) =>
+        publishReviewed(frozen, folder, order, context, ports),
+      );
+      return done({ kind: 'published', published });
+    }
+    if (phase === 'ready') {
+      // What was approved is kept as it was shown, also where the last approval came before it was rendered.
+      if (state.approvals.length > 0) await reviewedManifest(frozen, order, context, ports, reviews);
+      await append(order, review, { type: 'seal', content }, ports, reviews);
+      continue;
+    }
+    const manifest = await reviewedManifest(frozen, order, context, ports, reviews);
+    const waiting = phase === 'approval' ? 'awaiting_approval' : 'held';
+    const error = waitingError(review, manifest.incomplete);
+    const progress = { seq: state.seq, phase, content };
+    return done({ kind: 'waiting', result: toWaitingResult(waiting, manifest, progress, error) });
+  }
+  throw new DocketError('run.conflict', `The review of run ${order.id} keeps changing.`, { retryable: true });
+}
+
+/** Fetches and freezes figures, and appends them to the review. */
+async function storeFetched(
+  order: RunOrder,
+  review: LoadedReview,
+  context: RunContext,
+  ports: RunPorts,
+  reviews: Reviews,
+  fetchFigures: FetchFigures,
+): Promise<Outcome<void>> {
+  return inStagedFolder(order, ports, async (folder): Promise<Outcome<void>> => {
+    const dataset = await fetchFigures(folder);
+    if (dataset.kind !== 'done') return dataset;
+    const figures = await freezeFigures(dataset.value, order, context, ports, reviews);
+    await append(order, review, { type: 'figures', figures }, ports, reviews);
+    return done(undefined);
+  });
+}
+
+type OwnEvent =
+  | Pick<Extract<NewReviewEvent, { type: 'figures' }>, 'type' | 'figures'>
+  | Pick<Extract<NewReviewEvent, { type: 'seal' }>, 'type' | 'content'>;
+
+/** Appends an event, unless another one came in between: the caller reads the review again in both cases. */
+async function append(
+  order: RunOrder,
+  { events, state }: LoadedReview,
+  event: OwnEvent,
+  { clock }: Pick<RunPorts, 'clock'>,
+  reviews: Pick<Reviews, 'append'>,
+): Promise<void> {
+  // Another machine's clock may be ahead; the list is in order of time.
+  const at = Math.max(clock.now(), events.at(-1)?.at ?? 0);
+  await reviews.append(order, state.seq + 1, { ...event, seq: state.seq + 1, at, by: DOCKET });
+}
+
+function waitingError(
+  { state }: LoadedReview,
+  incomplete: Parameters<typeof incompleteError>[1],
+): DocketError | undefined {
+  if (state.phase === 'incomplete') return incompleteError('run.held', incomplete);
+  if (state.phase !== 'comments') return undefined;
+  const { missingComments: missing } = state;
+  return new DocketError('run.comments_missing', `Comments are missing on: ${missing.join(', ')}.`, {
+    expected: 'a comment on each section that requires one',
+    got: `${missing.length} missing`,
+    next: 'Write them on the page of the run, or with `docket comment`; nothing was sent.',
+  });
+}
+
+function endReason({ events, state }: LoadedReview): string {
+  const last = events.findLast(({ type }) => type === (state.phase === 'rejected' ? 'reject' : 'cancel'));
+  const reason = last !== undefined && 'reason' in last ? last.reason : '';
+  const verb = state.phase === 'rejected' ? 'rejected' : 'cancelled';
+  return `The run was ${verb} by ${last?.by.name ?? 'Docket'}: ${reason}`;
+}
+
+const notReviewableError = ({ org, report }: RunOrder): DocketError =>
+  new DocketError('review.not_approved', `${org}/${report} waits for people before it is delivered.`, {
+    expected: 'workers and an archive, which keep it while it waits',
+    next: 'Set REDIS_URL, or use `docket trigger`; `--no-deliver` makes the files without delivering them.',
+  });

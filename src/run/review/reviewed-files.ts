@@ -1,0 +1,118 @@
+import type { PublishedRun } from '../../deliver/archive/archive.ts';
+import { type Manifest, manifestSchema } from '../../deliver/archive/manifest.ts';
+import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
+import { withComments } from '../../render/figures/printed-comments.ts';
+import { createManifest, publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
+import type { RunContext, RunPorts } from '../run-context.ts';
+import type { RunOrder } from '../run-record.ts';
+import { inStagedFolder } from '../staged-folder.ts';
+import type { FiguresReader } from './frozen-figures.ts';
+import { writeRenderFiles } from './frozen-templates.ts';
+import { contentFile, type Reviews } from './load-review.ts';
+import type { ReviewState } from './review-state.ts';
+import { storeContent } from './reviewed-content.ts';
+
+/** Stored figures with the review that goes with them. */
+export interface ReviewedFigures {
+  readonly figures: FiguresReader;
+  /** SHA-256 (hex) of the figures, and of figures and comments. */
+  readonly hash: string;
+  readonly content: string;
+  readonly state: ReviewState;
+}
+
+/** The dataset with the comments as they are printed, and the files that rendering reads, in `folder`. */
+async function renderInput(
+  { figures, state }: ReviewedFigures,
+  folder: string,
+  { definition, settings }: RunContext,
+  ports: RunPorts,
+): Promise<RenderInput> {
+  const { inputs } = figures;
+  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+  const typed = state.comments.map(({ section, text, by: { name: author }, at }) => ({ section, text, author, at }));
+  return {
+    dataset: withComments(await figures.dataset(folder), typed, locale),
+    folder,
+    secrets: await revealOutputSecrets(definition, ports),
+    madeAt: inputs.madeAt,
+    paths: await writeRenderFiles(await figures.files(), folder, inputs.settings.logo),
+  };
+}
+
+/**
+ * The manifest of the files that people look at before they approve this content: rendered without the line that names who
+ * approved it, once per content.
+ */
+export async function reviewedManifest(
+  reviewed: ReviewedFigures,
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+  reviews: Reviews,
+): Promise<Manifest> {
+  const name = contentFile(reviewed.content, 'manifest.json');
+  const stored = await reviews.get(order, name);
+  if (stored !== undefined) return parseMetadata(`the review of run ${order.id}`, name, stored, manifestSchema);
+  return inStagedFolder(order, ports, async (folder) => {
+    const input = await renderInput(reviewed, folder, context, ports);
+    const rendered = await renderRun(input, order, context, ports);
+    const manifest: Manifest = {
+      ...createManifest(input, rendered.artifacts, order, context, ports),
+      ...reviewed.figures.inputs.conditions,
+    };
+    await storeContent(reviews, order, reviewed.content, folder, manifest, rendered);
+    return manifest;
+  });
+}
+
+/** Renders sealed content from the stored figures, with who approved it, and publishes it. */
+export async function publishReviewed(
+  reviewed: ReviewedFigures,
+  folder: string,
+  order: RunOrder,
+  context: RunContext,
+  ports: RunPorts,
+): Promise<PublishedRun> {
+  const input = await renderInput(reviewed, folder, context, ports);
+  const dataset = withApproval(input.dataset, reviewed);
+  const rendered = await renderRun({ ...input, dataset }, order, context, ports);
+  const { conditions } = reviewed.figures.inputs;
+  return publishRun({ ...input, dataset }, rendered, order, context, ports, async () => ({
+    ...conditions,
+    review: manifestReview(reviewed),
+  }));
+}
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+function withApproval(dataset: Dataset, { state, content }: ReviewedFigures): Dataset {
+  if (state.approvals.length === 0) return dataset;
+  return {
+    ...dataset,
+    approval: { by: state.approvals.map(({ by: { name }, at }) => ({ name, at: iso(at) })), content },
+  };
+}
+
+const manifestReview = ({ hash, content, state }: ReviewedFigures): NonNullable<Manifest['review']> => ({
+  content,
+  figures: hash,
+  need: state.need,
+  approved_by: state.approvals.map(({ by: { person, name, principal }, at, reason }) => ({
+    person,
+    name,
+    principal,
+    at: iso(at),
+    reason,
+  })),
+  comments: state.comments.map(({ section, text, by: { person, name: author }, at, version }) => ({
+    section,
+    text,
+    person,
+    author,
+    at: iso(at),
+    version,
+  })),
+});

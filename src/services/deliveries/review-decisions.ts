@@ -1,0 +1,87 @@
+import type { Clock } from '../../base/clock.ts';
+import { DocketError } from '../../base/error.ts';
+import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
+import type { ReviewActor } from '../../run/review/review-event.ts';
+import type { ReviewPhase } from '../../run/review/review-state.ts';
+import type { DecisionAuthor, RunRecord } from '../../run/run-record.ts';
+
+/** Decisions of operators on runs that wait for people: each is an event of the review. None of them approves anything. */
+export interface ReviewDecisions {
+  /** Releases incomplete figures. False: the run has no review. Throws `run.conflict` where it does not wait for that. */
+  release(record: RunRecord, author: DecisionAuthor): Promise<boolean>;
+  /** Ends the review. False: the run has no review, or it has ended. */
+  cancel(record: RunRecord, author: DecisionAuthor): Promise<boolean>;
+  /** Throws `run.conflict` for a run whose review was rejected or cancelled. */
+  assertRetryable(record: RunRecord): Promise<void>;
+}
+
+/** Events that may come in between before a decision gives up. */
+const MAX_TRIES = 20;
+const ENDED_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['sealed', 'rejected', 'cancelled']);
+
+type OperatorEvent =
+  | { readonly type: 'release'; readonly content: string; readonly reason: string }
+  | { readonly type: 'cancel'; readonly reason: string };
+
+/** @param reviews absent: no run has a review */
+export function createReviewDecisions(reviews: Reviews | undefined, clock: Clock): ReviewDecisions {
+  /** @param next undefined: the review takes no such event. @returns whether the event is in the review */
+  const append = async (
+    record: RunRecord,
+    { by }: DecisionAuthor,
+    next: (review: LoadedReview) => OperatorEvent | undefined,
+  ): Promise<boolean> => {
+    if (reviews === undefined) return false;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const review = await loadReview(reviews, record);
+      const event = review.events.length === 0 ? undefined : next(review);
+      if (event === undefined) return false;
+      const seq = review.state.seq + 1;
+      const at = Math.max(clock.now(), review.events.at(-1)?.at ?? 0);
+      if (await reviews.append(record, seq, { ...event, seq, at, by: actorOf(by) })) return true;
+    }
+    throw new DocketError('run.conflict', `The review of run ${record.id} keeps changing.`, {
+      next: 'Check it with `docket runs show`, then decide again.',
+    });
+  };
+  return {
+    release: (record, author) =>
+      append(record, author, ({ state: { phase, content } }) => {
+        if (phase === 'incomplete' && content !== null) return { type: 'release', content, reason: author.reason };
+        throw new DocketError('run.conflict', `Run ${record.id} does not wait to be released.`, {
+          expected: 'a run that is held for incomplete figures',
+          got: WAITS_FOR[phase],
+          next: `See \`docket runs show ${record.id}\`.`,
+        });
+      }),
+    cancel: async (record, author) => {
+      const isCancelled = await append(record, author, ({ state }) =>
+        ENDED_PHASES.has(state.phase) ? undefined : { type: 'cancel', reason: author.reason },
+      );
+      if (isCancelled) await reviews?.close(record);
+      return isCancelled;
+    },
+    assertRetryable: async (record) => {
+      const phase = reviews && (await loadReview(reviews, record)).state.phase;
+      if (phase !== 'rejected' && phase !== 'cancelled') return;
+      throw new DocketError('run.conflict', `Run ${record.id} cannot be retried: its review has ended.`, {
+        got: phase,
+        next: 'Trigger the report again: the new run has a review of its own.',
+      });
+    },
+  };
+}
+
+const WAITS_FOR: Readonly<Record<ReviewPhase, string>> = {
+  figures: 'figures that are fetched again',
+  comments: 'a run that waits for comments',
+  incomplete: 'a run that is held for incomplete figures',
+  approval: 'a run that waits for approval, which releases it',
+  ready: 'a run that is about to be delivered',
+  sealed: 'a run that is published',
+  rejected: 'a run that was rejected',
+  cancelled: 'a run that was cancelled',
+};
+
+/** A name alone: it decides nothing that needs a sign-in. */
+const actorOf = (name: string): ReviewActor => ({ person: name, name, principal: name });

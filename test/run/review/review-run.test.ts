@@ -1,0 +1,320 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { readConfig } from '../../../src/base/config/config.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { sha256 } from '../../../src/base/sha256.ts';
+import { composeInline } from '../../../src/compose/run-ports.ts';
+import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
+import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
+import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
+import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
+import type { Artifact } from '../../../src/render/artifact.ts';
+import type { Renderer } from '../../../src/render/renderer.ts';
+import { openFigures } from '../../../src/run/review/frozen-figures.ts';
+import { loadReview, type Reviews } from '../../../src/run/review/load-review.ts';
+import { parseOpenReview } from '../../../src/run/review/open-review.ts';
+import { type NewReviewEvent, type ReviewActor, reviewEventSchema } from '../../../src/run/review/review-event.ts';
+import { run } from '../../../src/run/run.ts';
+import type { RunPorts } from '../../../src/run/run-context.ts';
+import type { RunEvent } from '../../../src/run/run-events.ts';
+import { createRunOrder } from '../../../src/run/run-order.ts';
+import type { RunOrder } from '../../../src/run/run-record.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { loadDefinitions, requireReport } from '../../../src/services/definitions/built-in-kinds.ts';
+
+const WINDOW_MS = 300;
+const ANN: ReviewActor = { person: 'ann', name: 'Ann Approver', principal: 'token:ann' };
+const BEN: ReviewActor = { person: 'ben', name: 'Ben Writer', principal: 'token:ben' };
+const PEOPLE = {
+  ann: { name: 'Ann Approver', tokens: ['ann'], accounts: [] },
+  ben: { name: 'Ben Writer', tokens: ['ben'], accounts: [] },
+};
+const APPROVAL = { by: ['ann', 'ben'], need: 1, four_eyes: true, otherwise: 'hold' } as const;
+
+/** Renders what people read of a dataset, without the cost of workbooks. */
+const renderText: Renderer = async ({ dataset, outputs, files: { folder }, mail: { bodies = [] } }) => {
+  const { approval, comments = [] } = dataset;
+  const text = JSON.stringify({ comments, approval, rows: dataset.tables.map(({ rows }) => rows) });
+  const artifacts: Artifact[] = [];
+  for (const { format } of outputs) {
+    const path = join(folder, `${format}.txt`);
+    await writeFile(path, text);
+    const size = Buffer.byteLength(text);
+    artifacts.push({ name: `${format}.txt`, format, mediaType: 'text/plain', path, bytes: size, sha256: sha256(text) });
+  }
+  const [first, ...others] = bodies.map(({ body }) => ({ body, html: `<p>${text}</p>`, text, pictures: [] }));
+  if (first === undefined) throw new Error('no body');
+  return { artifacts, mail: { ...first, others } };
+};
+
+type EventOf<Type extends NewReviewEvent['type']> = Omit<Extract<NewReviewEvent, { type: Type }>, 'at'>;
+type PersonEvent = EventOf<'comment'> | EventOf<'approve'> | EventOf<'reject'> | EventOf<'release'> | EventOf<'cancel'>;
+
+describe('a run that waits for people', () => {
+  let sandbox: Sandbox;
+  let mail: MailCatcher;
+  let folder: string;
+  let close: () => Promise<void>;
+  let ports: RunPorts;
+  let reviews: Reviews;
+  let definition: Definition;
+  let settings: OrgSettings;
+  let order: RunOrder;
+  let change: Partial<Definition>;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ windowMs: WINDOW_MS });
+  });
+  afterAll(() => sandbox.close());
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-review-'));
+    mail = await createMailCatcher(join(folder, 'mailbox'));
+    const loaded = requireReport(await loadDefinitions('jobs'), 'demo/weekly-kpi');
+    settings = { ...loaded.settings, budget: { window: WINDOW_MS / 1000 }, people: PEOPLE };
+    change = { approval: { ...APPROVAL, by: [...APPROVAL.by] } };
+    definition = { ...loaded.definition, ...change };
+    const config = readConfig({
+      COMPLIANCE_API_URL: sandbox.url,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'reports@acme.example',
+      DOCKET_TEMPLATES: join(folder, 'templates'),
+    });
+    const key = sandbox.keys.find(({ label }) => label === 'acme')?.key;
+    const storage = directoryStorage(join(folder, 'archive'));
+    const archive = createArchive(storage, systemClock);
+    const ledger = memoryLedger();
+    reviews = createReviewArchive(storage, reviewEventSchema);
+    const inline = await composeInline(
+      { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
+      archive,
+      { stores: () => ({ archive, ledger, reviews }) },
+    );
+    ports = { ...(await inline.portsOf(settings)), render: renderText };
+    close = () => inline.scope.close();
+    order = createRunOrder({
+      definition,
+      settings,
+      trigger: 'schedule',
+      priority: 'scheduled',
+      slot: '2026-11-16T07:00:00.000Z',
+      at: Date.parse('2026-11-16T07:00:00Z'),
+      deliver: true,
+      now: systemClock.now(),
+    });
+  });
+  afterEach(async () => {
+    await close();
+    await mail.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const attempt = async (more: Partial<RunPorts> = {}) => {
+    const events: RunEvent[] = [];
+    const { signal } = new AbortController();
+    const context = {
+      definition,
+      settings,
+      signal,
+      observe: (event: RunEvent) => events.push(event),
+      lastAttempt: true,
+    };
+    const outcome = await run(order, context, { ...ports, ...more });
+    return { outcome, calls: events.filter(({ type }) => type === 'fetched').length };
+  };
+  const review = () => loadReview(reviews, order);
+  const content = async () => (await review()).state.content ?? '';
+  const say = async (event: PersonEvent) => {
+    const { state } = await review();
+    expect(await reviews.append(order, state.seq + 1, { ...event, seq: state.seq + 1, at: systemClock.now() })).toBe(
+      true,
+    );
+  };
+  const approve = async (by: ReviewActor) => say({ type: 'approve', by, content: await content(), reason: 'checked' });
+  const waits = (state: string, phase: string) => ({ kind: 'done', value: { state, review: { phase }, folder: '' } });
+  const openRuns = async () => {
+    const found = [];
+    for await (const each of reviews.listOpen()) found.push(each);
+    return found;
+  };
+
+  test('it is fetched once, waits, and sends exactly what was approved', async () => {
+    const first = await attempt();
+    expect(first.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    expect(first.calls).toBeGreaterThan(0);
+    expect(await ports.archive.find(order)).toBeUndefined();
+    const reviewed = await reviews.list(order, `content/${await content()}`);
+    expect(reviewed).toContain('manifest.json');
+    expect(reviewed.filter((name) => name.startsWith('files/')).length).toBeGreaterThan(0);
+    const [open] = await openRuns();
+    const stored = parseOpenReview(open?.order ?? '');
+    expect(stored).toMatchObject({ order: { id: order.id, slot: order.slot }, definition: { digest: order.digest } });
+
+    // Another attempt, as of a run that was reopened for nothing, neither fetches nor renders.
+    const again = await attempt({ render: () => Promise.reject(new Error('rendered again')) });
+    expect(again).toMatchObject({ outcome: waits('awaiting_approval', 'approval'), calls: 0 });
+
+    await approve(ANN);
+    const { outcome, calls } = await attempt();
+    expect({ outcome, calls }).toMatchObject({ outcome: { kind: 'done', value: { state: 'done' } }, calls: 0 });
+    const manifest = (await ports.archive.peek(order))?.manifest;
+    const { state } = await review();
+    expect(state.phase).toBe('sealed');
+    expect(manifest?.review).toMatchObject({
+      content: state.content,
+      figures: state.figures,
+      need: 1,
+      approved_by: [{ person: 'ann', name: 'Ann Approver', principal: 'token:ann', reason: 'checked' }],
+      comments: [],
+    });
+    expect(mail.messages()).toHaveLength(2);
+    expect(await openRuns()).toEqual([]);
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('a comment voids an approval, is printed, and excludes its author', async () => {
+    await attempt();
+    const before = await content();
+    await approve(ANN);
+    await say({ type: 'comment', by: BEN, section: null, text: 'A quiet week.' });
+    expect((await attempt()).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    await approve(BEN);
+    expect((await attempt()).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    await say({ type: 'approve', by: ANN, content: before, reason: 'the old one' });
+    expect((await attempt()).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    expect(mail.messages()).toEqual([]);
+    await approve(ANN);
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    const comments = (await ports.archive.peek(order))?.manifest.review?.comments;
+    expect(comments).toMatchObject([{ section: null, text: 'A quiet week.', author: 'Ben Writer', version: 1 }]);
+  });
+
+  test('required comments hold it; without approval they are all it waits for', async () => {
+    const [first, ...others] = definition.sections;
+    if (first === undefined) throw new Error('no section');
+    definition = { ...definition, sections: [{ ...first, commentary: { required: true } }, ...others] };
+    delete definition.approval;
+    const held = await attempt();
+    expect(held.outcome).toMatchObject(waits('held', 'comments'));
+    expect(held.outcome).toMatchObject({ value: { error: { code: 'run.comments_missing' } } });
+    await say({ type: 'comment', by: BEN, section: first.id, text: 'Holidays.' });
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('a rejection ends it, or asks for new figures, which are reviewed again', async () => {
+    await attempt();
+    const { state } = await review();
+    await approve(ANN);
+    await say({ type: 'reject', by: ANN, content: await content(), reason: 'wrong', refetch: true });
+    const again = await attempt();
+    expect(again.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    expect((await review()).state.figures).not.toBe(state.figures);
+    await say({ type: 'reject', by: ANN, content: await content(), reason: 'still wrong', refetch: false });
+    expect((await attempt()).outcome).toMatchObject({ kind: 'cancel', why: expect.stringContaining('still wrong') });
+    expect([await openRuns(), mail.messages()]).toEqual([[], []]);
+  });
+
+  test('an event that comes in between stops the seal', async () => {
+    await attempt();
+    await approve(ANN);
+    let appended = 0;
+    const racing: Reviews = {
+      ...reviews,
+      append: async (ref, seq, event) => {
+        if (event.type === 'seal' && appended++ === 0)
+          await say({ type: 'comment', by: BEN, section: null, text: 'Wait.' });
+        return reviews.append(ref, seq, event);
+      },
+    };
+    expect((await attempt({ reviews: racing })).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    expect(appended).toBe(1);
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a worker that dies after the seal leaves it to the next one; the frozen templates are used', async () => {
+    await attempt();
+    await approve(ANN);
+    const dying = { render: () => Promise.reject(new Error('killed')) };
+    expect((await attempt(dying)).outcome).toMatchObject({ kind: 'fail' });
+    expect((await review()).state.phase).toBe('sealed');
+    await writeFile(join(folder, 'report.mjml'), 'changed since');
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('settings that are rendered void approvals; access control does not', async () => {
+    await attempt();
+    await approve(ANN);
+    const { state } = await review();
+    settings = { ...settings, name: 'Another name' };
+    expect((await attempt()).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    const later = (await review()).state;
+    expect([later.figures === state.figures, later.content === state.content, later.approvals]).toEqual([
+      false,
+      false,
+      [],
+    ]);
+    // Access control may change while it waits: recipients are checked when it is delivered.
+    settings = { ...settings, recipients: { ...settings.recipients, domains: ['other.example'] } };
+    await attempt();
+    expect((await review()).state.figures).toBe(later.figures);
+  });
+
+  test('nothing to send needs nobody', async () => {
+    definition = {
+      ...definition,
+      deliveries: definition.deliveries.map((delivery) => ({ ...delivery, send_if: 'profiles.created > 1000000000' })),
+    };
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect((await ports.archive.peek(order))?.manifest.review).toMatchObject({ approved_by: [] });
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('a published run without approval is never sent, and a changed file of the figures stops everything', async () => {
+    const { approval } = definition;
+    delete definition.approval;
+    order = { ...order, deliver: false };
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    order = { ...order, deliver: true };
+    definition = { ...definition, approval };
+    expect((await attempt()).outcome).toMatchObject({ kind: 'fail', error: { code: 'review.not_approved' } });
+    expect(mail.messages()).toEqual([]);
+
+    order = { ...order, id: 'e'.repeat(32) };
+    await attempt();
+    await approve(ANN);
+    const { figures } = (await review()).state;
+    const path = join(
+      folder,
+      'archive',
+      '.reviews',
+      order.org,
+      order.report,
+      order.id,
+      'figures',
+      figures ?? '',
+      'dataset.json',
+    );
+    await writeFile(
+      path,
+      (await readFile(path, 'utf8')).replace(/\d/, (digit) => String((Number(digit) + 1) % 10)),
+    );
+    await expect(openFigures(reviews, order, figures ?? '').then((opened) => opened.dataset())).rejects.toMatchObject({
+      code: 'archive.corrupt',
+    });
+    expect((await attempt()).outcome).toMatchObject({ kind: 'fail', error: { code: 'archive.corrupt' } });
+    expect(mail.messages()).toEqual([]);
+  });
+
+  test('without an archive of reviews it fails before the first call', async () => {
+    const { outcome, calls } = await attempt({ reviews: undefined });
+    expect({ outcome, calls }).toMatchObject({ outcome: { error: { code: 'review.not_approved' } }, calls: 0 });
+  });
+});
