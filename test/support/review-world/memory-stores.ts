@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createStagingFolder } from '../../../src/deliver/archive/run-folder/staging.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../../src/deliver/archive/storage/archive-storage.ts';
@@ -48,7 +48,11 @@ export function memoryStorage(folder: string, files: Map<string, Buffer>): Archi
       for (const name of await directoryRunFiles(staged).list()) {
         files.set(prefix + name, await readFile(join(staged, name)));
       }
-      return staged;
+      // The caller removes what it has staged.
+      const published = await createStagingFolder(folder, 'published-', run.id);
+      await rm(published, { recursive: true });
+      await rename(staged, published);
+      return published;
     },
     checkout: async (run, names) => {
       const target = await createStagingFolder(folder, 'checkout-', run.id);

@@ -46,7 +46,7 @@ export function approvalOracle(files: ReadonlyMap<string, Buffer>, runs: Readonl
       const known = runs.get(run);
       if (known === undefined) throw new Violation(`a mail of the unknown run ${run}`);
       if (body === undefined) {
-        if (raw.includes('kpis.csv')) throw new Violation(`a notice of ${run} has a file`);
+        if (raw.includes('filename=kpis.csv')) throw new Violation(`a notice of ${run} has a file`);
         return;
       }
       sent.set(run, [...(sent.get(run) ?? []), to]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { sha256 } from '../../../src/base/sha256.ts';
 import { type Catalog, catalogSchema } from '../../../src/contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../../../src/contract/report.ts';
+import { PATHS } from '../../../src/contract/organization.ts';
 import type { ComplianceClient } from '../../../src/fetch/client/compliance-client.ts';
 import type { Dataset } from '../../../src/fetch/dataset.ts';
 import type { Renderer } from '../../../src/render/renderer.ts';
@@ -19,7 +20,7 @@ export interface AnsweringService {
 /** Asked once of the sandbox, for all worlds of a file. */
 export async function recordedAnswers(): Promise<(truncated: () => boolean) => AnsweringService> {
   const sandbox = inProcessSandbox({ now: NOW });
-  const catalog: Catalog = catalogSchema.parse((await sandbox.get('/api/orgs/101/analytics/catalog/')).body);
+  const catalog: Catalog = catalogSchema.parse((await sandbox.get(PATHS.catalog(101))).body);
   const known = new Map<string, ReportResponse>();
   const answer = async (request: ReportRequest): Promise<ReportResponse> => {
     const key = JSON.stringify(request);

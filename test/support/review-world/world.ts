@@ -142,7 +142,6 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: (
       retryNotices: () => notices.retryPending(),
       trigger: (request: Parameters<typeof triggerRun>[0]) => triggerRun(request, shared),
       execute,
-      continueReview: createReviewContinuer({ reviews, runs: store, log: silentLog }),
       onTerminal: (order: RunRecord, error: Parameters<NonNullable<ProcessJobPorts['onTerminal']>>[1]) =>
         notices.send(order, error.toJSON()),
     };

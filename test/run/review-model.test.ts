@@ -253,7 +253,7 @@ test(
           if (to.length > 0) count(`sent${policyOf(digest) === undefined ? '' : ' approved'}`);
         }
       }),
-      { ...cases(3_000), endOnFailure: false },
+      { ...cases(3_000), ...JSON.parse(process.env.REVIEW_MODEL ?? '{}') },
     );
     console.log(Object.fromEntries([...met].sort()));
     if (ALL_CASES) expect(met.get('sent approved') ?? 0).toBeGreaterThan(100);
