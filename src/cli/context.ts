@@ -12,6 +12,7 @@ export function createContext(io: CommandIo): AppContext {
   const config = readConfig(env);
   const { registerSecret, redact } = createRedactor();
   for (const password of [config.REDIS_URL, config.SMTP_URL ?? ''].flatMap(passwordsIn)) registerSecret(password);
+  if (config.DOCKET_TOKEN !== undefined) registerSecret(config.DOCKET_TOKEN);
   const terminal = stderr.isTTY === true;
   const asText = config.LOG_FORMAT === 'pretty' || (config.LOG_FORMAT === 'auto' && terminal);
   const options: LogOptions = {

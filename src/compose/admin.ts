@@ -36,6 +36,7 @@ import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
+import { createReviewService } from '../services/reviews/create-review-service.ts';
 import { findDeliveredInRecords } from '../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../services/runs/release-preview.ts';
 import { createRunFileReader } from '../services/runs/run-file-reader.ts';
@@ -43,7 +44,7 @@ import { loadRunHistory } from '../services/runs/run-history.ts';
 import { composeSessions } from './account-sign-in.ts';
 import { openArchive } from './archive.ts';
 import { composePlanExplainer } from './catalogs.ts';
-import { composeDecisionService, composeReviewService } from './decisions.ts';
+import { composeDecisionService, openReviews } from './decisions.ts';
 import type { RunningDocket } from './docket.ts';
 
 /**
@@ -159,7 +160,7 @@ function openAccessPorts(
       clock,
       log,
     }),
-    reviews: composeReviewService({ runs, queue, definitions, storage, clock, log }),
+    reviews: createReviewService({ reviews: openReviews(storage), runs, queue, definitions, clock, log }),
     pauses,
     readings: redisReadingIndex(redis, { prefix }),
     deploymentProblems: () => findDeploymentProblems({ redis, prefix, clock, health }),

@@ -13,6 +13,7 @@ import type { SearchIndex } from '../queue/runs/search-index.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
+import type { Reviews } from '../run/review/load-review.ts';
 import { reviewEventSchema } from '../run/review/review-event.ts';
 import { createDecisionArchive, type DecisionArchivePorts } from '../services/deliveries/decision-archive.ts';
 import {
@@ -20,7 +21,7 @@ import {
   type DecisionService,
   type DecisionServicePorts,
 } from '../services/deliveries/decisions.ts';
-import { createReviewService, type ReviewServicePorts } from '../services/reviews/create-review-service.ts';
+import { createReviewService } from '../services/reviews/create-review-service.ts';
 import type { ReviewService } from '../services/reviews/review-service.ts';
 import { openArchive, openIdentity } from './archive.ts';
 import { openRunStores } from './store.ts';
@@ -36,12 +37,8 @@ export const composeDecisionService = (
     reviews: createReviewArchive(ports.storage, reviewEventSchema),
   });
 
-/** The review service over parts that the process has opened. */
-export const composeReviewService = ({
-  storage,
-  ...ports
-}: Omit<ReviewServicePorts, 'reviews'> & { readonly storage: ArchiveStorage }): ReviewService =>
-  createReviewService({ ...ports, reviews: createReviewArchive(storage, reviewEventSchema) });
+/** The reviews of an archive. */
+export const openReviews = (storage: ArchiveStorage): Reviews => createReviewArchive(storage, reviewEventSchema);
 
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
@@ -50,6 +47,7 @@ const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
 export interface DecisionContext {
   readonly decisions: DecisionService;
   readonly reviews: ReviewService;
+  readonly reviewArchive: Reviews;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
   readonly ledger: Ledger;
@@ -83,5 +81,7 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const noticeOutbox = redisNoticeOutbox(redis, { prefix });
   const ports = { runs, queue, ledger, noticeOutbox, archive, storage, definitions, clock, log };
   const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
-  return { decisions: composeDecisionService(ports), reviews: composeReviewService(ports), ...stores };
+  const reviewArchive = openReviews(storage);
+  const reviews = createReviewService({ ...ports, reviews: reviewArchive });
+  return { decisions: composeDecisionService(ports), reviews, reviewArchive, ...stores };
 }

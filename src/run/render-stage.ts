@@ -13,6 +13,7 @@ import { formatOf } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
+import { storeEditionFigures } from './corrections/corrected-edition.ts';
 import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
 import type { RenderPaths } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -104,11 +105,17 @@ export async function publishRun(
   ports: RunPorts,
   decide: () => Promise<ConditionResults & Pick<Manifest, 'review'>>,
 ): Promise<PublishedRun> {
-  const { observe } = context;
-  const { archive, clock, trace } = ports;
+  const { definition, settings, observe } = context;
+  const { archive, clock, editions, trace } = ports;
   const { artifacts, mail } = rendered;
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
-    const manifest = { ...createManifest(input, artifacts, order, context, ports), ...(await decide()) };
+    const decisions = await decide();
+    const edition = await storeEditionFigures(input.dataset, order, { definition, settings }, editions);
+    const manifest = {
+      ...createManifest(input, artifacts, order, context, ports),
+      ...decisions,
+      ...(edition === undefined ? {} : { edition_figures: edition }),
+    };
     return archive.publish(input.folder, manifest, artifacts, mail);
   });
   for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
@@ -182,6 +189,7 @@ const manifestOf = (
   calls: dataset.calls,
   ...readingsOf(dataset),
   incomplete: incompleteNotes(dataset),
+  ...correctsOf(dataset),
   ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
   ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
@@ -192,6 +200,10 @@ const manifestOf = (
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
+
+/** The edition that this one replaces. */
+const correctsOf = ({ correction }: Dataset): Pick<Manifest, 'corrects'> =>
+  correction === undefined ? {} : { corrects: { ...correction.replaces, changes: correction.changes.length } };
 
 /** The readings that the figures and the points of trends are, section by section. */
 function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {

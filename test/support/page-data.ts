@@ -7,6 +7,7 @@ import type { RunRecord, RunState } from '../../src/run/run-record.ts';
 import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
 import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
+import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { buildTimeline } from '../../src/services/runs/run-timeline.ts';
@@ -190,13 +191,30 @@ deliveries:
   - email: { to: [lead@acme.example], attach: [xlsx] }
 `;
 const named = (id: string, label: string | null = null) => ({ id, label });
-const plain = { layout: 'table', list: null, dimensions: [], granularity: null, filters: [], limit: null, chart: null };
+const plain = {
+  commentary: null,
+  layout: 'table',
+  list: null,
+  dimensions: [],
+  granularity: null,
+  filters: [],
+  limit: null,
+  chart: null,
+};
 /** More than the text has, so that every kind of it is on the page. */
 export const outline: ReportOutline = {
   period: 'previous_week',
   compare: ['previous_period'],
   to_date: 'year',
   on_incomplete: 'hold',
+  approval: {
+    by: ['mlro', 'head-of-compliance'],
+    need: 2,
+    four_eyes: true,
+    within: 2,
+    otherwise: 'hold',
+  },
+  corrections: { watch: '35d', materiality: 0.01, on_correction: 'notify_owner' },
   schedules: [{ words: 'at 08:00, only on Monday', line: '0 8 * * MON', timezone: 'Europe/Zurich' }],
   outputs: [
     { format: 'xlsx', name: 'KPIs {{ period.label }}.xlsx' },
@@ -227,6 +245,7 @@ export const outline: ReportOutline = {
       metrics: [named('profiles.created', 'New clients'), named('profiles.decided'), named('profiles.approval_rate')],
       granularity: 'day',
       chart: 'line',
+      commentary: 'required_if_breached',
       period: null,
       compare: null,
     },
@@ -344,6 +363,90 @@ export const found: SearchResult = {
     { org: 'acme', recipient: 'board@acme.example', ...group(...received) },
     { org: 'globex', recipient: 'board@globex.example', ...group<ReceivedDelivery>() },
   ),
+};
+
+const BOARD_CONTENT = 'ab12cd34'.repeat(8);
+export const inReview = runOf('in-review', 'awaiting_approval', {
+  report: 'board-pack',
+  by: 'cleo',
+  trigger: 'on_demand',
+  slot: 'trigger:2',
+  period: { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' },
+  files: [],
+});
+const actor = (person: string, name: string) => ({ person, name, principal: `token:${person}` });
+/** A board pack that waits for the second of two approvals, with a comment, a draft and a section without either. */
+export const reviewView: ReviewView = {
+  record: inReview,
+  state: {
+    seq: 3,
+    phase: 'approval',
+    figures: 'f'.repeat(64),
+    content: BOARD_CONTENT,
+    comments: [
+      {
+        section: 'onboarding',
+        text: '*{{ onboarding.profiles.created }}* new clients, {{ onboarding.profiles.created.change }}.\n\n- <b>Not</b> markup\n- =1+1',
+        by: actor('cleo', 'Cleo Frei'),
+        at: NOW - 40 * MINUTE,
+        version: 2,
+      },
+    ],
+    missingComments: [],
+    approvals: [{ by: actor('dan', 'Dan Roth'), at: NOW - 9 * MINUTE, reason: 'Figures agree with the register' }],
+    need: 2,
+    excluded: ['cleo'],
+    since: NOW - 40 * MINUTE,
+  },
+  sections: [
+    {
+      id: 'onboarding',
+      title: 'Onboarding',
+      required: true,
+      references: [
+        { reference: '{{ onboarding.profiles.created }}', text: '412' },
+        { reference: '{{ onboarding.profiles.created.change }}', text: '+3.0%' },
+        { reference: '{{ onboarding.profiles.created.previous }}', text: '400' },
+        { reference: '{{ onboarding.profiles.created.status }}', text: 'on target' },
+        { reference: '{{ onboarding.profiles.approval_rate }}', text: '91.2%' },
+        { reference: '{{ onboarding.profiles.approval_rate.change }}', text: '−0.4 pp' },
+        { reference: '{{ onboarding.profiles.approval_rate.previous }}', text: '91.6%' },
+      ],
+    },
+    {
+      id: 'alerts',
+      title: 'Alerts by week',
+      required: false,
+      references: [{ reference: '{{ alerts.alerts.created }}', text: '77' }],
+    },
+    {
+      id: 'screening',
+      title: 'Screening hits',
+      required: false,
+      references: [{ reference: '{{ screening.screening.hits }}', text: '1,204' }],
+    },
+  ],
+  drafts: [
+    {
+      section: 'alerts',
+      text: 'Quiet: a second analyst has joined.',
+      author: 'Cleo Frei',
+      period: '2026-09',
+      run: done.id,
+    },
+  ],
+  files: [
+    { name: 'Board pack 2026-10.pdf', bytes: 812_004 },
+    { name: 'Board pack 2026-10.xlsx', bytes: 148_211 },
+  ],
+  due: NOW + 26 * HOUR,
+  reviewers: ['anna', 'Eva Meier'],
+  refusal: null,
+  canReject: true,
+  history: [
+    { section: 'onboarding', text: 'First words', by: 'Cleo Frei', at: NOW - 50 * MINUTE },
+    { section: 'onboarding', text: 'Second words', by: 'Cleo Frei', at: NOW - 40 * MINUTE },
+  ],
 };
 
 /** All of the above, as somebody sees it; what acts does nothing. */

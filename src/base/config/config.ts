@@ -81,6 +81,7 @@ const variables = {
   DOCKET_ADMIN_HOST: z.string().min(1).default('127.0.0.1'),
   DOCKET_ADMIN_PORT: port.default(8787),
   DOCKET_ADMIN_TOKENS: z.string().min(1).optional(),
+  DOCKET_TOKEN: z.string().min(1).max(512).optional(),
   DOCKET_ADMIN_NAMES: z
     .string()
     .toLowerCase()
@@ -125,7 +126,7 @@ const environmentSchema = z.object(variables);
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(variables));
 
 /** Variables whose value may contain a password. Errors repeat neither these values nor URLs with credentials. */
-const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL']);
+const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL', 'DOCKET_TOKEN']);
 
 export type Config = Readonly<z.infer<typeof environmentSchema>>;
 

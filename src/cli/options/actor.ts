@@ -14,8 +14,11 @@ const MAX_NAME_LENGTH = 100;
 /** Throws `usage.invalid` for a text that is empty, too long or has several lines. */
 export const readActor = ({ by, reason }: ActorFlags): DecisionAuthor => ({
   by: readActorName(by),
-  reason: parseSingleLine('--reason', reason, MAX_REASON_LENGTH),
+  reason: parseReason(reason),
 });
+
+/** The reason alone, where a sign-in says who decides. Throws `usage.invalid` as above. */
+export const parseReason = (reason: string): string => parseSingleLine('--reason', reason, MAX_REASON_LENGTH);
 
 /** The author alone. Throws `usage.invalid` as above. */
 export const readActorName = (by: string = shellUser()): string => parseSingleLine('--by', by, MAX_NAME_LENGTH);

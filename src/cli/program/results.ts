@@ -1,10 +1,13 @@
+import { Option } from 'commander';
 import type { CommandIo } from '../io.ts';
 import type { DocketCommand } from './command.ts';
 
 export function addResultCommands(program: DocketCommand, io: CommandIo): void {
   program.commandsGroup('Results:');
 
-  const runs = program.command('runs').description('List runs; show, watch, get, cancel, retry or release one');
+  const runs = program
+    .command('runs')
+    .description('List runs; show, watch, get, approve, reject, cancel, retry or release one');
   runs
     .command('list', { isDefault: true })
     .description('List the recorded runs, newest first')
@@ -16,7 +19,7 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .option('--error <text>', 'only with an error whose code has this part, e.g. smtp')
     .option(
       '--state <state...>',
-      'only in these states: queued, running, waiting, done, partly_delivered, held, cancelled, failed, skipped',
+      'only in these states: queued, running, waiting, done, partly_delivered, held, awaiting_approval, cancelled, failed, skipped',
     )
     .option('--since <instant>', 'only runs created at this instant or later, e.g. 2026-11-01T00:00:00Z')
     .option('--until <instant>', 'only runs created before this instant')
@@ -79,9 +82,11 @@ Examples:
     .description('Copy everything that a run created and sent from the archive: files, e-mail, messages, receipts')
     .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--out <dir>', 'a new or empty folder; default: the id of the run')
+    .option('--review', 'what waits for comments and approval, instead of what was sent')
     .option('--json', 'one JSON document on stdout')
     .details(`
-Every hash is recomputed; if one differs, nothing is copied. Needs no Redis, which only speeds up the look-up of short ids.
+Every hash is recomputed; if one differs, nothing is copied. Needs no Redis, which only speeds up the look-up of short ids;
+with --review it does.
 
 Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, REDIS_URL, LOG_LEVEL
 
@@ -122,6 +127,65 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
   docket runs release 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "the board knows that October is preliminary"`);
+
+  const review = (name: 'approve' | 'reject', description: string) =>
+    runs
+      .command(name)
+      .description(description)
+      .argument('<id>', 'id of the run, or its first 8 digits or more')
+      .requiredOption('--reason <text>', 'why; stored with the decision')
+      .option('--content <sha256>', 'the content that you have looked at: 8 to 64 hex digits; on a terminal: prompts')
+      .option('--json', 'one JSON document on stdout: the review');
+  review('approve', 'Approve exactly what a run would deliver')
+    .details(`
+For the people whom approval.by of the report names. You sign in with a token: DOCKET_TOKEN, or typed at a prompt. When enough
+people have approved, a worker publishes and delivers it. A comment or new figures afterwards need approval again.
+\`docket runs get <id> --review\` copies the files to look at; \`docket runs show <id>\` prints the content's hash.
+
+Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
+Example:
+  docket runs approve 2f6c0e4d --content 9f2c4a1be0d3 --reason "figures checked against the register"`)
+    .action(async (id, flags) =>
+      (await import('../commands/reviews/decide-review.ts')).decideReview('approve', id, flags, io),
+    );
+  review('reject', 'Reject what a run would deliver: it ends, or its figures are fetched again')
+    .option('--refetch', 'fetch the figures again and review them again; default: the run ends')
+    .details(`
+For the people whom approval.by of the report names. You sign in with a token, as for \`docket runs approve\`. Its author is
+notified with the reason.
+
+Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
+Example:
+  docket runs reject 2f6c0e4d --content 9f2c4a1be0d3 --refetch --reason "the import of Friday was late"`)
+    .action(async (id, flags) =>
+      (await import('../commands/reviews/decide-review.ts')).decideReview('reject', id, flags, io),
+    );
+
+  program
+    .command('comment')
+    .description('Comment the figures of a run before it is delivered')
+    .argument('<id>', 'id of the run, or its first 8 digits or more')
+    .option('--section <section>', 'id of the section; default: the whole report')
+    .addOption(new Option('--file <path>', 'a text file; - reads standard input').conflicts(['text', 'withdraw']))
+    .addOption(new Option('--text <text>', 'the comment itself').conflicts(['file', 'withdraw']))
+    .addOption(new Option('--withdraw', 'remove the comment').conflicts(['file', 'text']))
+    .option('--json', 'one JSON document on stdout: the review, and warnings')
+    .details(`
+The comment is printed in the pack, the PDF and the e-mail, with its author. Plain text with paragraphs, lists (- or 1.),
+*emphasis* and **strong**, at most 4,000 characters. {{ onboarding.profiles.created }} prints a figure of the run; .change,
+.previous and .status behind it print its change, the figure before and its status. Numbers that contradict the figures of the
+section are warned about. Whatever was approved before needs approval again.
+
+With DOCKET_TOKEN the author is the person of the token; otherwise the user of this shell, who can then not approve it.
+
+Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
+Examples:
+  docket comment 2f6c0e4d --section onboarding --file note.md
+  docket comment 2f6c0e4d --text "October has one working day less."`)
+    .action(async (id, flags) => (await import('../commands/reviews/comment.ts')).comment(id, flags, io));
 
   const deliveries = program.command('deliveries').description('List deliveries; resolve uncertain ones');
   deliveries

@@ -5,9 +5,14 @@ import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { CommentWarning, ReviewView } from './review-service.ts';
 import type { ReviewedFigures } from './reviewed-figures.ts';
 
-/** A comment as it is stored: line breaks as `\n`, without space around it. Throws `review.comment_invalid`. */
+/** A comment as it is stored: line breaks as `\n`, without control characters and space around it. Throws `review.comment_invalid`. */
 export function normalizeComment(typed: string): string {
-  const text = typed.replace(/\r\n?/g, '\n').trim();
+  const text = typed
+    .replace(/\p{Cs}/gu, '\ufffd')
+    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replace(/\t/g, ' ')
+    .replace(/(?!\n)\p{Cc}/gu, '')
+    .trim();
   const problem = noteProblem(text);
   if (problem === undefined) return text;
   throw problem === 'too_long'

@@ -7,9 +7,10 @@ import { createRunFileReader, type RunFileReader } from '../runs/run-file-reader
  * against its hash there.
  */
 export const reviewedFileReader = (reviews: Pick<Reviews, 'get' | 'list'>, content: string): RunFileReader =>
-  createRunFileReader({ runFiles: (run) => contentFiles(reviews, run, content) });
+  createRunFileReader({ runFiles: (run) => reviewedFiles(reviews, run, content) });
 
-function contentFiles(reviews: Pick<Reviews, 'get' | 'list'>, run: RunRef, content: string): RunFiles {
+/** The stored files of a content, read-only. */
+export function reviewedFiles(reviews: Pick<Reviews, 'get' | 'list'>, run: RunRef, content: string): RunFiles {
   const get = (name: string) => reviews.get(run, contentFile(content, name));
   const readOnly = () => Promise.reject(new Error('what was reviewed is written once, by the worker'));
   return {

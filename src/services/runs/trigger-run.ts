@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.ts';
 import { sha256 } from '../../base/sha256.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
+import { remainingApprovers } from '../../definitions/people.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
@@ -62,13 +63,17 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
  *
  * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
  * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
- * names the refused one. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
+ * names the refused one. Throws `approval.unreachable` likewise where too few people could approve what this person has
+ * triggered. Throws `already_delivered` for a period that was delivered before, unless the request sets `again`
  * or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a
  * different request, `redis.unreachable` if nothing was written.
  */
 export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
   const { definition, settings, slot } = request;
-  if (request.deliver && request.trigger !== 'schedule') assertRecipientsAllowed(definition, settings);
+  if (request.deliver && request.trigger !== 'schedule') {
+    assertRecipientsAllowed(definition, settings);
+    assertApprovable(request);
+  }
   const now = ports.clock.now();
   const scheduled = 'scheduled' in slot;
   const traceparent = ports.trace?.traceparent();
@@ -135,6 +140,18 @@ function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: Org
       next: 'Correct the recipient, or allow it in org.yaml.',
     });
   }
+}
+
+/** Under `four_eyes` who triggers a run cannot approve it: the run would wait forever. */
+function assertApprovable({ definition: { approval }, settings: { people }, by: triggeredBy }: TriggerRequest): void {
+  if (approval?.four_eyes !== true) return;
+  const remaining = remainingApprovers(approval.by, people, { triggeredBy, authors: [] });
+  if (remaining.length >= approval.need) return;
+  throw new DocketError('approval.unreachable', 'Too few people could approve a run that you trigger.', {
+    expected: `${approval.need} of approval.by besides ${triggeredBy ?? 'nobody'} (four_eyes)`,
+    got: remaining.length === 0 ? 'nobody' : remaining.map(({ name }) => name).join(', '),
+    next: 'Ask somebody who does not approve to trigger it, or trigger it without deliveries.',
+  });
 }
 
 /** Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseNote } from '../../../src/definitions/commentary/parse-note.ts';
+import type { TableNote } from '../../../src/fetch/notes.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
 import { withComments } from '../../../src/render/figures/printed-comments.ts';
 import { figureReferences, resolveNote, unknownReferences } from '../../../src/render/figures/references.ts';
@@ -38,7 +39,12 @@ describe('figureReferences', () => {
   });
 
   it('has no current counts that the service does not report', () => {
-    const undefinedCounts = { code: 'x', message: { id: 'counts_undefined', of: {} }, incomplete: true } as never;
+    const of = { why: 'late', due: '2026-11-16', timezone: 'Europe/Zurich' } as const;
+    const undefinedCounts: TableNote = {
+      code: 'undefined',
+      message: { id: 'counts_undefined', of },
+      incomplete: true,
+    };
     expect(figureReferences(dataset([{ ...workload, notes: [undefinedCounts] }]), 'en').size).toBe(0);
   });
 

@@ -9,6 +9,7 @@ import { reasonSchema } from '../../api/openapi-helpers.ts';
 import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
 import { type PageContext, readFormFields, safeRedirectPath } from './page-context.ts';
+import { REVIEW_ACTIONS } from './review-actions.ts';
 import { type ShowView, showDeliveries, showDelivery, showPauses, showReport, showRun } from './views.tsx';
 
 type FormFields = Readonly<Record<string, string>>;
@@ -83,6 +84,14 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         await access.decide(id, what, parseReason(fields));
         return `/runs/${id}?did=${what}`;
       },
+    );
+  }
+
+  for (const [what, perform] of Object.entries(REVIEW_ACTIONS)) {
+    action(
+      `/runs/:id/${what}`,
+      () => showRun,
+      (access, fields, { id = '' }) => perform(access, fields, id),
     );
   }
 

@@ -35,6 +35,7 @@ import {
 } from './loaders.ts';
 import { actionNotice, deliveryNotice, runNotice } from './notices.ts';
 import { type PageContext, renderDocument } from './page-context.ts';
+import { doubtsOf } from './review-actions.ts';
 
 const PAGE_SIZE = 50;
 
@@ -192,8 +193,11 @@ export const showRun: ShowView = async (page, context, options = {}) => {
   const { id } = loaded.snapshot.record;
   if (isShortId(context, id)) return context.redirect(`/runs/${id}${new URL(context.req.url).search}`);
   const layout = await page.layout(context, access, { zone: runZone(loaded.snapshot.record) });
-  const data = { ...loaded, refused: options.refused };
-  const notice = runNotice(context.req.query('did'), loaded.snapshot.record);
+  const { review } = loaded;
+  const comments = review !== null && 'view' in review ? review.view.state.comments : [];
+  const data = { ...loaded, refused: options.refused, draft: textParameter.parse(context.req.query('draft')) };
+  const doubts = doubtsOf(context.req.queries('doubt') ?? [], comments);
+  const notice = runNotice(context.req.query('did'), loaded.snapshot.record, doubts);
   return respond(context, <Run layout={layout} data={data} notice={notice} />, options);
 };
 

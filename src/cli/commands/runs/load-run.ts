@@ -23,6 +23,7 @@ import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
+import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import { findDeliveredInRecords } from '../../../services/runs/already-delivered.ts';
 import { loadReleasePreview } from '../../../services/runs/release-preview.ts';
 import { loadRunHistory, NO_HISTORY } from '../../../services/runs/run-history.ts';
@@ -39,6 +40,8 @@ export interface LoadedRun {
   readonly rows: readonly DeliveryRow[];
   /** Of a held run: missing figures, and who would receive it. */
   readonly held: Omit<HeldRun, 'error'> | undefined;
+  /** Of a run that is reviewed before it is delivered. */
+  readonly review: ReviewView | undefined;
   /** Its steps, and what it waits for. Undefined without a record. */
   readonly timeline: RunTimeline | undefined;
   /** Undefined if the run created no files, or they were removed from the archive. */
@@ -83,6 +86,7 @@ export async function loadRunWithArchive(context: AppContext, text: string, io: 
     record: recorded?.record,
     rows: recorded?.rows ?? [],
     held: recorded?.held,
+    review: recorded?.review,
     timeline: recorded?.timeline,
     archived,
     archiveError,
@@ -95,7 +99,10 @@ const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
     const rows = await opened.decisions.list({ orgs: '*', run: id, limit: 1 });
     const timeline = record === undefined ? undefined : await loadRunTimeline(record, opened, context);
     const { value: held } = await withoutArchiveOutage(undefined, () => loadHeldRun(record, opened, context));
-    return { record, rows, held, timeline };
+    const { value: review } = await withoutArchiveOutage(undefined, async () =>
+      record?.deliver === true ? opened.reviews.view(id, undefined) : undefined,
+    );
+    return { record, rows, held, review, timeline };
   }).catch((thrown: unknown) => {
     const error = toDocketError(thrown);
     if (!isRedisOutage(error)) throw error;

@@ -1,6 +1,7 @@
 import type { Period } from '../../../definitions/periods/period.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
 import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
+import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { NextCommand } from '../../terminal/next-commands.ts';
 import { idCells } from '../../terminal/table/cell.ts';
 import { resolveCommands } from '../delivery-commands.ts';
@@ -9,7 +10,15 @@ import type { LoadedRun } from './load-run.ts';
 const REASON = '--reason "…"';
 
 /** What a person can do about a run. Empty where nothing needs to be done. */
-export function runCommands({ id, record, rows, timeline, archived, archiveError }: LoadedRun): readonly NextCommand[] {
+export function runCommands({
+  id,
+  record,
+  rows,
+  timeline,
+  review,
+  archived,
+  archiveError,
+}: LoadedRun): readonly NextCommand[] {
   if (record === undefined) return [];
   const run = id.slice(0, 8);
   const deliveries = rows.filter(isReportDelivery);
@@ -23,6 +32,7 @@ export function runCommands({ id, record, rows, timeline, archived, archiveError
         { command: `docket runs watch ${run}`, why: 'follows it to its end' },
       ];
     case 'held':
+      if (review !== undefined) return reviewCommands(record, review);
       // Without its files it cannot be released.
       if (archived === undefined && archiveError === undefined) return [{ command: again(record), why: 'a new run' }];
       return [
@@ -31,10 +41,7 @@ export function runCommands({ id, record, rows, timeline, archived, archiveError
         { command: again(record), why: 'instead: a new run, which asks for the figures again' },
       ];
     case 'awaiting_approval':
-      return [
-        { command: `docket runs approve ${run} ${REASON}`, why: 'approves its content; sends it when enough have' },
-        { command: `docket runs reject ${run} ${REASON}`, why: 'sends it back' },
-      ];
+      return review === undefined ? [] : reviewCommands(record, review);
     case 'skipped':
       return [{ command: again(record), why: 'runs the report for this period now' }];
     case 'done':
@@ -47,6 +54,48 @@ export function runCommands({ id, record, rows, timeline, archived, archiveError
       ];
   }
 }
+
+/** What people can do about a run that waits for them. */
+function reviewCommands(record: RunRecord, { state }: ReviewView): readonly NextCommand[] {
+  const run = record.id.slice(0, 8);
+  const content = state.content === null ? '' : ` --content ${state.content.slice(0, CONTENT_DIGITS)}`;
+  const [missing] = state.missingComments;
+  const look = { command: `docket runs get ${run} --review`, why: 'copies the files, to look at them first' };
+  const cancel = { command: `docket runs cancel ${run} ${REASON}`, why: 'instead: nothing is sent' };
+  switch (state.phase) {
+    case 'comments':
+      return [
+        {
+          command: `docket comment ${run} --section ${missing ?? ''} --file note.md`,
+          why: 'the comment that is missing',
+        },
+        look,
+        cancel,
+      ];
+    case 'incomplete':
+    case 'approval':
+      return [
+        look,
+        ...(state.need === 0
+          ? []
+          : [
+              { command: `docket runs approve ${run}${content} ${REASON}`, why: 'approves exactly this content' },
+              { command: `docket runs reject ${run}${content} ${REASON}`, why: 'sends it back' },
+            ]),
+        ...(state.phase === 'approval'
+          ? []
+          : [
+              { command: `docket runs release ${run} ${REASON}`, why: 'accepts the missing figures; approves nothing' },
+            ]),
+        cancel,
+      ];
+    default:
+      return [{ command: `docket runs watch ${run}`, why: 'follows it to its end' }];
+  }
+}
+
+/** Of a hash, as they are printed. */
+const CONTENT_DIGITS = 12;
 
 function retryCommands(
   record: RunRecord,

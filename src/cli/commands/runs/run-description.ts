@@ -5,7 +5,10 @@ import type { LocalTimes } from '../../terminal/local-times.ts';
 import type { LoadedRun } from './load-run.ts';
 
 /** One or two sentences: what surely happened, and what did not. */
-export function describeRun({ record, rows, timeline, archived, archiveError }: LoadedRun, times: LocalTimes): string {
+export function describeRun(
+  { record, rows, timeline, review, archived, archiveError }: LoadedRun,
+  times: LocalTimes,
+): string {
   if (record === undefined) return 'Redis has no record of this run; this is what the archive has.';
   const reports = rows.filter(isReportDelivery);
   const known = (reports.length === 0 ? record.deliveries : reports).filter(({ state }) => state !== 'skipped');
@@ -31,6 +34,8 @@ export function describeRun({ record, rows, timeline, archived, archiveError }: 
     case 'delivery_unknown':
       return `Nobody is known to have received it: ${arrived}`;
     case 'held':
+      if (record.error?.code === 'run.comments_missing') return 'It waits for comments. Nothing was sent.';
+      if (review !== undefined) return 'Figures are missing. Nothing was sent.';
       return `Figures are missing. Nothing was sent. ${files}.`;
     case 'awaiting_approval':
       return 'It waits for approval. Nothing was sent.';

@@ -7,6 +7,7 @@ import { deliveryLines, groupDeliveries, type ListedDelivery } from '../../termi
 import type { LocalTimes } from '../../terminal/local-times.ts';
 import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { idCells } from '../../terminal/table/cell.ts';
+import { isFinal, reviewLines } from '../reviews/review-lines.ts';
 import type { ArchivedRunDetails, LoadedRun } from './load-run.ts';
 import { describeRun } from './run-description.ts';
 import { timelineLines } from './timeline-lines.ts';
@@ -21,7 +22,7 @@ export interface RunTextOptions {
 
 /** A run for people: its state and the reason, what it is about, its steps, its files, its deliveries, its record. */
 export function formatRun(run: LoadedRun, options: RunTextOptions): string[] {
-  const { record, archived, archiveError, held, timeline } = run;
+  const { record, archived, archiveError, held, review, timeline } = run;
   const source = record ?? archived?.manifest;
   const { org = '', report = '', period } = source ?? {};
   const status = record === undefined ? 'only in the archive' : statusWords(run);
@@ -29,6 +30,7 @@ export function formatRun(run: LoadedRun, options: RunTextOptions): string[] {
     `${org}/${report} ${period?.label ?? ''}: ${status}`,
     `  ${describeRun(run, options.times)}`,
     ...(record?.error ? errorLines(record.error) : []),
+    ...section('Review:', review === undefined ? [] : reviewLines(review, options)),
     ...section('Missing figures:', missingLines(run)),
     ...(held === undefined ? [] : releaseLines(held, options)),
     ...earlierLines(run, options),
@@ -39,7 +41,9 @@ export function formatRun(run: LoadedRun, options: RunTextOptions): string[] {
       ? fileLines(archived, options)
       : archiveError !== undefined
         ? section('Files: the archive cannot be read now.', errorLines(archiveError.toJSON()))
-        : ['', 'No files in the archive.']),
+        : review !== undefined && !isFinal(review.state)
+          ? []
+          : ['', 'No files in the archive.']),
     ...section('Deliveries:', deliveryTexts(run, options)),
     ...section('Record:', recordLines(run, options)),
     ...(options.wide && archived !== undefined ? section('Calls:', callLines(archived)) : []),

@@ -1,3 +1,4 @@
+import { reviewView } from '../../../admin/api/runs/reviews.ts';
 import { timelineView } from '../../../admin/api/runs/timeline.ts';
 import { deliveryView } from '../../../admin/api/schemas.ts';
 import { DocketError } from '../../../base/error.ts';
@@ -26,7 +27,7 @@ export async function show(text: string, flags: ShowFlags, io: CommandIo): Promi
   const context = createContext(io);
   const run = await loadRunWithArchive(context, text === LAST_RUN ? await findLastRunId(context, flags) : text, io);
   if (flags.json) {
-    const { id, record, rows, held, archived, timeline } = run;
+    const { id, record, rows, held, review, archived, timeline } = run;
     return print.printJson({
       id,
       record: record ?? null,
@@ -37,6 +38,7 @@ export async function show(text: string, flags: ShowFlags, io: CommandIo): Promi
       attempts: archived?.attempts ?? [],
       release: archived?.release ?? null,
       held: held ?? null,
+      review: review === undefined ? null : reviewView(review),
       ...(timeline === undefined ? { timeline: null, waits: null, earlier: null } : timelineView(timeline)),
     });
   }

@@ -1,0 +1,101 @@
+import { reviewsAccess } from '../../../admin/access/reviews.ts';
+import { reviewView } from '../../../admin/api/runs/reviews.ts';
+import { DocketError } from '../../../base/error.ts';
+import { withDecisions } from '../../../compose/decisions.ts';
+import type { ReviewView } from '../../../services/reviews/review-service.ts';
+import { openAuditLog } from '../../audit-log.ts';
+import { createContext } from '../../context.ts';
+import type { CommandIo } from '../../io.ts';
+import { parseReason } from '../../options/actor.ts';
+import { requireRunId } from '../../options/run-id.ts';
+import { assertSees, signIn } from '../../options/sign-in.ts';
+import { timesFor } from '../../terminal/local-times.ts';
+import { createPrinter } from '../../terminal/print.ts';
+import { isTerminal } from '../../terminal/style.ts';
+import { phaseSentence, reviewLines } from './review-lines.ts';
+
+interface DecideFlags {
+  readonly reason: string;
+  readonly content?: string;
+  readonly refetch?: boolean;
+  readonly json?: boolean;
+}
+
+const CONTENT = /^[0-9a-f]{8,64}$/;
+
+/** Approves or rejects what a run would deliver, as the person of a token. */
+export async function decideReview(
+  what: 'approve' | 'reject',
+  text: string,
+  flags: DecideFlags,
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const reason = parseReason(flags.reason);
+  assertContent(flags.content);
+  const context = createContext(io);
+  const principal = await signIn(context, io);
+  await withDecisions(
+    context,
+    async ({ reviews, runs, redis }) => {
+      const id = await requireRunId(text, runs);
+      await assertSees(principal, id, runs);
+      const access = reviewsAccess({ reviews, runs, audit: openAuditLog(redis, context) }, principal);
+      const content = flags.content ?? (await confirmContent(what, id, await access.review(id), io, flags.json));
+      const view =
+        what === 'approve'
+          ? await access.approve(id, content, reason)
+          : await access.reject(id, content, { reason, refetch: flags.refetch ?? false });
+      if (flags.json) return print.printJson(reviewView(view));
+      const { org, report, period } = view.record;
+      print.printText(`${what === 'approve' ? 'Approved' : 'Rejected'}: ${org}/${report} ${period.label}.`);
+      print.printText(phaseSentence(view));
+      print.printText(`\`docket runs show ${id.slice(0, 8)}\` shows the result.`);
+    },
+    { decides: true },
+  );
+}
+
+function assertContent(content: string | undefined): void {
+  if (content === undefined || CONTENT.test(content)) return;
+  throw new DocketError('usage.invalid', 'The content is named by its SHA-256.', {
+    where: '--content',
+    expected: '8 to 64 hex digits, as `docket runs show` prints them',
+    got: content.slice(0, 80),
+  });
+}
+
+/** Shows what would be decided about, and asks. Throws `usage.invalid` without a terminal, `run.cancelled` for no. */
+async function confirmContent(
+  what: 'approve' | 'reject',
+  id: string,
+  view: ReviewView | null,
+  io: CommandIo,
+  json = false,
+): Promise<string> {
+  const content = view?.state.content ?? null;
+  if (view === null || content === null) {
+    throw new DocketError('run.conflict', `Run ${id} has nothing to ${what}.`, {
+      expected: 'a run that waits for approval',
+      next: `See \`docket runs show ${id}\`.`,
+    });
+  }
+  if (json || io.stdin.isTTY !== true || !isTerminal(io.stderr, io.env)) {
+    throw new DocketError('usage.invalid', `Name the content that you ${what}.`, {
+      where: '--content',
+      expected: `the content that you have looked at; now it is ${content.slice(0, 12)}`,
+      next: `Look at it with \`docket runs get ${id.slice(0, 8)} --review\`, then repeat the command with --content.`,
+    });
+  }
+  const print = createPrinter(io);
+  const times = timesFor(io, Date.now(), { wide: false });
+  for (const line of reviewLines(view, { wide: false, times })) print.printStatus(line);
+  const { confirm, isCancel } = await import('@clack/prompts');
+  const message = `${what === 'approve' ? 'Approve' : 'Reject'} content ${content.slice(0, 12)}?`;
+  const answer = await confirm({ message, initialValue: false, input: io.stdin, output: io.stderr });
+  if (answer === true) return content;
+  if (isCancel(answer)) io.exitCode = 130;
+  throw new DocketError('run.cancelled', 'Nothing was decided.', {
+    next: `\`docket runs get ${id.slice(0, 8)} --review\` copies the files to look at.`,
+  });
+}

@@ -1,0 +1,58 @@
+import { formatByteCount, formatCounted } from '../../../admin/page/components/format-numbers.ts';
+import { isolateBidi } from '../../../base/text/bidi.ts';
+import type { ReviewView } from '../../../services/reviews/review-service.ts';
+import type { LocalTimes } from '../../terminal/local-times.ts';
+
+/** What the run waits for, in a sentence. */
+export function phaseSentence({ state, reviewers, record }: ReviewView): string {
+  const { phase, missingComments, approvals, need } = state;
+  const left = need - approvals.length;
+  switch (phase) {
+    case 'figures':
+      return 'Its figures are being fetched.';
+    case 'comments':
+      return `It waits for comments on ${missingComments.join(', ')}.`;
+    case 'incomplete':
+      return 'Figures are missing; a release, or an approval, accepts them.';
+    case 'approval':
+      return `It waits for ${formatCounted(left, 'approval')}${reviewers.length === 0 ? '; nobody may give one' : ` of ${reviewers.join(', ')}`}.`;
+    case 'ready':
+      return 'Nothing is missing: a worker publishes and delivers it.';
+    case 'sealed':
+      return record.state === 'done' ? 'It is published and delivered.' : 'It is published.';
+    case 'rejected':
+      return 'It was rejected: nothing is sent.';
+    case 'cancelled':
+      return 'It was cancelled: nothing is sent.';
+  }
+}
+
+/** Whether nothing of it waits for people or for a worker any more. */
+export const isFinal = ({ phase }: ReviewView['state']): boolean =>
+  phase === 'sealed' || phase === 'rejected' || phase === 'cancelled';
+
+/** The review of a run: what it waits for, what is reviewed, comments, approvals. */
+export function reviewLines(
+  view: ReviewView,
+  { wide, times }: { readonly wide: boolean; readonly times: LocalTimes },
+): string[] {
+  const { state, due, files, drafts } = view;
+  const { content, comments, approvals, need } = state;
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return [
+    `  ${phaseSentence(view)}`,
+    ...(due === null ? [] : [`  until      ${times.exact(due)}`]),
+    ...(content === null ? [] : [`  content    ${wide ? content : content.slice(0, 12)}`]),
+    ...(files.length === 0 ? [] : [`  files      ${formatCounted(files.length, 'file')} (${formatByteCount(bytes)})`]),
+    ...(need === 0 ? [] : [`  approvals  ${approvals.length} of ${need}`]),
+    ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${by.name}: ${reason}`),
+    ...comments.flatMap(({ section, text, by, at, version }) => [
+      `  comment on ${section ?? 'the whole report'}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
+      ...text.split('\n').map((line) => `    ${isolateBidi(line)}`),
+    ]),
+    ...drafts.map(
+      ({ section, period, author }) =>
+        `  draft for ${section ?? 'the whole report'}: the comment of ${period} by ${author}; not printed`,
+    ),
+  ];
+}
