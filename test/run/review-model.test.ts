@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { loadReview } from '../../src/run/review/load-review.ts';
+import { TERMINAL_STATES } from '../../src/run/run-record.ts';
 import { ALL_CASES, cases, within } from '../support/fuzz.ts';
 import { Killed, processLife } from '../support/review-world/killable.ts';
 import { approvalOracle, type KnownRun, Violation } from '../support/review-world/oracle.ts';
@@ -76,13 +76,13 @@ const step: fc.Arbitrary<Command> = fc.oneof(
   },
 );
 /** A review usually begins with these. */
-const opening: fc.Arbitrary<readonly Command[]> = fc.record({ who, to: fc.nat({ max: VERSIONS.length - 1 }) }).map(
-  ({ who: by, to }): readonly Command[] => [
+const opening: fc.Arbitrary<readonly Command[]> = fc
+  .record({ who, to: fc.nat({ max: VERSIONS.length - 1 }) })
+  .map(({ who: by, to }): readonly Command[] => [
     { do: 'edit', to },
     { do: 'trigger', who: by, kind: 'on_demand' },
     { do: 'work', at: null, meanwhile: 'dies' },
-  ],
-);
+  ]);
 const sequence = fc
   .tuple(opening, fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }))
   .map(([first, rest]) => [...first, ...rest]);
@@ -136,7 +136,8 @@ async function play(playing: Playing, command: Command): Promise<void> {
       playing.triggers += 1;
       const { record } = await here.trigger({
         ...frozen,
-        slot: kind === 'schedule' ? { scheduled: Date.parse('2026-11-23T08:00:00Z') } : { trigger: `t${playing.triggers}` },
+        slot:
+          kind === 'schedule' ? { scheduled: Date.parse('2026-11-23T08:00:00Z') } : { trigger: `t${playing.triggers}` },
         trigger: kind,
         priority: kind === 'schedule' ? 'scheduled' : kind,
         deliver: true,
@@ -248,7 +249,8 @@ test(
           if (record === undefined) continue;
           expect(TERMINAL_STATES.has(record.state), `${id} is ${record.state}`).toBe(true);
           if (record.state === 'awaiting_approval') expect(state.phase).toBe('approval');
-          if (state.phase === 'ready' || state.phase === 'figures') expect(['failed', 'cancelled', 'done', 'held']).toContain(record.state);
+          if (state.phase === 'ready' || state.phase === 'figures')
+            expect(['failed', 'cancelled', 'done', 'held']).toContain(record.state);
           const to = oracle.sent.get(id) ?? [];
           if (to.length > 0) count(`sent${policyOf(digest) === undefined ? '' : ' approved'}`);
         }

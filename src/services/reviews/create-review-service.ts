@@ -10,6 +10,7 @@ import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import { type RunRecord, type RunState, runNotFoundError } from '../../run/run-record.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
+import { reviewDeadline } from './review-deadlines.ts';
 import {
   contentChangedError,
   notAllowedError,
@@ -103,7 +104,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       sections: commentableSections(figures, inputs),
       drafts: await carriedComments(record, figures.definition, state.comments, ports),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
-      due: null,
+      due: reviewDeadline(state, inputs.approval, figures.settings, clock.now())?.due ?? null,
       reviewers: reviewersOf(review, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
       canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),

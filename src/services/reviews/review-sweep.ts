@@ -9,9 +9,8 @@ import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
 import { parseOpenReview } from '../../run/review/open-review.ts';
 import type { ReviewActor } from '../../run/review/review-event.ts';
-import type { ReviewState } from '../../run/review/review-state.ts';
-import { hasContent } from '../../run/review/reviewed-content.ts';
-import { type RunOrder, type RunRecord, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
+import type { ReviewPhase, ReviewState } from '../../run/review/review-state.ts';
+import { type RunOrder, type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
 import type { ReviewNotices } from './approver-notices.ts';
 import { DOCKET } from './due-notices.ts';
 import { reviewDeadline } from './review-deadlines.ts';
@@ -27,8 +26,8 @@ export interface ReviewSweepPorts {
   readonly log: Log;
 }
 
-/** States in which a run waits for people. */
-const WAITING_STATES: readonly RunState[] = ['held', 'awaiting_approval'];
+/** Phases in which people have to do something. */
+const WAITING_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['comments', 'incomplete', 'approval']);
 
 /**
  * Looks at each open review: a periodic task of every worker. It needs no leader: an event is appended once, a record is
@@ -70,9 +69,7 @@ async function sweepOne(
     return sweepOne({ run, order: stored }, ports);
   }
   const published = (await archive.peek(run)) !== undefined;
-  const { content } = review.state;
-  const rendered = content !== null && (await hasContent(reviews, run, content));
-  const step = stepFor(record, review.state, published, rendered);
+  const step = stepFor(record, review.state, published);
   if (step === 'reopen') return reopen(record, 'the review went on', ports);
   if (step === 'cancel') {
     const who = record.cancel?.by;
@@ -99,27 +96,18 @@ async function sweepOne(
  */
 export type ReviewStep = 'none' | 'running' | 'failed' | 'reopen' | 'cancel' | 'close';
 
-/** @param isRendered the reviewers can see the present content */
 export function stepFor(
-  { state, error }: Pick<RunRecord, 'state' | 'error'>,
-  { phase }: Pick<ReviewState, 'phase'>,
+  { state, review }: Pick<RunRecord, 'state' | 'review'>,
+  { phase, content }: Pick<ReviewState, 'phase' | 'content'>,
   isPublished: boolean,
-  isRendered: boolean,
 ): ReviewStep {
   if (!TERMINAL_STATES.has(state)) return 'running';
-  const waits = WAITING_STATES.includes(state);
+  const waits = WAITING_STATES.has(state);
   if (isPublished || phase === 'rejected' || phase === 'cancelled') return waits ? 'reopen' : 'close';
   if (!waits) return state === 'cancelled' ? 'cancel' : 'failed';
-  switch (phase) {
-    case 'comments':
-      return isRendered && error?.code === 'run.comments_missing' ? 'none' : 'reopen';
-    case 'incomplete':
-      return isRendered && state === 'held' && error?.code !== 'run.comments_missing' ? 'none' : 'reopen';
-    case 'approval':
-      return isRendered && state === 'awaiting_approval' ? 'none' : 'reopen';
-    default:
-      return 'reopen';
-  }
+  // The last attempt knew what the events say now, and has made the files of it.
+  const isCurrent = review !== undefined && review.phase === phase && review.content === content;
+  return isCurrent && WAITING_PHASES.has(phase) ? 'none' : 'reopen';
 }
 
 /** Ends the review. False when another event came first. */
@@ -149,7 +137,7 @@ async function restoreRecord(order: RunOrder, ports: ReviewSweepPorts): Promise<
 }
 
 async function reopen({ id }: Pick<RunOrder, 'id'>, reason: string, { runs, queue, clock, log }: ReviewSweepPorts) {
-  const record = await runs.reopen(id, WAITING_STATES, { what: 'review', by: 'docket', reason, at: clock.now() });
+  const record = await runs.reopen(id, [...WAITING_STATES], { what: 'review', by: 'docket', reason, at: clock.now() });
   // Another process has reopened it.
   if (record === undefined) return;
   await queue.requeue(record);

@@ -12,10 +12,7 @@ export interface ProcessLife {
   readonly steps: () => number;
 }
 
-export function processLife(
-  at?: number,
-  event: 'dies' | (() => Promise<void>) = 'dies',
-): ProcessLife {
+export function processLife(at?: number, event: 'dies' | (() => Promise<void>) = 'dies'): ProcessLife {
   let steps = 0;
   let dead = false;
   return {

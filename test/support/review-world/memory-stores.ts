@@ -25,7 +25,12 @@ export function memoryStorage(folder: string, files: Map<string, Buffer>): Archi
     get: async (name) => files.get(prefix + name),
     stream: async (name) => {
       const bytes = files.get(prefix + name);
-      return bytes && (async function* () { yield bytes; })();
+      return (
+        bytes &&
+        (async function* () {
+          yield bytes;
+        })()
+      );
     },
     put: async (name, bytes) => void files.set(prefix + name, Buffer.from(bytes)),
     putPair: async (first, second) => {
@@ -115,7 +120,14 @@ export function memoryRuns(records: Map<string, RunRecord>): RedisRunStore {
       if (record === undefined) return undefined;
       if (JSON.stringify(record.reopened.at(-1)) === JSON.stringify(decision)) return record;
       if (!from.includes(record.state)) return undefined;
-      const fields = { state: 'queued', startedAt: null, finishedAt: null, until: null, error: null, cancel: null } as const;
+      const fields = {
+        state: 'queued',
+        startedAt: null,
+        finishedAt: null,
+        until: null,
+        error: null,
+        cancel: null,
+      } as const;
       return change(id, { ...fields, reopened: [...record.reopened, decision] });
     },
     requestCancel: async (id, cancellation) => {

@@ -51,7 +51,8 @@ export function approvalOracle(files: ReadonlyMap<string, Buffer>, runs: Readonl
       }
       sent.set(run, [...(sent.get(run) ?? []), to]);
       const pack = String(files.get(`acme/weekly/${run}/files/kpis.csv`));
-      if (bodyHashOf(pack) !== body) throw new Violation(`${run} was sent with other figures than it was published with`);
+      if (bodyHashOf(pack) !== body)
+        throw new Violation(`${run} was sent with other figures than it was published with`);
       const policy = policyOf(known.digest);
       if (policy === undefined) return;
       const events = eventsOf(run);
@@ -79,7 +80,8 @@ export function approvalOracle(files: ReadonlyMap<string, Buffer>, runs: Readonl
       const rejected = decided.some(
         ({ type, by }) => type === 'reject' && policy.approvers.includes(humanOfPrincipal(by.principal)),
       );
-      if (rejected || events.some(({ type }) => type === 'cancel')) throw new Violation(`${run} was sent after its end`);
+      if (rejected || events.some(({ type }) => type === 'cancel'))
+        throw new Violation(`${run} was sent after its end`);
     },
   };
 }

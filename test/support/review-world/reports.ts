@@ -41,7 +41,11 @@ export interface Policy {
 const BY = ['mlro', 'bob', 'head'];
 const ALL = ['ann', 'bob', 'cem'];
 
-const VARIANTS: readonly { readonly policy: Policy | undefined; readonly file: object; readonly commentary?: unknown }[] = [
+const VARIANTS: readonly {
+  readonly policy: Policy | undefined;
+  readonly file: object;
+  readonly commentary?: unknown;
+}[] = [
   { policy: { approvers: ALL, need: 1, fourEyes: true }, file: { approval: { by: BY } } },
   {
     policy: { approvers: ALL, need: 2, fourEyes: true },
@@ -49,14 +53,21 @@ const VARIANTS: readonly { readonly policy: Policy | undefined; readonly file: o
   },
   {
     policy: { approvers: ALL, need: 2, fourEyes: false },
-    file: { approval: { by: ['ann', 'ann-laptop', 'bob', 'cem@acme.example'], need: 2, four_eyes: false }, on_incomplete: 'hold' },
+    file: {
+      approval: { by: ['ann', 'ann-laptop', 'bob', 'cem@acme.example'], need: 2, four_eyes: false },
+      on_incomplete: 'hold',
+    },
     commentary: 'required',
   },
   { policy: undefined, file: { on_incomplete: 'hold' }, commentary: { required: true } },
   { policy: undefined, file: { on_incomplete: 'hold' } },
 ];
 
-const RECIPIENTS = [['lead@acme.example'], ['lead@acme.example', 'board@acme.example'], ['board@acme.example']] as const;
+const RECIPIENTS = [
+  ['lead@acme.example'],
+  ['lead@acme.example', 'board@acme.example'],
+  ['board@acme.example'],
+] as const;
 
 export interface Version {
   readonly frozen: FrozenDefinition;
@@ -92,7 +103,10 @@ export const VERSIONS: readonly Version[] = VARIANTS.flatMap(({ policy, file, co
     });
     return {
       policy,
-      frozen: { definition: { ...report, org: 'acme', report: 'weekly', digest }, settings: { ...settings, id: 'acme' } },
+      frozen: {
+        definition: { ...report, org: 'acme', report: 'weekly', digest },
+        settings: { ...settings, id: 'acme' },
+      },
     };
   }),
 );
@@ -109,6 +123,9 @@ export const humanOfPrincipal = (principal: string): string =>
 
 // The table above must be that of the code, or the test would prove nothing.
 for (const { by, human } of SIGN_INS) {
-  const { person } = by.kind === 'shell' ? { person: by.subject } : personOf({ ...by, kind: by.kind }, orgFileSchema.shape.people.parse(PEOPLE));
+  const { person } =
+    by.kind === 'shell'
+      ? { person: by.subject }
+      : personOf({ ...by, kind: by.kind }, orgFileSchema.shape.people.parse(PEOPLE));
   if (humanOf(person) !== human) throw new Error(`${by.name} is ${person}`);
 }

@@ -1,4 +1,4 @@
-import { UnrecoverableError, type Job } from 'bullmq';
+import { type Job, UnrecoverableError } from 'bullmq';
 import type { SteadyClock } from '../../../src/base/clock.ts';
 import { toDocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
