@@ -42,6 +42,8 @@ export const correctionEventSchema = z.discriminatedUnion('type', [
   /** The service reports the delivered figures again, before anybody decided. */
   z.object({ ...base, type: z.literal('withdrawn') }),
   z.object({ ...decision, type: z.literal('dismissed') }),
+  /** The owner of the report was notified, or cannot be. */
+  z.object({ ...base, type: z.literal('notified') }),
   /** A corrected edition is sent by this run. */
   z.object({ ...decision, type: z.literal('sent'), run: z.string() }),
 ]);
