@@ -5,6 +5,7 @@ import { toDocketError } from '../base/error.ts';
 import type { Access } from './access/access.ts';
 import { addAuditRoutes } from './api/audit.ts';
 import { addBudgetRoutes } from './api/budgets.ts';
+import { addCorrectionRoutes } from './api/corrections.ts';
 import { addDefinitionRoutes } from './api/definitions.ts';
 import { addDeliveryRoutes } from './api/deliveries.ts';
 import { addFileRoutes } from './api/files.ts';
@@ -62,6 +63,7 @@ export const createAdminApp = (ports: AdminPorts): AdminApp =>
       addDeliveryRoutes(app);
       addSearchRoute(app);
       addPauseRoutes(app);
+      addCorrectionRoutes(app);
       addScheduleRoutes(app);
       addDefinitionRoutes(app);
       addBudgetRoutes(app, ports.clock.now);

@@ -108,6 +108,8 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
   'review.comment_invalid': { status: 422, title: 'The comment is not valid' },
   'approval.unreachable': { status: 409, title: 'Not enough people could approve it' },
   'delivery.conflict': { status: 409, title: 'The delivery does not allow this' },
+  'correction.not_found': { status: 404, title: 'The correction does not exist' },
+  'correction.conflict': { status: 409, title: 'The correction does not allow this' },
   'archive.corrupt': { status: 500, title: 'The archived files were changed' },
   'archive.unreachable': { status: 503, title: 'The archive does not answer' },
   'archive.unwritable': { status: 503, title: 'The archive cannot be written' },

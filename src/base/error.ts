@@ -77,6 +77,8 @@ export const ERRORS = {
   'reading.too_old': { exit: 1, retryable: true },
   'reading.late': { exit: 1, retryable: false },
   'reading.incomplete': { exit: 1, retryable: true },
+  'correction.not_found': { exit: 2, retryable: false },
+  'correction.conflict': { exit: 2, retryable: false },
   'archive.locked': { exit: 1, retryable: false },
   'delivery.not_found': { exit: 2, retryable: false },
   'delivery.ambiguous': { exit: 2, retryable: false },

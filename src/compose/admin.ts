@@ -22,6 +22,7 @@ import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import { targetOf } from '../definitions/schema/kinds.ts';
+import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { redisLedger } from '../deliver/ledger/redis-ledger.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { lastGoodVersion } from '../queue/definitions/active-reports.ts';
@@ -34,6 +35,7 @@ import { RETENTION_DAYS } from '../redis/keys.ts';
 import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
+import { createCorrectionService } from '../services/corrections/correction-service.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
@@ -163,6 +165,17 @@ function openAccessPorts(
     }),
     reviews: createReviewService({ reviews, runs, queue, clock, log }),
     pauses,
+    corrections: createCorrectionService({
+      corrections: correctionArchive(storage),
+      archive,
+      ledger,
+      definitions,
+      runs,
+      queue,
+      settingsNow: (org) => jobs.current().orgs.get(org),
+      clock,
+      log,
+    }),
     readings: redisReadingIndex(redis, { prefix }),
     deploymentProblems: () => findDeploymentProblems({ redis, prefix, clock, health }),
     archivedFiles: createRunFileReader(storage, signing),

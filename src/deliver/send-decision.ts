@@ -15,12 +15,24 @@ export interface SendDecision {
 /** The same key for every spelling of one mailbox. */
 export const recipientKey = (recipient: string): string => addressKey(recipient) ?? recipient;
 
-/** The decision on a delivery; undefined where it has no condition. */
-export const sendDecisionFor = (
-  { conditions = [] }: { readonly conditions?: readonly SendDecision[] | undefined },
+interface Decided {
+  readonly conditions?: readonly SendDecision[] | undefined;
+  readonly corrects?: { readonly run: string } | undefined;
+}
+
+/**
+ * The decision on a delivery; undefined where it has no condition. A corrected edition has a decision on each of its
+ * deliveries: one without it is not sent.
+ */
+export function sendDecisionFor(
+  { conditions = [], corrects }: Decided,
   delivery: { readonly target: string; readonly recipient: string },
-): SendDecision | undefined =>
-  conditions.find(
+): SendDecision | undefined {
+  const decision = conditions.find(
     ({ target, recipient }) =>
       target === delivery.target && (recipient === null || recipient === recipientKey(delivery.recipient)),
   );
+  if (decision !== undefined || corrects === undefined) return decision;
+  const reason = `It is not known to have received run ${corrects.run}, which this edition corrects.`;
+  return { target: delivery.target, recipient: delivery.recipient, send_if: 'correction', send: false, reason };
+}

@@ -292,6 +292,8 @@ export interface CorrectedEdition {
   /** The replaced run, and when it was delivered (ISO, UTC). */
   readonly replaces: { readonly run: string; readonly at: string };
   readonly changes: readonly FigureChange[];
+  /** Who received that edition, or may have: nobody else gets this one. `target` as in the ledger, e.g. `0-email`. */
+  readonly recipients?: readonly { readonly target: string; readonly recipient: string }[];
 }
 
 /** A figure that the service has changed after it was delivered. */
@@ -300,6 +302,8 @@ export interface FigureChange {
   readonly metric: string;
   readonly bucket: string | null;
   readonly group: { readonly dimension: string; readonly value: string } | null;
+  /** The second dimension of its row, where it has two. */
+  readonly within?: { readonly dimension: string; readonly value: string };
   /** Raw values as in a table; null: undefined at the service. */
   readonly before: number | null;
   readonly after: number | null;

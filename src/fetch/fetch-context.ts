@@ -4,7 +4,7 @@ import type { ResponseCache } from './cache/response-cache.ts';
 import type { ResponseStore } from './cache/response-store.ts';
 import type { ComplianceClient } from './client/compliance-client.ts';
 import type { OnFetchEvent } from './fetch-events.ts';
-import type { Budget, Priority } from './rate-limit/budget.ts';
+import type { Budget, CallClass } from './rate-limit/budget.ts';
 
 /** Dependencies of fetching, for one organization's key. Workers use Redis implementations. */
 export interface FetchPorts {
@@ -28,7 +28,7 @@ export interface FetchPorts {
 export interface FetchContext extends FetchPorts {
   /** Id of the run: key of its stored responses, and part of its waiter ids. */
   readonly run: string;
-  readonly priority: Priority;
+  readonly priority: CallClass;
   /** Aborting rejects with its reason. */
   readonly signal: AbortSignal;
   readonly observe: OnFetchEvent;

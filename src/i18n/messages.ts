@@ -3,6 +3,7 @@ import { chart as deChart } from './de/chart.ts';
 import { mail as deMail } from './de/mail.ts';
 import { notes as deNotes } from './de/notes.ts';
 import { pack as dePack, pdf as dePdf } from './de/pack.ts';
+import { review as deReview } from './de/review.ts';
 import { status as deStatus } from './de/status.ts';
 import { table as deTable } from './de/table.ts';
 import { workbook as deWorkbook } from './de/workbook.ts';
@@ -10,6 +11,7 @@ import { chart as enChart } from './en/chart.ts';
 import { mail as enMail } from './en/mail.ts';
 import { notes as enNotes } from './en/notes.ts';
 import { pack as enPack, pdf as enPdf } from './en/pack.ts';
+import { review as enReview } from './en/review.ts';
 import { status as enStatus } from './en/status.ts';
 import { table as enTable } from './en/table.ts';
 import { workbook as enWorkbook } from './en/workbook.ts';
@@ -27,6 +29,7 @@ const englishMessages = (to: LocaleFormatters) => ({
   workbook: enWorkbook(to),
   status: enStatus(to),
   pack: enPack(to),
+  review: enReview(to),
 });
 export type Words = ReturnType<typeof englishMessages>;
 
@@ -40,6 +43,7 @@ const germanMessages = (to: LocaleFormatters): Words => ({
   workbook: deWorkbook(to),
   status: deStatus(to),
   pack: dePack(to),
+  review: deReview(to),
 });
 
 const BY_LANGUAGE = { en: englishMessages, de: germanMessages } as const;

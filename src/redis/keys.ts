@@ -69,6 +69,12 @@ export function redisKeys(prefix: string) {
     looks: `${prefix}:looks`,
     /** Hash: organization → summary of its recent readings of current counts; rebuilt from the archive. */
     readings: `${prefix}:readings`,
+    /** Hash: run → epoch ms at which its delivered figures were last compared with the service's. */
+    correctionChecks: `${prefix}:corrections:checks`,
+    /** Exists while a process compares the figures of the run. */
+    correctionClaim: (run: string) => `${prefix}:corrections:claim:${run}`,
+    /** Hash: organization → its watched editions and open corrections; rebuilt from the archive. */
+    corrections: `${prefix}:corrections`,
     /** Hash: steps of Redis's wall clock. */
     redisClock: `${prefix}:redis-clock`,
     /** Hash: organization or report → the pause of its scheduled runs. */

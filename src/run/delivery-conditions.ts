@@ -5,7 +5,15 @@ import { meetsComparison, parseSendCondition, type SendCondition } from '../defi
 import type { FiguresDestination, LastSentFigures } from '../deliver/last-sent-figures.ts';
 import { recipientKey, type SendDecision } from '../deliver/send-decision.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
-import { type Dataset, isTextTable, type Judgement, type Row, type Status, type Table } from '../fetch/dataset.ts';
+import {
+  type CorrectedEdition,
+  type Dataset,
+  isTextTable,
+  type Judgement,
+  type Row,
+  type Status,
+  type Table,
+} from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
 import { currentJudgements, statusesByFigure } from '../render/figures/current-statuses.ts';
 
@@ -160,6 +168,9 @@ async function evaluateStatusChanged(
   return conditionResult(true, `${crossed} is ${described(statuses)}, and was ${described(before)} in ${when}.`);
 }
 
+/** In place of a condition, in the decisions on a corrected edition. */
+const CORRECTION = 'correction';
+
 /** The decisions, and the hash of the figures they are based on. */
 export interface ConditionResults {
   /** As `hashFigures`; absent if no delivery has a condition. */
@@ -176,12 +187,15 @@ export interface ConditionResults {
  * @param yieldToEventLoop called every few hundred rows; a rejection ends the evaluation
  */
 export async function evaluateConditions(
-  dataset: Pick<Dataset, 'tables' | 'judgements'>,
+  dataset: Pick<Dataset, 'tables' | 'judgements' | 'correction'>,
   { org, report, deliveries }: Pick<Definition, 'org' | 'report' | 'deliveries'>,
   sent: LastSentFigures | undefined,
   yieldToEventLoop?: YieldToEventLoop,
   targets = TARGETS,
 ): Promise<ConditionResults> {
+  const { correction } = dataset;
+  // `send_if` decided about the first edition: whoever received that one gets the correction, too.
+  if (correction !== undefined) return { conditions: correctionDecisions(correction, deliveries, targets) };
   const conditional = deliveries.flatMap((delivery, index) => {
     const { send_if } = delivery;
     const condition = send_if === undefined ? undefined : parseSendCondition(send_if);
@@ -207,6 +221,26 @@ export async function evaluateConditions(
     }
   }
   return { figures, conditions };
+}
+
+/** A corrected edition goes to those who received the one that it replaces, or may have, and to nobody else. */
+function correctionDecisions(
+  { replaces, recipients: received = [] }: CorrectedEdition,
+  deliveries: Definition['deliveries'],
+  targets: typeof TARGETS,
+): readonly SendDecision[] {
+  return deliveries.flatMap((delivery, index): SendDecision[] => {
+    const { kind, mailboxes } = describeDelivery(delivery, targets);
+    const target = targetName(index, kind);
+    const before = received.filter((one) => one.target === target).map(({ recipient }) => recipientKey(recipient));
+    const decision = (recipient: string | null): SendDecision => {
+      const send = recipient === null ? before.length > 0 : before.includes(recipient);
+      const reason = `${send ? 'Received' : 'Did not receive'} run ${replaces.run}, which this edition corrects.`;
+      return { target, recipient, send_if: CORRECTION, send, reason };
+    };
+    if (mailboxes === undefined) return [decision(null)];
+    return [...new Set(mailboxes.map(({ address }) => recipientKey(address)))].map(decision);
+  });
 }
 
 /** The result of a condition that is the same for every recipient; undefined for one that compares with the last delivery. */

@@ -7,12 +7,14 @@ import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manif
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
+import { messagesFor } from '../i18n/messages.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';
 import { FORMATS } from '../render/formats/registry.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
+import { storeEditionFigures } from './corrections/corrected-edition.ts';
 import { type ConditionResults, evaluateConditions } from './delivery-conditions.ts';
 import type { RenderPaths } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
@@ -104,11 +106,17 @@ export async function publishRun(
   ports: RunPorts,
   decide: () => Promise<ConditionResults & Pick<Manifest, 'review'>>,
 ): Promise<PublishedRun> {
-  const { observe } = context;
-  const { archive, clock, trace } = ports;
+  const { definition, settings, observe } = context;
+  const { archive, clock, editions, trace } = ports;
   const { artifacts, mail } = rendered;
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
-    const manifest = { ...createManifest(input, artifacts, order, context, ports), ...(await decide()) };
+    const decisions = await decide();
+    const edition = await storeEditionFigures(input.dataset, order, { definition, settings }, editions);
+    const manifest = {
+      ...createManifest(input, artifacts, order, context, ports),
+      ...decisions,
+      ...(edition === undefined ? {} : { edition_figures: edition }),
+    };
     return archive.publish(input.folder, manifest, artifacts, mail);
   });
   for (const { name, bytes } of published.artifacts) observe({ type: 'rendered', name, bytes });
@@ -120,11 +128,14 @@ export const createManifest = (
   { dataset, madeAt }: Pick<RenderInput, 'dataset' | 'madeAt'>,
   artifacts: readonly Artifact[],
   order: RunOrder,
-  { definition }: RunContext,
+  { definition, settings }: RunContext,
   { targets = TARGETS }: RunPorts,
 ): Manifest => {
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  return manifestOf(dataset, order, artifacts, madeAt, deliveries);
+  return {
+    ...manifestOf(dataset, order, artifacts, madeAt, deliveries),
+    ...correctsOf(dataset, definition.locale ?? settings.locale),
+  };
 };
 
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
@@ -192,6 +203,18 @@ const manifestOf = (
   recipients: deliveries.flatMap(({ addresses }) => addresses),
   made_at: new Date(madeAt).toISOString(),
 });
+
+/** The edition that this one replaces. */
+const correctsOf = ({ correction }: Dataset, locale: string | undefined): Pick<Manifest, 'corrects'> =>
+  correction === undefined
+    ? {}
+    : {
+        corrects: {
+          ...correction.replaces,
+          changes: correction.changes.length,
+          subject: messagesFor(locale).review.correctedSubject,
+        },
+      };
 
 /** The readings that the figures and the points of trends are, section by section. */
 function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {

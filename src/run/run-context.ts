@@ -14,6 +14,7 @@ import type { FetchPorts } from '../fetch/fetch-context.ts';
 import type { FindReadings } from '../plan/reading.ts';
 import type { Format } from '../render/formats/format.ts';
 import type { Renderer } from '../render/renderer.ts';
+import type { EditionStore } from './corrections/corrected-edition.ts';
 import type { Reviews } from './review/load-review.ts';
 import type { OnRunEvent } from './run-events.ts';
 
@@ -32,6 +33,8 @@ export interface RunPorts
   readonly readings?: FindReadings | undefined;
   /** Reviews of runs that wait for people; undefined: a run that needs one fails. */
   readonly reviews?: Reviews | undefined;
+  /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
+  readonly editions?: EditionStore | undefined;
   readonly ledger: Ledger;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;

@@ -54,12 +54,13 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
 const CURRENT_COUNTS_MAX_DELAY_MS = DAY_MS;
 
 /**
- * When the run may show current counts: up to a day after its slot, or after it was triggered. Never in a backfill, whose
- * period is in the past.
+ * When the run may show current counts: up to a day after its slot, or after it was triggered. Never in a backfill or a
+ * corrected edition, whose period is in the past.
  */
-export function currentCountsWindow({ trigger, priority, slot, createdAt }: RunOrder): CurrentCountsWindow {
+export function currentCountsWindow({ trigger, priority, slot, createdAt, corrects }: RunOrder): CurrentCountsWindow {
   const due = trigger === 'schedule' ? Date.parse(slot) : createdAt;
-  const backfill = trigger === 'backfill' || priority === 'backfill';
+  // A corrected edition is of a past period, too.
+  const backfill = trigger === 'backfill' || priority === 'backfill' || corrects !== undefined;
   return {
     until: backfill ? Number.NEGATIVE_INFINITY : due + CURRENT_COUNTS_MAX_DELAY_MS,
     why: backfill ? 'backfill' : 'late',

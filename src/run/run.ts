@@ -17,6 +17,7 @@ import { headlineFigures } from '../render/figures/headline-figures.ts';
 import { buildHeadlines } from '../render/figures/headlines.ts';
 import { judgeDataset } from '../render/figures/judge.ts';
 import type { RenderOptions } from '../render/render-files.ts';
+import { withCorrection } from './corrections/corrected-edition.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
 import { isReviewed } from './review/review-inputs.ts';
@@ -181,7 +182,8 @@ async function fetchFigures(
 
   const incomplete = incompleteError('run.incomplete', incompleteNotes(dataset.value));
   if (definition.on_incomplete === 'fail' && incomplete !== undefined) return fail(incomplete);
-  return done({ dataset: judgedDataset(dataset.value, context, catalog), secrets });
+  const judged = judgedDataset(dataset.value, context, catalog);
+  return done({ dataset: await withCorrection(judged, order, definition, ports.editions), secrets });
 }
 
 /** Fetches and renders in a private folder that is deleted unless it was published. */

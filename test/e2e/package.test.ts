@@ -24,7 +24,7 @@ const packedSchema = z
   .transform(([packed]) => packed);
 
 /** What this checkout has beside the sources; none of it may be needed, and the package is made without it. */
-const NOT_SOURCES = new Set(['.git', 'node_modules', 'dist', 'out', 'demo-out', 'coverage', 'reports']);
+const NOT_SOURCES = new Set(['.git', 'node_modules', 'dist', 'dist-modules', 'out', 'demo-out', 'coverage', 'reports']);
 
 describe('the package', () => {
   let folder: string;
@@ -69,7 +69,7 @@ describe('the package', () => {
     expect(paths).not.toContain('dist/of-yesterday.js');
     expect(paths).toEqual(
       expect.arrayContaining([
-        ...['dist/main.js', 'dist/fetch/rate-limit/budget-8.lua', 'dist/render/formats/pdf/typst/typst-child.mjs'],
+        ...['dist/main.js', 'dist/fetch/rate-limit/budget-9.lua', 'dist/render/formats/pdf/typst/typst-child.mjs'],
         ...['jobs/demo/org.yaml', 'templates/pack/pack.typ'],
       ]),
     );

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import type { SearchIndex } from '../../src/queue/runs/search-index.ts';
 import type { AuditLog } from '../../src/services/audit-log.ts';
+import type { CorrectionService } from '../../src/services/corrections/correction-service.ts';
 import type { PlanExplainer } from '../../src/services/definitions/explain-report.ts';
 import type { ReviewService } from '../../src/services/reviews/review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
@@ -48,6 +49,15 @@ export const NO_REVIEWS: ReviewService = {
   reject: () => Promise.reject(new Error('not here')),
 };
 
+/** No corrections. */
+const NO_CORRECTIONS: CorrectionService = {
+  list: async () => [],
+  find: async () => undefined,
+  send: () => Promise.reject(new Error('not here')),
+  dismiss: () => Promise.reject(new Error('not here')),
+  reopen: () => Promise.reject(new Error('not here')),
+};
+
 /** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
 export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   jobs: () => loadedJobs(),
@@ -69,6 +79,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   archivedFiles: NO_PACKS,
   heldRun: async () => undefined,
   reviews: NO_REVIEWS,
+  corrections: NO_CORRECTIONS,
   runHistory: async () => NO_HISTORY,
   earlierDelivery: async () => undefined,
   countWorkers: async () => 1,

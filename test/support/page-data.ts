@@ -5,8 +5,11 @@ import type { Pause } from '../../src/queue/schedules/pauses.ts';
 import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
 import type { RunRecord, RunState } from '../../src/run/run-record.ts';
 import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
+import type { Correction } from '../../src/services/corrections/correction.ts';
+import type { CorrectionView } from '../../src/services/corrections/correction-service.ts';
 import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
+import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
 import { buildTimeline } from '../../src/services/runs/run-timeline.ts';
@@ -190,13 +193,30 @@ deliveries:
   - email: { to: [lead@acme.example], attach: [xlsx] }
 `;
 const named = (id: string, label: string | null = null) => ({ id, label });
-const plain = { layout: 'table', list: null, dimensions: [], granularity: null, filters: [], limit: null, chart: null };
+const plain = {
+  commentary: null,
+  layout: 'table',
+  list: null,
+  dimensions: [],
+  granularity: null,
+  filters: [],
+  limit: null,
+  chart: null,
+};
 /** More than the text has, so that every kind of it is on the page. */
 export const outline: ReportOutline = {
   period: 'previous_week',
   compare: ['previous_period'],
   to_date: 'year',
   on_incomplete: 'hold',
+  approval: {
+    by: ['mlro', 'head-of-compliance'],
+    need: 2,
+    four_eyes: true,
+    within: 2,
+    otherwise: 'hold',
+  },
+  corrections: { watch: '35d', materiality: 0.01, on_correction: 'notify_owner' },
   schedules: [{ words: 'at 08:00, only on Monday', line: '0 8 * * MON', timezone: 'Europe/Zurich' }],
   outputs: [
     { format: 'xlsx', name: 'KPIs {{ period.label }}.xlsx' },
@@ -227,6 +247,7 @@ export const outline: ReportOutline = {
       metrics: [named('profiles.created', 'New clients'), named('profiles.decided'), named('profiles.approval_rate')],
       granularity: 'day',
       chart: 'line',
+      commentary: 'required_if_breached',
       period: null,
       compare: null,
     },
@@ -346,6 +367,161 @@ export const found: SearchResult = {
   ),
 };
 
+const BOARD_CONTENT = 'ab12cd34'.repeat(8);
+export const inReview = runOf('in-review', 'awaiting_approval', {
+  report: 'board-pack',
+  by: 'cleo',
+  trigger: 'on_demand',
+  slot: 'trigger:2',
+  period: { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' },
+  files: [],
+});
+const actor = (person: string, name: string) => ({ person, name, principal: `token:${person}` });
+/** A board pack that waits for the second of two approvals, with a comment, a draft and a section without either. */
+export const reviewView: ReviewView = {
+  record: inReview,
+  state: {
+    seq: 3,
+    phase: 'approval',
+    figures: 'f'.repeat(64),
+    content: BOARD_CONTENT,
+    comments: [
+      {
+        section: 'onboarding',
+        text: '*{{ onboarding.profiles.created }}* new clients, {{ onboarding.profiles.created.change }}.\n\n- <b>Not</b> markup\n- =1+1',
+        by: actor('cleo', 'Cleo Frei'),
+        at: NOW - 40 * MINUTE,
+        version: 2,
+      },
+    ],
+    missingComments: [],
+    approvals: [{ by: actor('dan', 'Dan Roth'), at: NOW - 9 * MINUTE, reason: 'Figures agree with the register' }],
+    need: 2,
+    excluded: ['cleo'],
+    since: NOW - 40 * MINUTE,
+  },
+  sections: [
+    {
+      id: 'onboarding',
+      title: 'Onboarding',
+      required: true,
+      references: [
+        { reference: '{{ onboarding.profiles.created }}', text: '412' },
+        { reference: '{{ onboarding.profiles.created.change }}', text: '+3.0%' },
+        { reference: '{{ onboarding.profiles.created.previous }}', text: '400' },
+        { reference: '{{ onboarding.profiles.created.status }}', text: 'on target' },
+        { reference: '{{ onboarding.profiles.approval_rate }}', text: '91.2%' },
+        { reference: '{{ onboarding.profiles.approval_rate.change }}', text: '−0.4 pp' },
+        { reference: '{{ onboarding.profiles.approval_rate.previous }}', text: '91.6%' },
+      ],
+    },
+    {
+      id: 'alerts',
+      title: 'Alerts by week',
+      required: false,
+      references: [{ reference: '{{ alerts.alerts.created }}', text: '77' }],
+    },
+    {
+      id: 'screening',
+      title: 'Screening hits',
+      required: false,
+      references: [{ reference: '{{ screening.screening.hits }}', text: '1,204' }],
+    },
+  ],
+  drafts: [
+    {
+      section: 'alerts',
+      text: 'Quiet: a second analyst has joined.',
+      author: 'Cleo Frei',
+      period: '2026-09',
+      run: done.id,
+    },
+  ],
+  files: [
+    { name: 'Board pack 2026-10.pdf', bytes: 812_004 },
+    { name: 'Board pack 2026-10.xlsx', bytes: 148_211 },
+  ],
+  due: NOW + 26 * HOUR,
+  reviewers: ['anna', 'Eva Meier'],
+  refusal: null,
+  canReject: true,
+  history: [
+    { section: 'onboarding', text: 'First words', by: 'Cleo Frei', at: NOW - 50 * MINUTE },
+    { section: 'onboarding', text: 'Second words', by: 'Cleo Frei', at: NOW - 40 * MINUTE },
+  ],
+};
+
+/** A correction that waits for a decision: a count, a ratio and a duration, one of them immaterial. */
+export const correctionView: CorrectionView = {
+  id: `${done.id}-1`,
+  run: { id: done.id, org: 'acme', report: 'weekly-kpi' },
+  number: 1,
+  state: 'open',
+  foundAt: NOW - 50 * MINUTE,
+  changes: [
+    {
+      section: 'onboarding',
+      metric: 'profiles.created',
+      bucket: null,
+      group: null,
+      before: 412,
+      after: 431,
+      statusBefore: 'watch',
+      statusAfter: 'on_target',
+    },
+    {
+      section: 'onboarding',
+      metric: 'profiles.approval_rate',
+      bucket: '2026-11-10',
+      group: { dimension: 'profile.risk', value: 'high <b>' },
+      before: 0.912,
+      after: 0.8975,
+    },
+    {
+      section: 'onboarding',
+      metric: 'profiles.time_to_decision_p50',
+      bucket: null,
+      group: null,
+      before: 93_600,
+      after: null,
+    },
+  ],
+  material: 2,
+  total: 140,
+  notified: true,
+  decision: null,
+  title: 'Weekly compliance KPIs',
+  period: done.period,
+  deliveredAt: NOW - 2 * HOUR,
+  recipients: [
+    { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null },
+    { target: '0-email', recipient: 'left@elsewhere.example', receives: false, why: 'It is not allowed.' },
+  ],
+  sections: [
+    {
+      id: 'onboarding',
+      title: 'Onboarding',
+      units: {
+        'profiles.created': 'count',
+        'profiles.approval_rate': 'ratio',
+        'profiles.time_to_decision_p50': 'seconds',
+      },
+    },
+  ],
+};
+export const corrections: readonly Correction[] = [
+  correctionView,
+  {
+    ...correctionView,
+    id: `${held.id}-2`,
+    run: { ...correctionView.run, id: held.id },
+    state: 'sent',
+    total: 2,
+    decision: { at: NOW - 3 * HOUR, by: 'anna', reason: 'The auditor asked', run: running.id },
+  },
+  { ...correctionView, id: `${failed.id}-1`, state: 'withdrawn', total: 2 },
+];
+
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
@@ -425,6 +601,10 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     files: async () => files,
     preview: none,
     review: async () => null,
+    corrections: async () => [],
+    correction: none,
+    sendCorrection: none,
+    dismissCorrection: none,
     reviewFile: () => Promise.reject(new Error('not here')),
     reviewPreview: () => Promise.reject(new Error('not here')),
     comment: () => Promise.reject(new Error('not here')),

@@ -3,10 +3,23 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Access } from '../../src/admin/access/access.ts';
 import { actionNotice } from '../../src/admin/page/routes/notices.ts';
 import { DocketError } from '../../src/base/error.ts';
+import type { ReviewPhase } from '../../src/run/review/review-state.ts';
 import type { DeliveryState } from '../../src/services/deliveries/decisions.ts';
+import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import { cookieClient, createToken } from '../support/authenticated-app.ts';
 import { openPage } from '../support/open-page.ts';
-import { failed, held, NOTHING_FOUND, NOW, pause, running, runOf, unknown } from '../support/page-data.ts';
+import {
+  failed,
+  held,
+  inReview,
+  NOTHING_FOUND,
+  NOW,
+  pause,
+  reviewView,
+  running,
+  runOf,
+  unknown,
+} from '../support/page-data.ts';
 import { randomPrefix } from '../support/queue-harness.ts';
 
 const anna = createToken('anna');
@@ -54,10 +67,22 @@ const runAs = (...args: Parameters<typeof runOf>): Partial<Access> => {
 };
 const CANCELLED = { by: 'anna', reason: 'x', at: NOW };
 
+/** A review in each of its phases. */
+const reviewed = (phase: ReviewPhase, change: Partial<ReviewView> = {}): readonly [string, Partial<Access>] => {
+  const view = { ...reviewView, ...change, state: { ...reviewView.state, phase } };
+  return [`/runs/${inReview.id}`, { ...runAs('in-review', 'awaiting_approval'), review: async () => view }];
+};
+const UNDECIDED = { refusal: 'You have approved it.', canReject: false, files: [] } as const;
+
 const VIEWS: readonly (readonly [path: string, change?: Partial<Access>])[] = [
   ['/'],
   ['/', { pauses: async () => [{ ...pause, key: 'k_1', report: null }] }],
   ['/', NOTHING],
+  reviewed('approval'),
+  reviewed('incomplete', UNDECIDED),
+  ...(['figures', 'comments', 'ready', 'sealed', 'rejected', 'cancelled'] as const).map((phase) =>
+    reviewed(phase, UNDECIDED),
+  ),
   ['/reports'],
   ['/reports', NOTHING],
   ['/reports/acme/weekly-kpi'],

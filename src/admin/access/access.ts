@@ -12,6 +12,8 @@ import type { RunPage } from '../../run/run-page.ts';
 import type { RunRecord, RunState } from '../../run/run-record.ts';
 import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
+import type { Correction } from '../../services/corrections/correction.ts';
+import type { CorrectionView } from '../../services/corrections/correction-service.ts';
 import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
@@ -135,6 +137,18 @@ export interface Access {
   /** @param report null: all reports of the organization */
   pause(org: string, report: string | null, reason: string): Promise<Pause>;
   resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
+
+  /** Corrections of delivered figures, newest first. Their ids may be prefixes, e.g. `83b1c195-1`. */
+  corrections(filter?: {
+    readonly org?: string | undefined;
+    readonly state?: Correction['state'] | undefined;
+  }): Promise<readonly Correction[]>;
+  /** With its edition, and who would receive a corrected one. */
+  correction(id: string): Promise<CorrectionView>;
+  /** Opens the run of the corrected edition. Throws `correction.conflict`. */
+  sendCorrection(id: string, reason: string): Promise<{ readonly correction: Correction; readonly run: string }>;
+  /** Throws `correction.conflict`. */
+  dismissCorrection(id: string, reason: string): Promise<Correction>;
 
   /** Organizations with readings of current counts, and what was missed lately. */
   readings(): Promise<readonly ReadingSummary[]>;

@@ -3,6 +3,7 @@ import type { AuditLog } from '../../services/audit-log.ts';
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertVisible } from './access.ts';
+import { type CorrectionsPorts, correctionsAccess } from './corrections.ts';
 import { type DefinitionsPorts, definitionsAccess } from './definitions.ts';
 import { type DeliveriesPorts, deliveriesAccess } from './deliveries.ts';
 import { type DeploymentPorts, deploymentAccess } from './deployment.ts';
@@ -24,6 +25,7 @@ export type AccessPorts = ReportsPorts &
   ReviewsPorts &
   DeliveriesPorts &
   PausesPorts &
+  CorrectionsPorts &
   ReadingsPorts &
   AuditPorts &
   SlotsPorts &
@@ -46,6 +48,7 @@ export const createAccess = (ports: AccessPorts, principal: Principal): Access =
   ...deliveriesAccess(ports, principal),
   ...pausesAccess(ports, principal),
   ...readingsAccess(ports, principal),
+  ...correctionsAccess(ports, principal),
   ...slotsAccess(ports, principal),
   ...budgetsAccess(ports, principal),
   ...deploymentAccess(ports),

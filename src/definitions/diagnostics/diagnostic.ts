@@ -28,6 +28,8 @@ export type DiagnosticCode =
   | 'template.invalid'
   | 'report.invalid'
   | 'budget.conflict'
+  /** Fewer people can approve than an approval needs. */
+  | 'approval.unreachable'
   /** The organization's catalog does not have it. */
   | 'catalog.unknown'
   /** The catalog has it, but does not allow it here. */

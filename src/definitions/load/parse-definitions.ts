@@ -11,6 +11,7 @@ import {
   headlineDiagnostics,
   scheduleDiagnostics,
 } from '../diagnostics/report-diagnostics.ts';
+import { peopleDiagnostics, reviewDiagnostics } from '../diagnostics/review-diagnostics.ts';
 import { type DefinitionKinds, describeDelivery } from '../schema/kinds.ts';
 import { type OrgFile, type OrgSettings, orgFileSchema } from '../schema/org-settings.ts';
 import { createReportSchema, type Definition, type ReportFile } from '../schema/report-definition.ts';
@@ -186,6 +187,7 @@ function rulesOf(
     // Of a schedule, each field depends on the others.
     ...(lost.some(([field]) => field === 'schedule') ? [] : scheduleDiagnostics(source, value, settings)),
     ...fiscalCalendarDiagnostics(source, value, settings),
+    ...reviewDiagnostics(source, value, settings),
     ...deliveryDiagnostics(source, name, value, settings, kinds),
   ];
   const isLost = (path: ValuePath) => lost.some((each) => each.length > 0 && isPrefix(each, path));
@@ -201,7 +203,10 @@ export function parseTargets(text: string, file: string): ParsedTargets {
 export function parseSettings(text: string, file: string): ParsedSettings {
   const { source, value, partial, diagnostics } = parseYaml(file, text, orgFileSchema, orgStandIns);
   const read = value === undefined ? partial : { value, source };
-  const calendar = read === undefined ? [] : calendarDiagnostics(read.source, read.value);
-  const all = [...diagnostics, ...calendar].sort(comparePositions);
+  const rules =
+    read === undefined
+      ? []
+      : [...calendarDiagnostics(read.source, read.value), ...peopleDiagnostics(read.source, read.value)];
+  const all = [...diagnostics, ...rules].sort(comparePositions);
   return { source, diagnostics: all, ...(value === undefined ? {} : { value }) };
 }

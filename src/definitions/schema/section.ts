@@ -131,6 +131,17 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
     context.addIssue({ code: 'custom', path, message, params });
   const has = (name: keyof SectionFields) => section[name] !== undefined && section[name] !== false;
 
+  const { commentary } = section;
+  if (commentary !== undefined && 'required_if' in commentary && commentary.required_if !== undefined) {
+    const without = section.layout === 'text' || has('list');
+    if (without) {
+      add(['commentary', 'required_if'], 'no "required_if" here: the section has no figures with a status', {
+        next: 'write commentary: required, or optional',
+      });
+    } else if (commentary.required === true) {
+      add(['commentary', 'required_if'], 'either "required" or "required_if"', { next: 'remove one of them' });
+    }
+  }
   if (section.layout === 'text') {
     for (const name of NOT_OF_TEXT) {
       if (has(name))

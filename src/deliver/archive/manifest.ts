@@ -154,7 +154,27 @@ const knownFieldsSchema = z.object({
   recipients: listOf(z.string(), MAX_RECIPIENTS),
   /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent where no delivery has a condition. */
   figures: z.string().optional(),
-  /** Decisions on the deliveries with `send_if`. */
+  /**
+   * SHA-256 (hex) of the figures that the edition is compared with later, in `.corrections/` of the archive. Absent without
+   * `corrections` in the report.
+   */
+  edition_figures: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+  /**
+   * Of a corrected edition: the run that it replaces, when that was delivered (ISO), the number of changed figures, and the word
+   * that begins the subjects of its e-mails, in the report's language.
+   */
+  corrects: z
+    .object({
+      run: z.string(),
+      at: z.string(),
+      changes: z.int().nonnegative(),
+      subject: z.string().optional(),
+    })
+    .optional(),
+  /** Decisions on the deliveries with `send_if`; of a corrected edition on all of them. */
   conditions: listOf(
     z.object({
       target: z.string(),

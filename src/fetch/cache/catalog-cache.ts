@@ -9,7 +9,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { BEFORE_CALL, withRedisErrors } from '../../redis/errors.ts';
 import type { ComplianceClient } from '../client/compliance-client.ts';
 import type { OnFetchEvent } from '../fetch-events.ts';
-import type { Budget, Priority } from '../rate-limit/budget.ts';
+import type { Budget, CallClass } from '../rate-limit/budget.ts';
 import { rateLimitContext, rateLimitedCall } from '../rate-limit/rate-limited-call.ts';
 
 /** Which catalog, and the budget for requesting it. */
@@ -21,7 +21,7 @@ export interface CatalogRequest {
   readonly org: OrgRef;
   /** The organization's id in Docket, for the round-robin of the budget. */
   readonly tenant: string;
-  readonly priority: Priority;
+  readonly priority: CallClass;
   /** Id of the run: identifies the waiter. */
   readonly run: string;
   readonly maxWaitMs: number;

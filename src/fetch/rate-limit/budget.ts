@@ -2,6 +2,12 @@
 export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
+/**
+ * The classes of calls: those of runs, and `correction`, the calls of the watch for corrections. These are spare calls: they
+ * get a token only while no call of another class waits for the key, and never queue.
+ */
+export type CallClass = Priority | 'correction';
+
 export interface AcquireRequest {
   /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
   readonly key: string;
@@ -9,7 +15,7 @@ export interface AcquireRequest {
   readonly id: string;
   /** Organizations that share a key are served round-robin. */
   readonly org: string;
-  readonly priority: Priority;
+  readonly priority: CallClass;
   /** Longest time (ms) the call may stay unanswered. Without a reply its token returns after this plus one window. */
   readonly holdMs: number;
 }
@@ -27,7 +33,10 @@ export type AcquireResult =
     }
   | {
       readonly granted: false;
-      /** Epoch ms at which this waiter can expect its token; acquire again then. */
+      /**
+       * Epoch ms at which this waiter can expect its token; acquire again then. A spare call may find it taken: it has no
+       * queue position.
+       */
       readonly at: number;
       /** Waiters in front. */
       readonly ahead: number;
@@ -111,7 +120,7 @@ export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
  * server's rate limit is never exceeded, however the server counts and however long requests travel.
  *
  * Waiters form one queue per key, ordered by priority, then organizations round-robin, then arrival. Every tenth token
- * goes to a lower priority that is waiting, which prevents starvation. A waiter that does not acquire again at its time
+ * goes to a lower priority that is waiting, which prevents starvation. Spare calls never queue, see `CallClass`. A waiter that does not acquire again at its time
  * is overtaken, and expires two windows later.
  *
  * A 429 means that somebody else uses the key, or that the service is stricter than documented: the limit is halved and
@@ -135,6 +144,12 @@ export interface Budget {
   penalize(key: string, until: number, org: string): Promise<void>;
   inspect(key: string): Promise<BudgetState>;
 }
+
+/** Tokens that spare calls (`correction`) of a key hold at once, at most: so many of any window's calls are theirs. */
+export const MAX_SPARE_TOKENS = 3;
+
+/** As `MAX_SPARE_TOKENS`, of a small limit or one that a 429 has cut: a tenth, and at least one. */
+export const spareTokens = (limit: number): number => Math.max(1, Math.min(MAX_SPARE_TOKENS, Math.floor(limit / 10)));
 
 /** Tokens that may overtake a waiting lower priority in a row; the next one is granted to that priority. */
 export const STARVATION_LIMIT = 9;

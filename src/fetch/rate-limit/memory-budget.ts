@@ -8,7 +8,9 @@ import {
   currentLimits,
   type OnBudgetEvent,
   PRIORITIES,
+  type Priority,
   STARVATION_LIMIT,
+  spareTokens,
   tokensRecoveredPerWindow,
   waiterTimeouts,
 } from './budget.ts';
@@ -20,6 +22,8 @@ interface HeldToken {
   /** Ms at which it returns; while in flight the latest such instant. */
   readonly release: number;
   readonly inFlight: boolean;
+  /** Of a spare call. */
+  readonly spare?: true;
 }
 
 interface Waiter {
@@ -33,6 +37,9 @@ interface Waiter {
   /** Ms at which it is expected to acquire again. */
   notBefore: number;
 }
+
+/** A request that may join the queue. */
+type QueuedRequest = AcquireRequest & { readonly priority: Priority };
 
 interface KeyState {
   /** Ms; the window by which held tokens return. */
@@ -59,7 +66,7 @@ export interface MemoryBudgetOptions extends BudgetLimits {
 }
 
 /**
- * The budget of one process, for runs without Redis. `budget-8.lua` is the same state machine for all workers, and one
+ * The budget of one process, for runs without Redis. `budget-9.lua` is the same state machine for all workers, and one
  * test suite compares the two: change them together.
  */
 export function memoryBudget(options: MemoryBudgetOptions): Budget {
@@ -107,7 +114,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
         Math.max(0, Math.ceil((limits.calls - state.cutTo) / tokensRecoveredPerWindow(limits))) * limits.windowMs
       : Number.NEGATIVE_INFINITY;
 
-  const enqueue = (state: KeyState, { id, org, priority }: AcquireRequest, now: number): Waiter => {
+  const enqueue = (state: KeyState, { id, org, priority }: QueuedRequest, now: number): Waiter => {
     const rank = PRIORITIES.indexOf(priority);
     const existing = state.waiters.find((waiter) => waiter.id === id);
     if (existing?.rank === rank) return existing;
@@ -162,16 +169,34 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     return { granted: true, token, tokens: currentLimit(state, now) - state.held.length };
   };
 
+  /** A token for a spare call, where nobody waits. */
+  const acquireSpare = (state: KeyState, { id, holdMs }: AcquireRequest, now: number): AcquireResult => {
+    const limit = currentLimit(state, now);
+    const tokens = Math.max(0, limit - state.held.length);
+    const times = state.held.filter(({ spare }) => spare).map(({ release }) => release);
+    const most = spareTokens(limit);
+    const ahead = state.waiters.length;
+    if (ahead === 0 && tokens > 0 && times.length < most && now >= state.blockedUntil) {
+      const token = `${id}#${randomUUID()}`;
+      state.held.push({ token, release: now + holdMs + limits.windowMs + 1, inFlight: true, spare: true });
+      return { granted: true, token, tokens: tokens - 1 };
+    }
+    const returning = times.sort((a, b) => a - b)[times.length - most] ?? now;
+    const at = Math.max(estimateGrant(state, ahead, now), returning);
+    return { granted: false, at: clock.now() + at - now, ahead, tokens };
+  };
+
   return {
     limits,
     acquire: async (request) => {
-      const { key, org } = request;
+      const { key, org, priority } = request;
       const { state, now } = open(key);
       if (state.slowed !== null && now >= fullRateAt(state)) {
         onEvent?.({ kind: 'recovered', key, org, afterMs: now - state.slowed });
         state.slowed = null;
       }
-      const waiter = enqueue(state, request, now);
+      if (priority === 'correction') return acquireSpare(state, request, now);
+      const waiter = enqueue(state, { ...request, priority }, now);
       waiter.notBefore = now;
       const ahead = waitersAhead(state, waiter, now);
       const tokens = Math.max(0, currentLimit(state, now) - state.held.length);
@@ -183,7 +208,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
       const { state, now } = open(key);
       // One ms more than the window: both ends are read from clocks that round down.
       state.held = state.held.map((held) =>
-        held.token === token && held.inFlight ? { token, release: now + limits.windowMs + 1, inFlight: false } : held,
+        held.token === token && held.inFlight ? { ...held, release: now + limits.windowMs + 1, inFlight: false } : held,
       );
     },
     release: async (key, token) => {

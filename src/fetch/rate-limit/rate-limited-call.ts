@@ -2,7 +2,7 @@ import type { SteadyClock } from '../../base/clock.ts';
 import { DocketError, isRedisOutage, toDocketError } from '../../base/error.ts';
 import { cancel, done, fail, type Outcome, snooze } from '../../base/outcome.ts';
 import { requestNotSent } from '../client/network-error.ts';
-import type { AcquireResult, Budget, Priority } from './budget.ts';
+import type { AcquireResult, Budget, CallClass } from './budget.ts';
 
 /** The budget a call draws on, and the limits of its wait. */
 export interface RateLimitContext {
@@ -12,7 +12,7 @@ export interface RateLimitContext {
   readonly key: string;
   /** Organizations that share the key are served round-robin. */
   readonly org: string;
-  readonly priority: Priority;
+  readonly priority: CallClass;
   /** A longer wait (ms) snoozes the run, which keeps its queue position. Read at each wait: it may change. */
   readonly maxWaitMs: number;
   /** A request is aborted this long (ms) after dispatch. */

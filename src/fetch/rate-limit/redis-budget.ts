@@ -46,16 +46,19 @@ export interface RedisBudgetOptions extends BudgetLimits {
   readonly bucketClock?: BucketClock;
   /** Identifies the monotonic clock; see `bootId`. */
   readonly machine?: string;
-  /** Default: `budget-8.lua`. Tests pass one with a fake clock. */
+  /** Default: `budget-9.lua`. Tests pass one with a fake clock. */
   readonly script?: LuaScript;
 }
+
+/** In front of the tokens of spare calls, by which the script counts them. No waiter's id starts so. */
+const SPARE_PREFIX = 'spare!';
 
 type ScriptArgs = readonly (string | number)[];
 
 /** The script with the whole logic of the budget. */
-export const budgetScript = (): LuaScript => loadLuaScript('./budget-8.lua', import.meta.url);
+export const budgetScript = (): LuaScript => loadLuaScript('./budget-9.lua', import.meta.url);
 
-/** The budget shared by all workers. All logic is in `budget-8.lua`; every method is one round trip. */
+/** The budget shared by all workers. All logic is in `budget-9.lua`; every method is one round trip. */
 export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Budget {
   const { prefix, onEvent, onClockReading, dataLoss } = options;
   const limits = currentLimits(options);
@@ -111,10 +114,12 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
   return {
     limits,
     acquire: async ({ key, id, org, priority, holdMs }) => {
-      const token = `${id}#${randomUUID()}`;
+      const spare = priority === 'correction';
+      const token = `${spare ? SPARE_PREFIX : ''}${id}#${randomUUID()}`;
+      const [operation, rank] = spare ? ['spare', PRIORITIES.length] : ['acquire', PRIORITIES.indexOf(priority)];
       memory.recordHold(key, Math.ceil(holdMs));
       const [recoveredAfterMs, ...reply] = acquireReplySchema.parse(
-        await runOrCreate(key, org, 'acquire', id, token, org, PRIORITIES.indexOf(priority), Math.ceil(holdMs)),
+        await runOrCreate(key, org, operation, id, token, org, rank, Math.ceil(holdMs)),
       );
       if (recoveredAfterMs >= 0) onEvent?.({ kind: 'recovered', key, org, afterMs: recoveredAfterMs });
       return reply[0] === 1
@@ -167,7 +172,7 @@ interface BucketClockState {
   readonly seen: number;
 }
 
-/** `budget-8.lua` keeps a bucket for at least this long (ms) after its last use. */
+/** `budget-9.lua` keeps a bucket for at least this long (ms) after its last use. */
 const BUCKET_TTL_MS = 7 * DAY_MS;
 /** Tolerated excess speed of the clock of Redis over ours, ms per ms. */
 const MAX_DRIFT = 0.0002;

@@ -113,6 +113,25 @@ export function valueFormatter(
   };
 }
 
+/** Two different figures with as many more decimals than usual as it takes to tell them apart. */
+export function formatApart(
+  one: number,
+  other: number,
+  quantity: Quantity,
+  locale: string = DEFAULT_LOCALE,
+): readonly [string, string] {
+  const format = valueFormatter(quantity, locale);
+  let texts: readonly [string, string] = [format(one), format(other)];
+  const usual = defaultDecimals(quantity);
+  for (let decimals = usual + 1; texts[0] === texts[1] && decimals <= MAX_JUDGED_DECIMALS; decimals += 1) {
+    texts = [
+      formatWithDecimals(one, decimals, quantity, locale),
+      formatWithDecimals(other, decimals, quantity, locale),
+    ];
+  }
+  return texts;
+}
+
 /** Significant digits of a target: what divides unevenly has no end. */
 const MAX_TARGET_DIGITS = 9;
 

@@ -8,6 +8,9 @@ import { packDefinitions } from './definitions.ts';
 import type { Pack } from './pack.ts';
 import { createPackContext } from './pack-context.ts';
 import { paperOf } from './paper.ts';
+import { approvalText } from './review/approval.ts';
+import { commentsOn, packComments } from './review/comments.ts';
+import { packCorrection } from './review/correction.ts';
 import { packSection } from './sections.ts';
 import { packSentences } from './sentences.ts';
 import { buildSummary, remarksOf } from './summary.ts';
@@ -49,7 +52,10 @@ export function buildPack(
   const context = createPackContext(dataset, { locale, calendar });
   const { attention, takeaways } = packSentences(context);
   const summary = buildSummary(context);
-  const sections = dataset.tables.map((table) => packSection(table, context, takeaways));
+  const comments = packComments(context);
+  const sections = dataset.tables.map((table) => packSection(table, context, { takeaways, comments }));
+  const approval = approvalText(context);
+  const correction = packCorrection(context);
   return {
     locale,
     paper: paperOf(locale),
@@ -59,9 +65,12 @@ export function buildPack(
     period: dataset.period,
     periodText: formatPeriod(dataset.period, locale),
     ...(classification === undefined ? {} : { classification }),
+    ...(approval === undefined ? {} : { approval }),
+    ...(correction === undefined ? {} : { correction }),
     owner: dataset.owner,
     completeness: completenessOf(dataset, context.words),
     headlines: dataset.headlines ?? [],
+    comments: commentsOn(comments, null),
     attention,
     summary,
     remarks: remarksOf(sections, summary?.of),

@@ -8,6 +8,7 @@ import type { Tone } from '../figures/change-text.ts';
 import type { ViewColumn } from '../figures/columns.ts';
 import type { Change, Quantity } from '../figures/quantity.ts';
 import type { Paper } from './paper.ts';
+import type { PackComment, PackCorrection } from './review/review.ts';
 
 /*
  * A pack: what the workbook, the PDF and the e-mail show of a dataset, in one order and with one set of figures. Built by
@@ -170,6 +171,8 @@ interface SectionHead {
   readonly description?: string;
   /** Its most important sentence, where there is one. */
   readonly takeaway?: string;
+  /** Above its figures. */
+  readonly comments: readonly PackComment[];
   /** What it covers, its filters, its sums. */
   readonly facts: readonly string[];
   /** What makes it incomplete; shown above its figures. */
@@ -241,6 +244,7 @@ export interface PackText {
   readonly of: string;
   readonly title: string;
   readonly paragraphs: readonly string[];
+  readonly comments: readonly PackComment[];
 }
 
 export interface Pack {
@@ -254,6 +258,10 @@ export interface Pack {
   /** The period for readers, e.g. `October 2026 (Europe/Zurich)`. */
   readonly periodText: string;
   readonly classification?: string;
+  /** `Approved by … on …`. Nothing else depends on it: without it the pack shows the same. */
+  readonly approval?: string;
+  /** Of a corrected edition. */
+  readonly correction?: PackCorrection;
   readonly owner: string;
   readonly completeness: {
     readonly complete: boolean;
@@ -263,6 +271,8 @@ export interface Pack {
     readonly notes: readonly { readonly section: string; readonly title: string; readonly text: string }[];
   };
   readonly headlines: readonly string[];
+  /** On the whole report. */
+  readonly comments: readonly PackComment[];
   /** All present figures that are breached, then those on watch. Headlines are at most five, of chosen metrics. */
   readonly attention: readonly Attention[];
   /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */

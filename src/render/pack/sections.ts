@@ -15,6 +15,8 @@ import { sectionCells } from './cells.ts';
 import { exceptionRows } from './exceptions.ts';
 import type { PackSection } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
+import { commentsOn } from './review/comments.ts';
+import type { PackComment } from './review/review.ts';
 import { sectionScorecard } from './scorecard.ts';
 import { trendPanels } from './trends/trend-panels.ts';
 
@@ -43,11 +45,17 @@ function toneLegend(columns: readonly ViewColumn[], { words, betterOf }: PackCon
 
 type Head = Omit<PackSection, 'kind'>;
 
+/** What is said about sections: the most important sentence of each, by id, and comments of people. */
+interface Remarks {
+  readonly takeaways: ReadonlyMap<string, string>;
+  readonly comments: readonly PackComment[];
+}
+
 /** What sections of every kind have. `own` notes stand before those of the table; `targets` replace its notes on targets. */
 function sectionHead(
   table: Table,
   context: PackContext,
-  takeaways: ReadonlyMap<string, string>,
+  { takeaways, comments }: Remarks,
   shows: { readonly totals: boolean; readonly own?: readonly string[]; readonly targets?: readonly string[] },
 ): Head {
   const { dataset, locale, words } = context;
@@ -63,6 +71,7 @@ function sectionHead(
     title: table.title,
     ...(table.description === undefined ? {} : { description: table.description }),
     ...(takeaway === undefined ? {} : { takeaway }),
+    comments: commentsOn(comments, table.id),
     facts: tableFacts(dataset, table, locale),
     warnings: notes.filter(({ incomplete }) => incomplete).map((note) => incompleteNoteText(note, words)),
     notes: [
@@ -82,11 +91,16 @@ function sectionHead(
   };
 }
 
-function textSection(table: Table, context: PackContext): PackSection {
+function textSection(table: Table, context: PackContext, { comments }: Remarks): PackSection {
   const { dataset, words } = context;
   // The first page has the headlines: a text of its own does not repeat them.
   const paragraphs = table.description === undefined ? (dataset.headlines ?? []) : paragraphsOf(table.description);
-  const { description: _, ...head } = sectionHead(table, context, new Map(), { totals: false });
+  const { description: _, ...head } = sectionHead(
+    table,
+    context,
+    { takeaways: new Map(), comments },
+    { totals: false },
+  );
   const { empty: __, ...rest } = head;
   return {
     ...rest,
@@ -97,12 +111,7 @@ function textSection(table: Table, context: PackContext): PackSection {
   };
 }
 
-function trendSection(
-  table: Table,
-  granularity: Granularity,
-  context: PackContext,
-  takeaways: ReadonlyMap<string, string>,
-): PackSection {
+function trendSection(table: Table, granularity: Granularity, context: PackContext, remarks: Remarks): PackSection {
   const { status, pack } = context.words;
   const { hatchedMeans, targetLineMeans, gapsMean } = pack;
   const panels = trendPanels(table, granularity, context);
@@ -111,7 +120,7 @@ function trendSection(
     target === undefined ? [] : [status.headline(isolateBidi(label), [target.text], undefined)],
   );
   const targets = goals.length === 0 ? [] : [status.targets(goals)];
-  const head = sectionHead(table, context, takeaways, { totals: false, targets });
+  const head = sectionHead(table, context, remarks, { totals: false, targets });
   return {
     ...head,
     // Small charts have neither rows in italics nor dashes.
@@ -126,12 +135,12 @@ function trendSection(
   };
 }
 
-function tableSection(table: Table, context: PackContext, takeaways: ReadonlyMap<string, string>): PackSection {
+function tableSection(table: Table, context: PackContext, remarks: Remarks): PackSection {
   const columns = context.columnsOf(table);
   const transposed = isTransposed(table, columns);
   const [row] = transposed ? firstRows(table.rows, 1) : [];
   const differ = transposed && totalsDiffer(columns, row);
-  const head = sectionHead(table, context, takeaways, {
+  const head = sectionHead(table, context, remarks, {
     totals: transposed ? differ : table.totals !== undefined,
   });
   return {
@@ -146,15 +155,14 @@ function tableSection(table: Table, context: PackContext, takeaways: ReadonlyMap
   };
 }
 
-/** @param takeaways by section id */
-export function packSection(table: Table, context: PackContext, takeaways: ReadonlyMap<string, string>): PackSection {
+export function packSection(table: Table, context: PackContext, remarks: Remarks): PackSection {
   const { layout, granularity } = table;
   switch (layout?.kind) {
     case 'text':
-      return textSection(table, context);
+      return textSection(table, context, remarks);
     case 'scorecard':
       return {
-        ...sectionHead(table, context, takeaways, { totals: false }),
+        ...sectionHead(table, context, remarks, { totals: false }),
         kind: 'scorecard',
         scorecard: sectionScorecard(table, context),
       };
@@ -162,7 +170,7 @@ export function packSection(table: Table, context: PackContext, takeaways: Reado
       const { rows, of, sorted } = exceptionRows(table, layout.top, context);
       const shown = of === 0 ? [] : [context.words.pack.rowsShown(rows.length, of, sorted)];
       return {
-        ...sectionHead(table, context, takeaways, { totals: false, own: shown }),
+        ...sectionHead(table, context, remarks, { totals: false, own: shown }),
         kind: 'exceptions',
         blocks: columnBlocks(table, context),
         rows,
@@ -172,9 +180,9 @@ export function packSection(table: Table, context: PackContext, takeaways: Reado
     case 'trend':
       // The schema wants a granularity; one of an older record is shown as a table.
       return granularity === null
-        ? tableSection(table, context, takeaways)
-        : trendSection(table, granularity, context, takeaways);
+        ? tableSection(table, context, remarks)
+        : trendSection(table, granularity, context, remarks);
     default:
-      return tableSection(table, context, takeaways);
+      return tableSection(table, context, remarks);
   }
 }

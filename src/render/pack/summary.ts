@@ -47,7 +47,12 @@ export function remarksOf(sections: readonly PackSection[], scorecard: string | 
     if (section.kind !== 'text' || !section.printed || section.table.description === undefined) break;
     characters += section.paragraphs.join('').length;
     if (characters > MAX_REMARKS) break;
-    remarks.push({ of: section.table.id, title: section.title, paragraphs: section.paragraphs });
+    remarks.push({
+      of: section.table.id,
+      title: section.title,
+      paragraphs: section.paragraphs,
+      comments: section.comments,
+    });
   }
   return remarks;
 }

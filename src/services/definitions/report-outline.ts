@@ -7,6 +7,7 @@ import { COMPARISON_KINDS, TO_DATE } from '../../definitions/schema/comparison.t
 import { type DeliverySpec, describeDelivery } from '../../definitions/schema/kinds.ts';
 import { chartAsked, type Definition, type Section } from '../../definitions/schema/report-definition.ts';
 import { heldTarget, reportTargets, type SourcedTarget, targetKey } from '../../definitions/schema/targets.ts';
+import { formatDurationLiteral } from '../../definitions/schema/values/durations.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../i18n/messages.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
@@ -21,6 +22,24 @@ export const reportOutlineSchema = z
     compare: z.array(z.enum(COMPARISON_KINDS)).readonly(),
     to_date: z.enum(TO_DATE).nullable(),
     on_incomplete: z.enum(['fail', 'hold', 'flag']).describe('What happens when figures are missing.'),
+    approval: z
+      .object({
+        by: z.array(z.string()).readonly().describe('Keys of `people`, names of tokens, or accounts.'),
+        need: z.int(),
+        four_eyes: z.boolean(),
+        within: z.int().nullable().describe('Business days; null: no limit.'),
+        otherwise: z.enum(['hold', 'cancel']),
+      })
+      .nullable()
+      .describe('Who must approve it before it is delivered; null: nobody.'),
+    corrections: z
+      .object({
+        watch: z.string().describe('How long an edition is watched.').meta({ example: '35d' }),
+        materiality: z.number().describe('As a share: 0.01 is 1 %.'),
+        on_correction: z.enum(['notify_owner', 'send']),
+      })
+      .nullable()
+      .describe('null: delivered figures are not watched.'),
     schedules: z
       .array(
         z.object({
@@ -66,6 +85,10 @@ export const reportOutlineSchema = z
           chart: textOrNull,
           period: periodSpecSchema.nullable().describe('Its own; null: the report’s.'),
           compare: z.array(z.enum(COMPARISON_KINDS)).readonly().nullable().describe('Its own; null: the report’s.'),
+          commentary: z
+            .enum(['required', 'required_if_breached', 'required_if_watch', 'optional'])
+            .nullable()
+            .describe('Whether it needs a comment of its period; null: the definition does not say.'),
         }),
       )
       .readonly(),
@@ -100,6 +123,8 @@ export function outlineReport({ definition, settings }: FrozenDefinition, now: n
     compare,
     to_date: to_date ?? null,
     on_incomplete,
+    approval: outlineApproval(definition.approval),
+    corrections: outlineCorrections(definition.corrections),
     schedules: definition.schedule.map((schedule) => ({
       words: scheduleWords(schedule),
       line: formatSchedule(schedule),
@@ -120,6 +145,27 @@ export function outlineReport({ definition, settings }: FrozenDefinition, now: n
       source: target.source,
     })),
   };
+}
+
+const outlineApproval = (approval: Definition['approval']): ReportOutline['approval'] =>
+  approval === undefined
+    ? null
+    : {
+        by: approval.by,
+        need: approval.need,
+        four_eyes: approval.four_eyes,
+        within: approval.within ?? null,
+        otherwise: approval.otherwise,
+      };
+
+const outlineCorrections = (corrections: Definition['corrections']): ReportOutline['corrections'] =>
+  corrections === undefined ? null : { ...corrections, watch: formatDurationLiteral(corrections.watch) };
+
+function outlineCommentary(commentary: Section['commentary']): ReportOutline['sections'][number]['commentary'] {
+  if (commentary === undefined) return null;
+  if (commentary.required === true) return 'required';
+  const { required_if: status } = 'required_if' in commentary ? commentary : {};
+  return status === undefined ? 'optional' : `required_if_${status}`;
 }
 
 /** `at 08:00, only on Monday`, with what moves the day. */
@@ -164,6 +210,7 @@ const outlineSection = (section: Section, named: NameId): ReportOutline['section
   chart: section.chart === undefined ? null : chartAsked(section.chart).kind,
   period: section.period ?? null,
   compare: section.compare ?? null,
+  commentary: outlineCommentary(section.commentary),
 });
 
 /** Of each target of the report's metrics the entry that holds on a day, and those that begin later. */

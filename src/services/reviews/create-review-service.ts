@@ -107,6 +107,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       due: reviewDeadline(state, inputs.approval, figures.settings, clock.now())?.due ?? null,
       reviewers: reviewersOf(review, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
+      canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),
       history: historyOf(events),
     };
   }

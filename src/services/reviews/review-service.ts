@@ -50,6 +50,8 @@ export interface ReviewView {
   readonly reviewers: readonly string[];
   /** Why the asking reviewer may not approve; null where they may. */
   readonly refusal: string | null;
+  /** Whether the asking reviewer may reject: the report names them, whatever they have written. */
+  readonly canReject: boolean;
   /** All versions of all comments, oldest first. */
   readonly history: readonly {
     readonly section: string | null;

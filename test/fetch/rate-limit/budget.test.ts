@@ -126,6 +126,41 @@ describe.each([
     expect(await budget.inspect(KEY)).toMatchObject({ tokens: 1, inFlight: 1 });
   });
 
+  test('spare calls hold a tenth of the tokens, three at most, and one of a small limit', async () => {
+    for (const [calls, most] of [
+      [1, 1],
+      [25, 2],
+      [100, 3],
+    ] as const) {
+      const { clock, budget, ask } = start({ calls, windowMs: 60_000 });
+      const spare = (id: string) => ask(id, { priority: 'correction' });
+      for (let index = 0; index < most; index += 1) {
+        await budget.complete(KEY, tokenOf(await spare(`s${index}`)));
+        clock.advance(1_000);
+      }
+      const { at, ahead } = refusal(await spare('late'));
+      expect({ at, ahead }).toEqual({ at: START + 60_001, ahead: 0 });
+      // It does not queue: another call gets a token where there is one.
+      expect((await budget.inspect(KEY)).waiting).toBe(0);
+      expect((await ask('other')).granted).toBe(calls > most);
+      clock.set(at);
+      expect((await spare('late')).granted).toBe(calls > most);
+    }
+  });
+
+  test('a spare call gets nothing while a call of any class waits, or the key is blocked', async () => {
+    const { clock, budget, ask } = start({ calls: 2, windowMs: 60_000 });
+    const held = [tokenOf(await ask('a')), tokenOf(await ask('b'))];
+    await ask('waits', { priority: 'backfill' });
+    for (const token of held) await budget.release(KEY, token);
+    expect(refusal(await ask('spare', { priority: 'correction' }))).toMatchObject({ ahead: 1, tokens: 2 });
+    await budget.release(KEY, tokenOf(await ask('waits', { priority: 'backfill' })));
+    await budget.penalize(KEY, clock.now() + 5_000, 'acme');
+    expect(refusal(await ask('spare', { priority: 'correction' })).at).toBe(START + 5_000);
+    clock.advance(5_000);
+    expect((await ask('spare', { priority: 'correction' })).granted).toBe(true);
+  });
+
   test('a lowered limit counts the tokens held', async () => {
     const limits = { calls: 3, windowMs: 60_000 };
     const { clock, budget, ask } = start(limits);

@@ -139,7 +139,7 @@ describe('a text section', () => {
     const short = text({ id: 'short', description: 'One.\n\nTwo.' });
     const remarksOf = (...tables: Table[]) => buildPack(october(tables)).remarks.map(({ of }) => of);
     expect(buildPack(october([scorecard, short])).remarks).toEqual([
-      { of: 'short', title: short.title, paragraphs: ['One.', 'Two.'] },
+      { of: 'short', title: short.title, paragraphs: ['One.', 'Two.'], comments: [] },
     ]);
     expect(remarksOf(short, months())).toEqual(['short']);
     expect(remarksOf(months(), short)).toEqual([]);

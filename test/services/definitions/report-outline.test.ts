@@ -143,3 +143,31 @@ test.each([
     { metric: 'alerts.open', where: { 'profile.risk': 'high' }, target: 10, source: 'report' },
   ]);
 });
+
+test('says who must approve it, which sections need a comment, and for how long its figures are watched', async () => {
+  const plain = await outlineAt('2026-11-21T13:00:00Z');
+  expect([plain.approval, plain.corrections, plain.sections[0]?.commentary]).toEqual([null, null, null]);
+  const report = `version: 1
+title: Board
+owner: a@acme.example
+period: previous_week
+approval: { by: [anna, ben], need: 2, within: 3bd }
+corrections: { watch: 35d, materiality: 0.5% }
+sections:
+  - { id: a, metrics: [alerts.open], commentary: required }
+  - { id: b, metrics: [alerts.open], commentary: { required_if: breached, carry: true } }
+  - { id: c, metrics: [alerts.open], commentary: { carry: true } }
+  - { id: d, metrics: [alerts.open] }
+outputs: [{ format: xlsx }]
+`;
+  const outline = await outlineAt('2026-11-21T13:00:00Z', report);
+  expect(reportOutlineSchema.parse(outline)).toEqual(outline);
+  expect(outline.approval).toEqual({ by: ['anna', 'ben'], need: 2, four_eyes: true, within: 3, otherwise: 'hold' });
+  expect(outline.corrections).toEqual({ watch: '35d', materiality: 0.005, on_correction: 'notify_owner' });
+  expect(outline.sections.map(({ commentary }) => commentary)).toEqual([
+    'required',
+    'required_if_breached',
+    'optional',
+    null,
+  ]);
+});

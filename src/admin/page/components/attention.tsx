@@ -1,7 +1,9 @@
+import type { PropsWithChildren } from 'hono/jsx';
 import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
+import type { Correction } from '../../../services/corrections/correction.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
 import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
@@ -13,7 +15,11 @@ export interface AttentionData {
   readonly problems: readonly DeploymentProblem[];
   /** Deliveries in state `unknown`. */
   readonly undecided: readonly DeliveryRow[];
-  /** Held runs of any age. */
+  /** Corrections of delivered figures that nobody has decided about. */
+  readonly corrections: readonly Pick<Correction, 'id'>[];
+  /** Runs that wait for approval, of any age. */
+  readonly approvals: RunPage;
+  /** Held runs of any age: their figures are missing, or their comments. */
   readonly held: RunPage;
   /** Waiting runs; of these, the ones whose last attempt failed are shown. */
   readonly waiting: RunPage;
@@ -28,7 +34,7 @@ const MAX_NAMED_RUNS = 3;
 
 /** Everything that needs a decision, or the statement that nothing does. */
 export const AttentionList = ({
-  data: { problems, undecided, held, waiting, failed, pauses, readings },
+  data: { problems, undecided, corrections, approvals, held, waiting, failed, pauses, readings },
 }: {
   readonly data: AttentionData;
 }) => {
@@ -36,12 +42,14 @@ export const AttentionList = ({
   const refused = pauses.filter(({ key }) => key !== null);
   const blocked = waiting.runs.filter(({ error }) => error !== null);
   const missed = readings.filter((summary) => summary.missed.length > 0);
-  if ([problems, undecided, held.runs, blocked, failed.runs, refused, missed].every(({ length }) => length === 0)) {
+  const lists = [problems, undecided, corrections, approvals.runs, held.runs, blocked, failed.runs, refused, missed];
+  if (lists.every(({ length }) => length === 0)) {
     return (
       <p class="all-clear">
         <span class="state good">Nothing needs attention</span>{' '}
         <span class="muted">
-          No delivery to decide, no run to release, no refused key, and no failed run in the last 24 hours.
+          No delivery to decide, no run to approve, comment or release, no refused key, and no failed run in the last 24
+          hours.
         </span>
       </p>
     );
@@ -55,12 +63,25 @@ export const AttentionList = ({
           is sent again until you decide. <a href={decidePath(undecided)}>Decide</a>
         </p>
       )}
-      {held.runs.length === 0 ? null : (
+      {corrections.length === 0 ? null : (
         <p>
-          <strong>{countPhrase(held.runs.length, held.next !== null, 'run', 'runs')}</strong> held because figures are
-          missing. <NamedRuns page={held} /> <a href="/runs?state=held">All held runs</a>
+          <strong>{countPhrase(corrections.length, false, 'delivered report has', 'delivered reports have')}</strong>{' '}
+          figures that the service has changed since. <a href={decideCorrections(corrections)}>Decide</a>
         </p>
       )}
+      {approvals.runs.length === 0 ? null : (
+        <p>
+          <strong>{countPhrase(approvals.runs.length, approvals.next !== null, 'run waits', 'runs wait')}</strong> for
+          approval. <NamedRuns page={approvals} fragment="#review" />{' '}
+          <a href="/runs?state=awaiting_approval">All that wait for approval</a>
+        </p>
+      )}
+      <HeldRuns page={{ ...held, runs: held.runs.filter(isUncommented) }} fragment="#review">
+        held because comments are missing.
+      </HeldRuns>
+      <HeldRuns page={{ ...held, runs: held.runs.filter((run) => !isUncommented(run)) }}>
+        held because figures are missing.
+      </HeldRuns>
       <WaitingRuns runs={blocked} />
       {failed.runs.length === 0 ? null : (
         <p>
@@ -91,10 +112,25 @@ export const AttentionList = ({
   );
 };
 
+const isUncommented = ({ error }: RunRecord): boolean => error?.code === 'run.comments_missing';
+
+const HeldRuns = ({ page, fragment, children }: PropsWithChildren<NamedRunsProps>) =>
+  page.runs.length === 0 ? null : (
+    <p>
+      <strong>{countPhrase(page.runs.length, page.next !== null, 'run', 'runs')}</strong> {children}{' '}
+      <NamedRuns page={page} fragment={fragment} /> <a href="/runs?state=held">All held runs</a>
+    </p>
+  );
+
 /** The form for all of a run, or the list of all runs. */
 function decidePath(undecided: readonly DeliveryRow[]): string {
   const [run, ...others] = new Set(undecided.map((row) => row.run));
   return run === undefined || others.length > 0 ? '/deliveries' : `/runs/${run}#decide`;
+}
+
+/** The only one, or the list. */
+function decideCorrections([first, ...others]: AttentionData['corrections']): string {
+  return first === undefined || others.length > 0 ? '/corrections' : `/corrections/${first.id}`;
 }
 
 /** E.g. `1 run`, `20+ runs`. */
@@ -108,12 +144,18 @@ const RunName = ({ run: { id, org, report, period } }: { readonly run: RunRecord
   </>
 );
 
-const NamedRuns = ({ page: { runs, next } }: { readonly page: RunPage }) => (
+interface NamedRunsProps {
+  readonly page: RunPage;
+  /** The part of a run's page that is linked to. */
+  readonly fragment?: string | undefined;
+}
+
+const NamedRuns = ({ page: { runs, next }, fragment = '' }: NamedRunsProps) => (
   <>
     {runs.slice(0, MAX_NAMED_RUNS).map((run, index) => (
       <>
         {index === 0 ? '' : '; '}
-        <a href={`/runs/${run.id}`}>
+        <a href={`/runs/${run.id}${fragment}`}>
           <RunName run={run} />
         </a>
       </>

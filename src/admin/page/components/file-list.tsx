@@ -125,6 +125,7 @@ export const FileNames = ({ run, view }: { readonly run: string; readonly view: 
 function emptyReason({ files, state, timings }: RunRecord): string {
   // Files are archived before they are delivered.
   if (files.length > 0 || timings.deliver !== undefined) return 'The files are no longer in the archive.';
+  if (state === 'awaiting_approval') return 'Not in the archive before it is approved: its review has them.';
   return TERMINAL_STATES.has(state)
     ? 'The run ended before its files were created.'
     : 'No files yet. They are created when all figures are fetched.';

@@ -1,4 +1,4 @@
-import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { type RunRecord, type RunState, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { HeldRun, RunTimeline } from '../../access/access.ts';
@@ -7,6 +7,8 @@ import type { RunFilesView } from '../components/file-list.tsx';
 import { formatCounted } from '../components/format-numbers.ts';
 import { canAct, type LayoutData } from '../components/layout.tsx';
 import { runZone } from '../components/run-table.tsx';
+import type { RunReview } from '../routes/loaders.ts';
+import { REVIEW_ACTIONS } from '../routes/review-actions.ts';
 import { DecideDeliveries } from './decide-deliveries.tsx';
 import { OpenReasonForm, ReasonForm, type RejectedForm } from './reason-form.tsx';
 import { ReleaseReview } from './release-review.tsx';
@@ -18,17 +20,19 @@ interface RunActionsProps {
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
   readonly held: HeldRun | null;
+  readonly review: RunReview;
   readonly earlier: RunTimeline['earlier'];
   readonly refused: RejectedForm | undefined;
 }
 
 /** The decisions that a run needs and the actions that its state allows, each with what it is about. */
-export const RunActions = ({ layout, record, deliveries, files, held, earlier, refused }: RunActionsProps) => {
+export const RunActions = ({ layout, record, deliveries, files, held, review, earlier, refused }: RunActionsProps) => {
   const path = `/runs/${record.id}`;
   const zone = runZone(record);
   const form = { layout, from: path, refused };
   const scope = retryScope(record.state, deliveries);
-  const isOpen = !TERMINAL_STATES.has(record.state);
+  // A run in review can be cancelled while it waits for people.
+  const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITS_FOR_PEOPLE.includes(record.state));
   // A running worker may still find out what became of them.
   const decides =
     record.state !== 'running' && deliveries.some((row) => row.state === 'unknown' && isReportDelivery(row));
@@ -39,7 +43,10 @@ export const RunActions = ({ layout, record, deliveries, files, held, earlier, r
     ...(decides ? ['deliveries/resolve'] : []),
   ]);
   // The rejection of an action that is no longer offered has no form to be shown on.
-  const withoutForm = refused !== undefined && ![...offered].some((what) => refused.action === `${path}/${what}`);
+  const withoutForm =
+    refused !== undefined &&
+    !isReviewAction(refused.action, path, review) &&
+    ![...offered].some((what) => refused.action === `${path}/${what}`);
   const isOperator = canAct(layout);
   return (
     <div id="actions" data-live>
@@ -111,6 +118,15 @@ export const RunActions = ({ layout, record, deliveries, files, held, earlier, r
     </div>
   );
 };
+
+const WAITS_FOR_PEOPLE: readonly RunState[] = ['held', 'awaiting_approval'];
+
+/** Whether the review shows the rejection of its own forms. */
+const isReviewAction = (action: string, path: string, review: RunReview): boolean =>
+  review !== null &&
+  'view' in review &&
+  (Object.keys(REVIEW_ACTIONS).some((what) => action === `${path}/${what}`) ||
+    (action === `${path}/release` && review.view.state.phase === 'incomplete'));
 
 function releaseEffect({ recipients }: HeldRun): string {
   const rest = 'as they are, with their notes on missing figures.';

@@ -9,7 +9,16 @@ import { reasonSchema } from '../../api/openapi-helpers.ts';
 import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
 import { type PageContext, readFormFields, safeRedirectPath } from './page-context.ts';
-import { type ShowView, showDeliveries, showDelivery, showPauses, showReport, showRun } from './views.tsx';
+import { REVIEW_ACTIONS } from './review-actions.ts';
+import {
+  type ShowView,
+  showCorrection,
+  showDeliveries,
+  showDelivery,
+  showPauses,
+  showReport,
+  showRun,
+} from './views.tsx';
 
 type FormFields = Readonly<Record<string, string>>;
 
@@ -86,6 +95,14 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     );
   }
 
+  for (const [what, perform] of Object.entries(REVIEW_ACTIONS)) {
+    action(
+      `/runs/:id/${what}`,
+      () => showRun,
+      (access, fields, { id = '' }) => perform(access, fields, id),
+    );
+  }
+
   action(
     '/runs/:id/deliveries/resolve',
     () => showRun,
@@ -95,6 +112,23 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       const chosen = fields.which === 'all' ? await undecidedOf(access, id, fields) : selectedDeliveries(fields);
       const rows = await access.resolveMany(id, chosen, as, reason);
       return `/runs/${id}?did=${as}${rows.length === 1 ? '' : '-many'}`;
+    },
+  );
+
+  action(
+    '/corrections/:id/send',
+    () => showCorrection,
+    async (access, fields, { id = '' }) => {
+      const { run } = await access.sendCorrection(id, parseReason(fields));
+      return `/runs/${run}?did=correction`;
+    },
+  );
+  action(
+    '/corrections/:id/dismiss',
+    () => showCorrection,
+    async (access, fields, { id = '' }) => {
+      await access.dismissCorrection(id, parseReason(fields));
+      return '/corrections?did=dismissed';
     },
   );
 

@@ -4,7 +4,9 @@ import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
+import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { Access } from '../../access/access.ts';
+import type { AttentionData } from '../components/attention.tsx';
 import { AFTER_MS } from '../components/day-timeline.tsx';
 import type { RunFilesView } from '../components/file-list.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
@@ -20,36 +22,52 @@ const MAX_ATTENTION_RUNS = 20;
 export const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
-  const [problems, organizations, slots, active, recent, held, waiting, failed, undecided, pauses, readings, budgets] =
-    await Promise.all([
-      access.deploymentProblems(),
-      access.organizations(),
-      access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
-      access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
-      access.runs({ limit: MAX_RECENT_RUNS }),
-      access.runs({ states: ['held'], limit: MAX_ATTENTION_RUNS }),
-      access.runs({ states: ['waiting'], limit: MAX_ATTENTION_RUNS }),
-      access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit: MAX_ATTENTION_RUNS }),
-      loadUndecided(access),
-      access.pauses(),
-      access.readings(),
-      access.budgets(),
-    ]);
+  const [attention, organizations, slots, active, recent, budgets] = await Promise.all([
+    loadAttention(access, now),
+    access.organizations(),
+    access.slots({ from: now, until: now + Math.max(AFTER_MS, WEEK_MS), limit: MAX_UPCOMING_SLOTS }),
+    access.runs({ states: ['running', 'waiting', 'queued'], limit: MAX_ACTIVE_RUNS }),
+    access.runs({ limit: MAX_RECENT_RUNS }),
+    access.budgets(),
+  ]);
+  const { failed } = attention;
   return {
-    problems,
+    ...attention,
     organizations,
     slots,
     active: await Promise.all(active.runs.map((record) => loadSnapshot(access, record))),
     more: active.next !== null,
     recent: recent.runs,
-    held,
-    waiting,
     failed: { ...failed, runs: failed.runs.filter((run) => !isMadeGood(run, recent.runs)) },
-    undecided,
-    pauses,
-    readings,
     budgets,
   };
+}
+
+/** Everything that may need a decision. */
+async function loadAttention(access: Access, now: number): Promise<AttentionData> {
+  const limit = MAX_ATTENTION_RUNS;
+  const [problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings] = await Promise.all([
+    access.deploymentProblems(),
+    loadOpenCorrections(access),
+    access.runs({ states: ['awaiting_approval'], limit }),
+    access.runs({ states: ['held'], limit }),
+    access.runs({ states: ['waiting'], limit }),
+    access.runs({ states: ['failed', 'partly_delivered'], since: now - DAY_MS, limit }),
+    loadUndecided(access),
+    access.pauses(),
+    access.readings(),
+  ]);
+  return { problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings };
+}
+
+/** An unavailable archive must not hide the rest of the overview; its health is a check of its own. */
+async function loadOpenCorrections(access: Access): Promise<AttentionData['corrections']> {
+  try {
+    return await access.corrections({ state: 'open' });
+  } catch (thrown) {
+    if (toDocketError(thrown).code.startsWith('archive.')) return [];
+    throw thrown;
+  }
 }
 
 /** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */
@@ -132,15 +150,32 @@ async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> 
 
 export async function loadRun(access: Access, id: string) {
   const record = await access.run(id);
-  const [snapshot, { deliveries }, files, held, timeline] = await Promise.all([
+  const [snapshot, { deliveries }, files, review, timeline] = await Promise.all([
     loadSnapshot(access, record),
     access.deliveries({ run: record.id, limit: MAX_RECENT_RUNS }),
     loadFiles(access, record),
-    record.state === 'held' ? access.heldRun(record.id) : null,
+    loadReview(access, record),
     access.timeline(record.id),
   ]);
-  return { snapshot, deliveries, files, held, timeline };
+  // The files of a run in review are not in the archive yet: its review shows what is missing.
+  const held = record.state === 'held' && review === null ? await access.heldRun(record.id) : null;
+  return { snapshot, deliveries, files, held, review, timeline };
 }
+
+/** The review of a run; null where it has none. An unavailable archive becomes part of the page. */
+async function loadReview(access: Access, run: RunRecord): Promise<RunReview> {
+  if (!run.deliver || run.state === 'skipped') return null;
+  try {
+    const view = await access.review(run.id);
+    return view === null ? null : { view };
+  } catch (thrown) {
+    const error = toDocketError(thrown);
+    if (!error.code.startsWith('archive.')) throw thrown;
+    return { error: error.toJSON() };
+  }
+}
+
+export type RunReview = { readonly view: ReviewView } | { readonly error: ErrorJson } | null;
 
 /** Runs whose deliveries are shown. */
 const MAX_DELIVERY_ROWS = 30;

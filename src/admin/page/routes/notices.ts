@@ -12,6 +12,13 @@ const NOTICES: Readonly<Record<string, string>> = {
   cancel: 'Cancellation requested. The run stops before its next step.',
   retry: 'The run is queued again.',
   release: 'The run is released and queued for delivery.',
+  withdrawn: 'The comment is withdrawn.',
+  commented: 'The comment is stored.',
+  approved: 'Approved. The run goes on when enough people have approved this content.',
+  rejected: 'Rejected. The run ends, and nothing is sent.',
+  refetch: 'Rejected. The figures are fetched again, and reviewed again.',
+  correction: 'The run of the corrected edition is queued.',
+  dismissed: 'The correction is dismissed. The delivered edition stands.',
   sent: 'The delivery is marked as sent.',
   resend: 'The delivery is queued to be sent again.',
   'sent-many': 'The deliveries are marked as sent.',
@@ -35,8 +42,18 @@ export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 's
       ? NOTICES[did]
       : undefined;
 
-/** The notice on the page of a run: what the action has led to by now. */
-export function runNotice(did: string | undefined, { state }: Pick<RunRecord, 'state'>): string | undefined {
+/**
+ * The notice on the page of a run: what the action has led to by now.
+ * @param doubts numbers of a comment that contradict the figures of its section
+ */
+export function runNotice(
+  did: string | undefined,
+  { state }: Pick<RunRecord, 'state'>,
+  doubts: readonly string[] = [],
+): string | undefined {
+  if (did === 'commented' && doubts.length > 0) {
+    return `The comment is stored. Check ${doubts.join(', ')}: no figure of the section prints ${doubts.length === 1 ? 'this number' : 'these numbers'}.`;
+  }
   if (did === 'cancel' && state === 'cancelled') return 'The run is cancelled.';
   if (did === 'cancel' && TERMINAL_STATES.has(state)) return 'The run ended before it was cancelled.';
   return actionNotice(did);

@@ -22,6 +22,11 @@ export const renderDocument = async (element: unknown): Promise<string> => `<!DO
 /** The fields of a form that may have several values, e.g. checkboxes. */
 const LIST_FIELDS: ReadonlySet<string> = new Set(['delivery']);
 
+/** Fields with lines of text. A longer one than any that is accepted stays too long: it is refused, not cut. */
+const LONG_FIELDS: ReadonlySet<string> = new Set(['text']);
+const MAX_FIELD_LENGTH = 2_000;
+const MAX_LONG_FIELD_LENGTH = 20_000;
+
 /** The text fields of a form; files are ignored. Several values of a list are separated by commas. */
 export async function readFormFields(context: Context<Env>): Promise<Readonly<Record<string, string>>> {
   const body = await context.req.parseBody({ all: true });
@@ -30,7 +35,8 @@ export async function readFormFields(context: Context<Env>): Promise<Readonly<Re
       const texts = [value].flat().filter((each) => typeof each === 'string');
       const last = texts.at(-1);
       if (last === undefined) return [];
-      return [[name, LIST_FIELDS.has(name) ? texts.join(',') : last.slice(0, 2_000)]];
+      if (LIST_FIELDS.has(name)) return [[name, texts.join(',')]];
+      return [[name, last.slice(0, LONG_FIELDS.has(name) ? MAX_LONG_FIELD_LENGTH : MAX_FIELD_LENGTH)]];
     }),
   );
 }
@@ -52,5 +58,6 @@ export function selfPath({ req }: Context<Env>): string {
   // They say what the last action has done.
   searchParams.delete('did');
   searchParams.delete('delivery');
+  searchParams.delete('doubt');
   return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
 }

@@ -12,6 +12,8 @@ const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'run.commented': 'commented',
   'run.approved': 'approved',
   'run.rejected': 'rejected',
+  'correction.sent': 'sent a corrected edition',
+  'correction.dismissed': 'dismissed a correction',
   'delivery.resolved': 'decided about a delivery',
   'schedule.paused': 'paused',
   'schedule.resumed': 'resumed',

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { ReportOutline } from '../../../services/definitions/report-outline.ts';
+import { formatCounted } from '../components/format-numbers.ts';
 import { EmptyState, Fact, Section, Table } from '../components/layout.tsx';
 
 /** Names of output formats and delivery kinds for people; others are shown as they are. */
@@ -107,8 +108,53 @@ export const OutlineFacts = ({ outline, current }: { readonly outline: ReportOut
       ))}
     </Fact>
     <Fact name="If incomplete">{INCOMPLETE_LABELS[outline.on_incomplete]}</Fact>
+    <ReviewFacts outline={outline} />
   </>
 );
+
+/** What people do before the report is delivered, and what happens when figures change afterwards. */
+const ReviewFacts = ({ outline: { approval, corrections } }: { readonly outline: ReportOutline }) => (
+  <>
+    {approval === null ? null : (
+      <Fact name="Approval">
+        <span class="line">
+          {approval.need === 1 ? 'one' : approval.need} of {approval.by.join(', ')}
+        </span>
+        {approval.four_eyes ? (
+          <small class="line">not whoever triggered it, or wrote a text that is printed in it</small>
+        ) : null}
+        {approval.within === null ? null : (
+          <small class="line">
+            within {formatCounted(approval.within, 'business day')}, otherwise{' '}
+            {approval.otherwise === 'hold' ? 'it stays held' : 'it is cancelled'}
+          </small>
+        )}
+      </Fact>
+    )}
+    {corrections === null ? null : (
+      <Fact name="Corrections">
+        <span class="line">watched for {corrections.watch} after the delivery</span>
+        <small class="line">
+          changes from {percentText(corrections.materiality)},{' '}
+          {corrections.on_correction === 'send' ? 'sent to the same recipients' : 'a person decides'}
+        </small>
+        <a class="line" href="/corrections">
+          All corrections
+        </a>
+      </Fact>
+    )}
+  </>
+);
+
+/** `1%`, `0.25%`. */
+const percentText = (share: number): string => `${Number((share * 100).toFixed(4))}%`;
+
+const COMMENTARY_LABELS = {
+  required: 'Needs a comment of its period.',
+  required_if_breached: 'Needs a comment where a target is breached.',
+  required_if_watch: 'Needs a comment where a figure is on watch or breached.',
+  optional: 'May have a comment.',
+} as const;
 
 /** The sections with their metrics, and the targets of these. */
 export const ReportContents = ({ outline }: { readonly outline: ReportOutline }) => (
@@ -180,7 +226,8 @@ const layoutText = ({ layout, chart, list }: Outlined): string =>
   [list === null ? layout : 'list', ...(chart === null ? [] : [`${chart.replaceAll('_', ' ')} chart`])].join(', ');
 
 /** What the rows are, and which of them are shown. */
-function sectionDetails({ dimensions, granularity, filters, limit, period, compare }: Outlined): readonly string[] {
+function sectionDetails(section: Outlined): readonly string[] {
+  const { dimensions, granularity, filters, limit, period, compare, commentary } = section;
   const by = [
     ...(granularity === null ? [] : [granularity]),
     ...dimensions.map(({ id, label }) => (label === null ? id : label)),
@@ -193,5 +240,6 @@ function sectionDetails({ dimensions, granularity, filters, limit, period, compa
     ),
     ...(period === null ? [] : [`Its own period: ${periodText(period)}.`]),
     ...(compare === null ? [] : [`Compared with ${compareText(compare)}.`]),
+    ...(commentary === null ? [] : [COMMENTARY_LABELS[commentary]]),
   ];
 }

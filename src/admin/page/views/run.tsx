@@ -9,6 +9,7 @@ import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatElapsed, formatInteger } from '../components/format-numbers.ts';
 import { EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
+import { ReviewPanel } from '../components/review/review-panel.tsx';
 import { elapsedText, ReportLink, RunProgressBar, runZone, triggerText } from '../components/run-table.tsx';
 import { RunTimeline } from '../components/run-timeline.tsx';
 import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
@@ -16,8 +17,13 @@ import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun } from '../routes/loaders.ts';
 
+interface RunViewQuery {
+  /** The section whose draft somebody wants to begin a comment with. */
+  readonly draft?: string | undefined;
+}
+
 /** One run: what needs a decision, its steps, files, deliveries and record. */
-export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>) => {
+export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> & RunViewQuery>) => {
   const { record } = data.snapshot;
   const zone = runZone(record);
   const open = !TERMINAL_STATES.has(record.state);
@@ -65,12 +71,20 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun>>)
           <ErrorDetails error={record.error} heading={open ? 'Last error' : 'Reason'} />
         )}
       </div>
+      {data.review === null ? null : 'error' in data.review ? (
+        <div id="review-part" data-live>
+          <ErrorDetails error={data.review.error} heading="The review is not available" />
+        </div>
+      ) : (
+        <ReviewPanel layout={layout} view={data.review.view} zone={zone} draft={data.draft} refused={data.refused} />
+      )}
       <RunActions
         layout={layout}
         record={record}
         deliveries={data.deliveries}
         files={data.files}
         held={data.held}
+        review={data.review}
         earlier={earlier}
         refused={data.refused}
       />
@@ -172,10 +186,11 @@ const Waits = ({ waits: { for: kind, text, detail, until }, zone, now }: WaitsPr
 /** What surely happened. @param rows of the ledger, without notices */
 function statusDescription(
   status: RunStatus,
-  { deliver, deliveries }: RunRecord,
+  record: RunRecord,
   rows: readonly { readonly state: string }[],
   view: RunFilesView,
 ): string {
+  const { deliver, deliveries } = record;
   const known = rows.length === 0 ? deliveries : rows;
   const count = (state: string): number => known.filter((row) => row.state === state).length;
   const sent = count('sent');
@@ -196,6 +211,10 @@ function statusDescription(
     case 'cancelled':
       if (!archived && sent === 0) return 'No files in the archive, and nothing was delivered.';
       return `${archived ? 'Its files are in the archive. ' : ''}${sent === 0 ? 'Nothing was delivered.' : `${delivered}.`}`;
+    case 'held':
+      return record.error?.code === 'run.comments_missing'
+        ? 'Nothing is sent before its comments are there.'
+        : RUN_STATE_LABELS.held.description;
     default:
       return RUN_STATE_LABELS[status].description;
   }

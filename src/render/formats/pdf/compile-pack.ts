@@ -26,12 +26,18 @@ export async function compilePack({ data, logo, templates, madeAt, signal, limit
     ...templates.fonts.map(Buffer.from),
   ]);
   let replaced = false;
-  const shown = displayable(data, covers, () => {
+  const shown = displayable({ ...data, approval: '' }, covers, () => {
     replaced = true;
   });
+  // Nothing but its own line depends on an approval.
+  const approval = displayable(data.approval, covers, () => {});
   const made = replaced
-    ? { ...shown, made: [...shown.made, { label: '□', text: messagesFor(data.locale).pdf.unknownCharacters }] }
-    : shown;
+    ? {
+        ...shown,
+        approval,
+        made: [...shown.made, { label: '□', text: messagesFor(data.locale).pdf.unknownCharacters }],
+      }
+    : { ...shown, approval };
   return compileTypst(
     {
       main: MAIN_TEMPLATE,

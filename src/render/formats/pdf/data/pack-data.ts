@@ -6,8 +6,9 @@ import { formatZonedInstant } from '../../../figures/format-date.ts';
 import { betterOf } from '../../../figures/judge.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
 import { MAX_PDF_CELLS, MAX_PDF_ROWS } from '../pdf-limits.ts';
+import { type CommentData, commentData } from './comment-data.ts';
 import { type ScorecardData, scorecardData } from './scorecard-data.ts';
-import { createRowBudget, type SectionData, sectionData } from './section-data.ts';
+import { createRowBudget, type SectionData, sectionData, unprintedSectionData } from './section-data.ts';
 
 /** Sections from which on a pack has a table of contents. */
 const MIN_CONTENTS = 12;
@@ -31,6 +32,16 @@ export interface PackData {
   readonly description: string;
   readonly period: string;
   readonly classification: string;
+  /** Who approved it; empty without an approval. */
+  readonly approval: string;
+  /** Of a corrected edition: what it replaces, and a sentence for each changed figure; null for a first edition. */
+  readonly correction: {
+    readonly text: string;
+    readonly heading: string;
+    readonly changes: readonly string[];
+    /** How many are not listed; may be empty. */
+    readonly more: string;
+  } | null;
   readonly owner: string;
   /** File name of the logo beside `pack.json`; null without one. */
   readonly logo: string | null;
@@ -42,11 +53,18 @@ export interface PackData {
   };
   readonly headlines: readonly string[];
   readonly summary: ScorecardData | null;
+  /** On the figures of the summary, and on the whole report. */
+  readonly summaryComments: readonly CommentData[];
+  readonly comments: readonly CommentData[];
   /** Texts of the first page; they are no sections. */
-  readonly remarks: readonly { readonly title: string; readonly paragraphs: readonly string[] }[];
+  readonly remarks: readonly {
+    readonly title: string;
+    readonly paragraphs: readonly string[];
+    readonly comments: readonly CommentData[];
+  }[];
   /** Whether a table of contents is shown. */
   readonly contents: boolean;
-  /** Those that are printed, without those that the first page shows. */
+  /** Those that are printed or commented, without those that the first page shows. */
   readonly sections: readonly SectionData[];
   readonly definitions: readonly {
     readonly name: string;
@@ -100,7 +118,10 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
   };
   const printed = pack.sections.filter((section) => section.printed);
   const onFirstPage = new Set([summary?.of, ...pack.remarks.map(({ of }) => of)]);
-  const sections = printed.filter(({ table }) => !onFirstPage.has(table.id));
+  const sections = pack.sections.filter(
+    (section) => (section.printed || section.comments.length > 0) && !onFirstPage.has(section.table.id),
+  );
+  const summarized = pack.sections.find(({ table }) => table.id === summary?.of);
   return {
     locale,
     language: languageOf(locale),
@@ -111,14 +132,24 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
     description: pack.description ?? '',
     period: pack.periodText,
     classification: pack.classification ?? '',
+    approval: pack.approval ?? '',
+    correction: pack.correction ?? null,
     owner: pack.owner,
     logo: options.logo ?? null,
     completeness: { ...completeness, notes: completeness.notes.map(({ title: section, text }) => ({ section, text })) },
     headlines: pack.headlines,
     summary: summary === undefined ? null : scorecardData(summary.scorecard, locale),
-    remarks: pack.remarks.map(({ title, paragraphs }) => ({ title, paragraphs })),
+    summaryComments: (summarized?.comments ?? []).map(commentData),
+    comments: pack.comments.map(commentData),
+    remarks: pack.remarks.map(({ title, paragraphs, comments }) => ({
+      title,
+      paragraphs,
+      comments: comments.map(commentData),
+    })),
     contents: sections.length >= MIN_CONTENTS,
-    sections: sections.map((section) => sectionData(section, context)),
+    sections: sections.map((section) =>
+      section.printed ? sectionData(section, context) : unprintedSectionData(section),
+    ),
     definitions: pack.definitions
       .filter(({ column, printed: shown }) => shown && column.kind === 'metric')
       .map(({ column: { label, name, description = '' }, unit, notes }) => ({
@@ -162,13 +193,14 @@ function legendOf(
   return [...new Set(others), ...(higher.length + lower.length === 0 ? [] : [status.betterMeans(higher, lower)])];
 }
 
-function madeFacts({ period, owner, locale }: Pack, dataset: PackDataset, options: PackDataOptions) {
+function madeFacts({ period, owner, locale, correction }: Pack, dataset: PackDataset, options: PackDataOptions) {
   const { run, digest, madeAt, logoLeftOut } = options;
-  const words = messagesFor(locale).workbook;
+  const { workbook: words, review } = messagesFor(locale);
   return [
     { label: words.run.report, text: `${dataset.org}/${dataset.report}` },
     { label: words.run.made, text: formatZonedInstant(new Date(madeAt), period.timezone, locale) },
     { label: words.run.run, text: run },
+    ...(correction === undefined ? [] : [{ label: review.replaces, text: correction.run }]),
     { label: words.run.definition, text: `SHA-256 ${digest}` },
     { label: words.run.registry, text: words.run.version(dataset.registryVersion) },
     { label: words.run.calls, text: words.run.callCount(dataset.calls.length) },

@@ -1,5 +1,6 @@
 import { DEFAULT_LOCALE, messagesFor } from '../../../../i18n/messages.ts';
 import type { ChartData, SeriesData } from './chart-data.ts';
+import type { CommentData } from './comment-data.ts';
 import type { PackData } from './pack-data.ts';
 import type { PanelData, ScorecardData } from './scorecard-data.ts';
 import type { SectionData } from './section-data.ts';
@@ -116,12 +117,27 @@ const panel: PanelData = {
   target: 'target 16',
 };
 
+const comment: CommentData = {
+  heading: 'Comment by Ada Lovelace, 3 November 2026',
+  lines: [
+    {
+      marker: '',
+      spans: [
+        { text: 'More profiles, ', emphasis: '' },
+        { text: 'as planned', emphasis: 'strong' },
+      ],
+    },
+    { marker: '1.', spans: [{ text: 'An item.', emphasis: 'em' }] },
+  ],
+};
+
 const section = (id: string, change: Partial<SectionData>): SectionData => ({
   id,
   kind: 'table',
   title: `Section ${id}`,
   description: 'What it shows.',
   takeaway: 'Profiles created: 12.',
+  comments: [comment],
   facts: ['1–31 October 2026.'],
   warnings: ['Incomplete: rows are missing.'],
   notes: ['A note.'],
@@ -147,6 +163,13 @@ export function samplePackData(): PackData {
     description: 'The month against its targets.',
     period: 'October 2026 (Europe/Zurich)',
     classification: 'Confidential',
+    approval: 'Approved by Ada Lovelace on 3 November 2026',
+    correction: {
+      text: 'Corrected, replaces the edition of 3 November 2026',
+      heading: '2 figures changed',
+      changes: ['Onboarding: Profiles created: 12, was 11'],
+      more: '1 more figure changed.',
+    },
     owner: 'owner@acme.example',
     logo: null,
     completeness: {
@@ -156,7 +179,9 @@ export function samplePackData(): PackData {
     },
     headlines: ['Profiles created: 12, target 16, breached.'],
     summary: scorecard,
-    remarks: [{ title: 'Remarks', paragraphs: ['A paragraph.', 'Another one.'] }],
+    summaryComments: [comment],
+    comments: [comment],
+    remarks: [{ title: 'Remarks', paragraphs: ['A paragraph.', 'Another one.'], comments: [comment] }],
     contents: true,
     sections: [
       section('scorecard', { kind: 'scorecard', scorecard }),

@@ -3,6 +3,7 @@ import { messagesFor } from '../../../../i18n/messages.ts';
 import type { ColumnBlock, PackSection, SectionOf } from '../../../pack/pack.ts';
 import { totalHeading } from '../../../table-notes.ts';
 import { type ChartData, chartData } from './chart-data.ts';
+import { type CommentData, commentData } from './comment-data.ts';
 import { type PanelData, panelData, type ScorecardData, scorecardData } from './scorecard-data.ts';
 import { blockTable, type TableData, transposedTable } from './table-data.ts';
 
@@ -14,6 +15,8 @@ export interface SectionData {
   /** May be empty, like the other texts and lists. */
   readonly description: string;
   readonly takeaway: string;
+  /** Above its figures. */
+  readonly comments: readonly CommentData[];
   readonly facts: readonly string[];
   /** What makes it incomplete; above its figures. */
   readonly warnings: readonly string[];
@@ -63,6 +66,25 @@ const cellsPerRow = (blocks: readonly ColumnBlock[]): number =>
     0,
   );
 
+/** What the PDF shows of a section that is not printed: its title and its comments. */
+export const unprintedSectionData = ({ table, title, comments }: PackSection): SectionData => ({
+  id: table.id,
+  kind: 'text',
+  title,
+  description: '',
+  takeaway: '',
+  comments: comments.map(commentData),
+  facts: [],
+  warnings: [],
+  notes: [],
+  chart: null,
+  scorecard: null,
+  panels: [],
+  tables: [],
+  paragraphs: [],
+  more: '',
+});
+
 /** A section for a template. Rows beyond the limits are left out, and `more` says so. */
 export function sectionData(section: PackSection, context: SectionContext): SectionData {
   const { table, title, description = '', takeaway = '', facts, warnings, notes, chart, empty = '' } = section;
@@ -74,6 +96,7 @@ export function sectionData(section: PackSection, context: SectionContext): Sect
     title,
     description,
     takeaway,
+    comments: section.comments.map(commentData),
     facts,
     warnings,
     notes,

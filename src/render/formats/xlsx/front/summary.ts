@@ -1,15 +1,16 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Logo } from '../../../../definitions/load/logo.ts';
 import type { Words } from '../../../../i18n/messages.ts';
-import type { PackSection } from '../../../pack/pack.ts';
+import type { Pack, PackSection } from '../../../pack/pack.ts';
 import type { PictureDrawing } from '../package/drawing-parts.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
+import { commentLines, reportCommentLines } from '../sections/comment-lines.ts';
 import { layoutScorecard, type ScorecardLayout, writeScorecard } from '../sections/scorecard.ts';
 import { linesPoints, quietLines, type SheetLine, writeLines } from '../sections/sheet-lines.ts';
 import { scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, FONT, STYLES } from '../style/styles.ts';
-import { type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
+import { LINE_POINTS, type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
 import { footerOf, type WorkbookContext } from '../workbook-context.ts';
 
 /** Maximum size, in pixels. */
@@ -40,7 +41,12 @@ interface HeadRow {
   readonly points: number;
 }
 
-/** Logo, organization, title, period and classification. */
+const wrappedRow = (cell: SheetLine, characters: number): HeadRow => ({
+  cell,
+  points: measuredLineCount(cell.text, characters, { bold: true }) * LINE_POINTS + 3,
+});
+
+/** Logo, organization, title, period, classification and approval. */
 function headRows({ pack, logo }: WorkbookContext, { characters }: LineWidth): HeadRow[] {
   const titleLines = measuredLineCount(pack.title, (characters * FONT.size) / TITLE_SIZE, { bold: true });
   const about = `${isolateBidi(pack.organization)} · ${pack.periodText}`;
@@ -51,16 +57,30 @@ function headRows({ pack, logo }: WorkbookContext, { characters }: LineWidth): H
     ...(pack.classification === undefined
       ? []
       : [{ cell: { text: pack.classification, style: STYLES.classification }, points: 16 }]),
+    ...(pack.approval === undefined ? [] : [wrappedRow({ text: pack.approval, style: STYLES.approval }, characters)]),
   ];
 }
+
+/** What a corrected edition replaces and changes. */
+const correctionLines = ({ correction }: Pack): SheetLine[] =>
+  correction === undefined
+    ? []
+    : [
+        { text: `${correction.text}. ${correction.heading}:`, style: STYLES.warning },
+        ...correction.changes.map((text) => ({ text: `– ${text}`, style: STYLES.text })),
+        ...quietLines(correction.more === '' ? [] : [correction.more]),
+      ];
 
 /** Facts and notes of the scorecard's section, which has no sheet of its own. */
 function scorecardNotes(section: PackSection | undefined): { above: SheetLine[]; below: SheetLine[] } {
   if (section === undefined) return { above: [], below: [] };
-  const { facts, warnings, notes, legend, empty } = section;
+  const { facts, warnings, notes, legend, empty, comments } = section;
   return {
     above: warnings.map((text) => ({ text, style: STYLES.warning })),
-    below: quietLines([...(empty === undefined ? [] : [empty]), ...facts, ...notes, ...legend]),
+    below: [
+      ...comments.flatMap(commentLines),
+      ...quietLines([...(empty === undefined ? [] : [empty]), ...facts, ...notes, ...legend]),
+    ],
   };
 }
 
@@ -90,14 +110,16 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   };
   const news: SheetLine[] = headlines.map((text) => ({ text: `– ${text}`, style: STYLES.text }));
   const scope = summary === undefined ? '' : summary.scorecard.scope;
-  const remarks = pack.remarks.map(({ title, paragraphs }) => ({
+  const remarks = pack.remarks.map(({ title, paragraphs, comments }) => ({
     title,
-    lines: paragraphs.map((text): SheetLine => ({ text, style: STYLES.text })),
+    lines: [...paragraphs.map((text): SheetLine => ({ text, style: STYLES.text })), ...comments.flatMap(commentLines)],
   }));
+  const changes = correctionLines(pack);
+  const comments = pack.comments.map((comment) => ({ title: comment.heading, lines: reportCommentLines(comment) }));
   const points =
     head.reduce((sum, row) => sum + row.points, 0) +
-    linesPoints([complete, ...news, ...notes.above, ...notes.below], width) +
-    remarks.reduce(
+    linesPoints([...changes, complete, ...news, ...notes.above, ...notes.below], width) +
+    [...comments, ...remarks].reduce(
       (sum, { lines }) => sum + HEADING_POINTS + linesPoints(lines, width) + lines.length * PARAGRAPH_GAP,
       0,
     ) +
@@ -114,7 +136,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
   });
   if (logo.image !== undefined) sheet.addDrawings([logoDrawing(logo.image, dataset.organization, words)]);
   await writeHead(sheet, head, width);
-  await writeLines(sheet, [complete], width);
+  await writeLines(sheet, [...changes, complete], width);
   if (news.length > 0) {
     await writeHeading(sheet, words.status.headlines, width);
     await sheet.addRow([], PARAGRAPH_GAP);
@@ -131,7 +153,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     await sheet.addRow([], 6);
     await writeLines(sheet, notes.below, width);
   }
-  for (const { title, lines } of remarks) {
+  for (const { title, lines } of [...comments, ...remarks]) {
     await writeHeading(sheet, title, width);
     for (const line of lines) {
       await sheet.addRow([], PARAGRAPH_GAP);

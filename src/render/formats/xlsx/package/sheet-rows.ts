@@ -13,10 +13,18 @@ const MAX_CELL_LENGTH = 32_767;
 /** Excel's limit. */
 const MAX_ROW_POINTS = 409;
 
+/** A piece of a text; its words are data. */
+export interface TextRun {
+  readonly text: string;
+  readonly emphasis?: 'em' | 'strong';
+}
+
 export interface Cell {
   /** Text is never read as a formula. A `Date` is a civil date or an instant, in UTC. */
   readonly value: string | number | boolean | Date | null;
   readonly style: CellStyle;
+  /** The same text in pieces, some of them emphasized. Only in the shared string table. */
+  readonly runs?: readonly TextRun[];
   /** The name of a sheet that the cell links to. */
   readonly link?: string;
   /** Number of merged columns, whose cells are left out of the row; 1 when absent. */
@@ -30,7 +38,7 @@ export interface RowContext {
   /** The index in the workbook's style sheet. */
   readonly styleId: (style: CellStyle) => number;
   /** The index in the shared string table. */
-  readonly textId: (text: string) => number;
+  readonly textId: (text: string, runs?: readonly TextRun[]) => number;
   readonly longTexts: LongTextStore;
 }
 
@@ -59,14 +67,14 @@ export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowCo
     }
     return attribute;
   };
-  const textXml = (text: string, shared: boolean): string =>
+  const textXml = (text: string, shared: boolean, runs?: readonly TextRun[]): string =>
     shared
-      ? ` t="s"><v>${textId(text)}</v></c>`
+      ? ` t="s"><v>${textId(text, runs)}</v></c>`
       : ` t="inlineStr"><is><t${SIGNIFICANT_WHITESPACE.test(text) ? ' xml:space="preserve"' : ''}>${escapeXml(text)}</t></is></c>`;
-  const valueXml = (value: Cell['value'], shared: boolean, index: number, row: number): string => {
+  const valueXml = ({ value, runs }: Cell, shared: boolean, index: number, row: number): string => {
     if (typeof value === 'number') return `><v>${value}</v></c>`;
     if (typeof value === 'string') {
-      if (value.length <= MAX_CELL_LENGTH) return textXml(value, shared);
+      if (value.length <= MAX_CELL_LENGTH) return textXml(value, shared, runs);
       return textXml(longTexts.shorten(value, { sheet, cell: `${column(index)}${row}` }), shared);
     }
     if (typeof value === 'boolean') return value ? ' t="b"><v>1</v></c>' : ' t="b"><v>0</v></c>';
@@ -78,7 +86,7 @@ export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowCo
       const cell = cells[index];
       if (cell === undefined) continue;
       const style = styleOf(cell.style);
-      xml += `<c r="${column(index)}${number}${style}${valueXml(cell.value, shared, index, number)}`;
+      xml += `<c r="${column(index)}${number}${style}${valueXml(cell, shared, index, number)}`;
       // Merged cells carry the fill and the borders too.
       const end = index + (cell.span ?? 1);
       for (let merged = index + 1; merged < end; merged += 1) xml += `<c r="${column(merged)}${number}${style}/>`;

@@ -1,8 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import type { Words } from '../../../../i18n/messages.ts';
+import { font } from '../style/styles.ts';
 import { openPackage } from './exceljs-patches.ts';
 import { createLongTextStore, type LongText } from './long-texts.ts';
 import { definedNamesXml } from './print-names.ts';
+import type { TextRun } from './sheet-rows.ts';
 import { createSheetWriter, type SheetOptions, type SheetWriter, type WorkbookState } from './sheet-writer.ts';
 import { toLegalText } from './xml-text.ts';
 
@@ -28,10 +30,19 @@ export interface WorkbookProperties {
   readonly words: Words['workbook']['longTexts'];
 }
 
+/** As exceljs writes a text of several pieces. One without emphasis has the font of its cell. */
+const richText = (runs: readonly TextRun[]) => ({
+  richText: runs.map(({ text, emphasis }) => ({
+    text: toLegalText(text),
+    ...(emphasis === undefined ? {} : { font: font(emphasis === 'strong' ? { bold: true } : { italic: true }) }),
+  })),
+});
+
 /** Adds texts to the shared string table, each once. The add function of exceljs would count and hash every use. */
-function sharedStringIds(table: unknown[]): (text: string) => number {
+function sharedStringIds(table: unknown[]): (text: string, runs?: readonly TextRun[]) => number {
   const ids = new Map<string, number>();
-  return (text) => {
+  return (text, runs) => {
+    if (runs?.some(({ emphasis }) => emphasis !== undefined)) return table.push(richText(runs)) - 1;
     const known = ids.get(text);
     if (known !== undefined) return known;
     const id = table.push(toLegalText(text)) - 1;

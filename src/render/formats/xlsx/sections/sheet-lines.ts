@@ -1,13 +1,10 @@
 import type { PackSection } from '../../../pack/pack.ts';
 import type { SheetWriter } from '../package/sheet-writer.ts';
-import { type CellStyle, FONT, STYLES } from '../style/styles.ts';
+import { FONT, STYLES } from '../style/styles.ts';
 import { LINE_POINTS, type LineWidth, measuredLineCount } from '../style/text-size.ts';
+import { commentLines, type SheetLine } from './comment-lines.ts';
 
-/** A text across the columns of a sheet. */
-export interface SheetLine {
-  readonly text: string;
-  readonly style: CellStyle;
-}
+export type { SheetLine };
 
 export function linePoints(
   { text, style: { font: { bold = false, size = FONT.size } = {} } }: SheetLine,
@@ -23,7 +20,8 @@ export const linesPoints = (lines: readonly SheetLine[], width: LineWidth): numb
 export async function writeLines(sheet: SheetWriter, lines: readonly SheetLine[], width: LineWidth): Promise<void> {
   for (const line of lines) {
     const span = width.columns > 1 ? { span: width.columns } : {};
-    await sheet.addRow([{ value: line.text, style: line.style, ...span }], linePoints(line, width));
+    const runs = line.runs === undefined ? {} : { runs: line.runs };
+    await sheet.addRow([{ value: line.text, style: line.style, ...runs, ...span }], linePoints(line, width));
   }
 }
 
@@ -35,7 +33,7 @@ export const quietLines = (texts: readonly string[]): SheetLine[] =>
  * @param more facts of one sheet of several
  */
 export function introduction(
-  { takeaway, description, facts, warnings }: PackSection,
+  { takeaway, description, facts, warnings, comments }: PackSection,
   more: readonly string[] = [],
 ): SheetLine[] {
   return [
@@ -43,6 +41,7 @@ export function introduction(
     ...(description === undefined ? [] : [{ text: description, style: STYLES.text }]),
     ...quietLines([...facts, ...more]),
     ...warnings.map((text) => ({ text, style: STYLES.warning })),
+    ...comments.flatMap(commentLines),
   ];
 }
 

@@ -62,6 +62,24 @@ export const STYLES = {
     alignment: { ...top, wrapText: true },
   },
   text: { font: font(), alignment: { ...top, wrapText: true } },
+  textItem: { font: font(), alignment: { ...top, wrapText: true, indent: 1 } },
+  /** Beside the text, a line that shows where a comment begins and ends. */
+  comment: {
+    font: font(),
+    alignment: { ...top, wrapText: true, indent: 1 },
+    border: { left: { style: 'medium', color: { argb: COLOURS.accent } } },
+  },
+  commentItem: {
+    font: font(),
+    alignment: { ...top, wrapText: true, indent: 2 },
+    border: { left: { style: 'medium', color: { argb: COLOURS.accent } } },
+  },
+  commentHeading: {
+    font: font({ bold: true, color: { argb: COLOURS.accent } }),
+    alignment: { ...top, wrapText: true, indent: 1 },
+    border: { left: { style: 'medium', color: { argb: COLOURS.accent } } },
+  },
+  approval: { font: font({ bold: true, color: { argb: COLOURS.accent } }), alignment: { ...middle, wrapText: true } },
   plain: { font: font(), alignment: middle },
   quiet: { font: font({ color: { argb: COLOURS.quiet } }), alignment: { ...top, wrapText: true } },
   quietRight: {

@@ -6,6 +6,9 @@
     reply until `hold` plus one window after the grant. So any window at the server holds at most `calls` dispatches.
     The queue is ordered by class (0 on demand, 1 scheduled, 2 backfill), then organizations round-robin, then arrival;
     after `starvationLimit` tokens in a row that passed a waiting lower class, the next one goes to that class.
+    Spare calls (class 3, corrections) never join the queue: they get a token only while nobody waits and none is blocked,
+    and hold at most a tenth of the tokens, at least one and at most MAX_SPARE. So a call of any class waits for at most
+    these.
     Limits may change between calls: held tokens count against the new limit and return by the new window. `inspect`
     changes nothing, and its caller learns nothing of the time.
     After a 429 the limit is halved, and grows by `recovery` with each window without another. The first 429 of such a
@@ -22,7 +25,8 @@
     Neither API keys nor other secrets are passed in.
     memory-budget.ts is the same state machine; one test suite compares the two.
 
-  KEYS (all with the same hash tag, one slot of a cluster; names and fields are stored, version 7 shares the first seven)
+  KEYS (all with the same hash tag, one slot of a cluster; names and fields are stored, version 7 shares the first seven,
+  version 8 all)
     1 held    zset   token -> ms at which it returns (in flight: the latest such instant)
     2 flight  set    tokens without a reply
     3 line    zset   the queue: waiters, all of score 0, so ordered by name: <class>|<round>|<arrival>|<id>
@@ -43,6 +47,8 @@
     acquire  15 id  16 token  17 org  18 class  19 hold ms -> {recovered, 1, tokens left}
                                                             | {recovered, 0, tokens, ms until the expected grant, waiters ahead}
                                                   recovered: ms since the first 429 of a stretch that has ended since, or -1
+    spare    15 id  16 token  17 org  18 class  19 hold ms -> as acquire; waiters ahead: of all classes. Without a grant it
+                                                  changes nothing
     complete 15 token     release 15 token     cancel 15 id -> {}
     penalize 15 for ms    -> {1 if it is the first of its stretch, limit, blocked for ms, slowed for ms}
     inspect               -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}
@@ -54,6 +60,9 @@
 ]]
 -- Ms by which the duration of requests may differ without dropping time.
 local MAX_EXCESS_MS = 500
+-- Tokens that spare calls hold at once. Their tokens have names with this prefix, and no others.
+local MAX_SPARE = 3
+local SPARE = 'spare!'
 local held, flight, queue, wakeups, names, rounds, state, clocks =
   KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local operation = ARGV[1]
@@ -67,7 +76,7 @@ local function number(field) return tonumber(redis.call('HGET', state, field) or
 local time = redis.call('TIME')
 local wall = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
-local exists, creates = redis.call('EXISTS', state) == 1, operation == 'acquire' or operation == 'penalize'
+local exists, creates = redis.call('EXISTS', state) == 1, operation == 'acquire' or operation == 'spare' or operation == 'penalize'
 if not exists and creates and ARGV[13] == '?' then return { wall } end
 if not exists and not creates then
   return { wall, '', 0, 0, operation == 'inspect' and { calls, 0, 0, 0, 0, calls, 0 } or {} }
@@ -279,6 +288,28 @@ if operation == 'acquire' then
       redis.call('ZADD', wakeups, at, id)
       result = { recoveredAfter(), 0, tokens, at - now, before }
     end
+  end
+elseif operation == 'spare' then
+  local token, hold = ARGV[16], tonumber(ARGV[19])
+  local times = {}
+  local again = false
+  for _, name in ipairs(redis.call('ZRANGE', held, 0, -1)) do
+    if string.sub(name, 1, #SPARE) == SPARE then times[#times + 1] = tonumber(redis.call('ZSCORE', held, name)) end
+    again = again or name == token
+  end
+  local most = math.max(1, math.min(MAX_SPARE, math.floor(currentLimit / 10)))
+  local waiting, tokens = redis.call('ZCARD', queue), free()
+  if again then
+    result = { -1, 1, tokens }
+  elseif waiting == 0 and tokens > 0 and #times < most and now >= number('blocked') then
+    redis.call('ZADD', held, latest + hold + window + 1, token)
+    redis.call('SADD', flight, token)
+    result = { recoveredAfter(), 1, tokens - 1 }
+  else
+    local at = estimateGrant(waiting)
+    -- The spare tokens that have to return first.
+    if #times >= most then at = math.max(at, times[#times - most + 1]) end
+    result = { recoveredAfter(), 0, tokens, at - now, waiting }
   end
 elseif operation == 'complete' then
   -- One ms more than the window: both ends are read from clocks that round down.

@@ -1,0 +1,49 @@
+import { DocketError } from '../../base/error.ts';
+import type { AuditLog } from '../../services/audit-log.ts';
+import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
+import {
+  type CorrectionService,
+  type CorrectionView,
+  requireCorrection,
+} from '../../services/corrections/correction-service.ts';
+import type { Principal } from '../auth/tokens.ts';
+import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
+
+export interface CorrectionsPorts {
+  readonly corrections: CorrectionService;
+  readonly audit: Pick<AuditLog, 'list' | 'record'>;
+}
+
+export function correctionsAccess(
+  ports: CorrectionsPorts,
+  principal: Principal,
+): Pick<Access, 'corrections' | 'correction' | 'sendCorrection' | 'dismissCorrection'> {
+  const { corrections } = ports;
+  const requireOne = async (id: string): Promise<CorrectionView> => {
+    try {
+      return await requireCorrection(id, principal.orgs, corrections);
+    } catch (thrown) {
+      if (thrown instanceof DocketError && thrown.code === 'correction.not_found') throw notFoundError();
+      throw thrown;
+    }
+  };
+  return {
+    corrections: async ({ org, state } = {}) => {
+      if (org !== undefined) assertVisible(principal, org);
+      const found = await corrections.list(org === undefined ? principal.orgs : [org]);
+      return state === undefined ? found : found.filter((one) => one.state === state);
+    },
+    correction: requireOne,
+    sendCorrection: async (id, reason) => {
+      const found = await requireOne(id);
+      assertOperator(principal);
+      const { correction, record } = await sendCorrection(found, auditActor(principal, reason), ports);
+      return { correction, run: record.id };
+    },
+    dismissCorrection: async (id, reason) => {
+      const found = await requireOne(id);
+      assertOperator(principal);
+      return dismissCorrection(found, auditActor(principal, reason), ports);
+    },
+  };
+}

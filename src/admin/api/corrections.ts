@@ -1,0 +1,181 @@
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import { CORRECTION_STATES, type Correction } from '../../services/corrections/correction.ts';
+import type { CorrectionView } from '../../services/corrections/correction-service.ts';
+import type { AdminApp } from '../hono-env.ts';
+import {
+  filterProblems,
+  jsonRequestBody,
+  jsonResponse,
+  lookupProblems,
+  mutationProblems,
+  orgSchema,
+  reasonBody,
+  security,
+} from './openapi-helpers.ts';
+import { idSchema } from './schemas.ts';
+
+const instant = (ms: number): string => new Date(ms).toISOString();
+const figure = z.number().nullable().describe('Raw: a count, a ratio from 0 to 1, or seconds; null: undefined.');
+const status = z.enum(['on_target', 'watch', 'breached', 'undefined']).nullable();
+const groupSchema = z.object({ dimension: z.string(), value: z.string() });
+
+const changeSchema = z
+  .object({
+    section: z.string(),
+    metric: z.string(),
+    bucket: z.string().nullable(),
+    groups: z.array(groupSchema).readonly().describe('Of its row; empty for totals.'),
+    before: figure,
+    after: figure,
+    status_before: status.describe('Null: it is not judged.'),
+    status_after: status,
+  })
+  .meta({ id: 'FigureChange' });
+
+const correctionSchema = z
+  .object({
+    id: z.string().meta({ example: '83b1c1952f6c0e4d0c3b4a5f9a7e3d2c-1' }),
+    run: idSchema.describe('The delivered run.'),
+    organization: z.string(),
+    report: z.string(),
+    state: z
+      .enum(CORRECTION_STATES)
+      .describe('open waits for a decision; withdrawn and replaced: the service has changed the figures again.'),
+    found_at: z.iso.datetime(),
+    material: z.int().describe('Number of material changes: the first ones.'),
+    total: z.int().describe('Number of all changes; at most 1,000 are listed.'),
+    changes: z.array(changeSchema).readonly(),
+    decision: z
+      .object({
+        at: z.iso.datetime(),
+        by: z.string(),
+        reason: z.string(),
+        run: idSchema.nullable().describe('The run that sends the corrected edition.'),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'Correction' });
+
+const viewSchema = correctionSchema
+  .extend({
+    title: z.string(),
+    period: z.object({ from: z.string(), to: z.string(), timezone: z.string(), label: z.string() }),
+    delivered_at: z.iso.datetime().nullable(),
+    recipients: z
+      .array(
+        z.object({
+          target: z.string(),
+          recipient: z.string(),
+          receives: z.boolean(),
+          why: z.string().nullable().describe('Why it would not receive a corrected edition.'),
+        }),
+      )
+      .readonly()
+      .describe('Who has received the edition, or may have.'),
+  })
+  .meta({ id: 'CorrectionDetail' });
+
+const params = z.object({
+  id: z
+    .string()
+    .regex(/^[0-9a-f]{8,32}-[1-9]\d{0,5}$/, 'the id of a correction')
+    .meta({ description: 'The run, or its first 8 digits, and the number of the correction.', example: '83b1c195-1' }),
+});
+
+const shared = { tags: ['Corrections'], security };
+const listRoute = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/api/corrections',
+  summary: 'List the corrections of delivered figures, newest first',
+  request: { query: z.strictObject({ org: orgSchema.optional(), state: z.enum(CORRECTION_STATES).optional() }) },
+  responses: {
+    200: jsonResponse(z.object({ corrections: z.array(correctionSchema).readonly() }), 'All that are known.'),
+    ...filterProblems,
+  },
+});
+const showRoute = createRoute({
+  ...shared,
+  method: 'get',
+  path: '/api/corrections/{id}',
+  summary: 'Show a correction and who has received the edition',
+  request: { params },
+  responses: { 200: jsonResponse(viewSchema, 'The correction.'), ...lookupProblems },
+});
+const deciding = { ...shared, method: 'post' as const, request: { params, body: jsonRequestBody(reasonBody) } };
+const sendRoute = createRoute({
+  ...deciding,
+  path: '/api/corrections/{id}/send',
+  summary: 'Send a corrected edition to those who received the first one',
+  description: 'Opens a run. Of a report with `approval` it is approved before it is sent. May be repeated.',
+  responses: {
+    202: jsonResponse(z.object({ correction: correctionSchema, run: idSchema }), 'The run that sends it.'),
+    ...mutationProblems,
+    409: lookupProblems[409],
+  },
+});
+const dismissRoute = createRoute({
+  ...deciding,
+  path: '/api/corrections/{id}/dismiss',
+  summary: 'Keep the delivered edition',
+  description: 'The same changes are not reported again.',
+  responses: {
+    200: jsonResponse(correctionSchema, 'The correction.'),
+    ...mutationProblems,
+    409: lookupProblems[409],
+  },
+});
+
+/** Corrections of delivered figures, and decisions about them. */
+export function addCorrectionRoutes(app: AdminApp): void {
+  app.openapi(listRoute, async (context) => {
+    const corrections = await context.get('access').corrections(context.req.valid('query'));
+    return context.json({ corrections: corrections.map(correctionBody) }, 200);
+  });
+  app.openapi(showRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    return context.json(viewBody(await context.get('access').correction(id)), 200);
+  });
+  app.openapi(sendRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    const { reason } = context.req.valid('json');
+    const { correction, run } = await context.get('access').sendCorrection(id, reason);
+    return context.json({ correction: correctionBody(correction), run }, 202);
+  });
+  app.openapi(dismissRoute, async (context) => {
+    const { id } = context.req.valid('param');
+    const { reason } = context.req.valid('json');
+    return context.json(correctionBody(await context.get('access').dismissCorrection(id, reason)), 200);
+  });
+}
+
+const correctionBody = ({ id, run, state, foundAt, material, total, changes, decision }: Correction) => ({
+  id,
+  run: run.id,
+  organization: run.org,
+  report: run.report,
+  state,
+  found_at: instant(foundAt),
+  material,
+  total,
+  changes: changes.map(({ section, metric, bucket, group, within, before, after, statusBefore, statusAfter }) => ({
+    section,
+    metric,
+    bucket,
+    groups: [group, within].filter((one) => one != null),
+    before,
+    after,
+    status_before: statusBefore ?? null,
+    status_after: statusAfter ?? null,
+  })),
+  decision: decision && { ...decision, at: instant(decision.at) },
+});
+
+const viewBody = (view: CorrectionView) => ({
+  ...correctionBody(view),
+  title: view.title,
+  period: view.period,
+  delivered_at: view.deliveredAt === null ? null : instant(view.deliveredAt),
+  recipients: view.recipients,
+});

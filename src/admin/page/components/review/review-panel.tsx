@@ -1,0 +1,246 @@
+import type { ReviewPhase } from '../../../../run/review/review-state.ts';
+import type { ReviewView } from '../../../../services/reviews/review-service.ts';
+import { ApproveForm, RejectForm } from '../../forms/approval-forms.tsx';
+import { OpenReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';
+import { DEFAULT_APPROVAL_REASON } from '../../routes/review-actions.ts';
+import { ErrorDetails } from '../error-details.tsx';
+import { formatByteCount, formatCounted } from '../format-numbers.ts';
+import { canAct, Fact, type LayoutData } from '../layout.tsx';
+import { RelativeTime, Timestamp } from '../time.tsx';
+import { CommentHistory } from './review-history.tsx';
+import { reviewFilePath, reviewPreviewPath, sectionKey, shortHash } from './review-links.ts';
+import { ReviewSections } from './review-sections.tsx';
+
+interface ReviewPanelProps {
+  readonly layout: LayoutData;
+  readonly view: ReviewView;
+  readonly zone: string;
+  /** The section whose draft somebody wants to begin with. */
+  readonly draft: string | undefined;
+  readonly refused: RejectedForm | undefined;
+}
+
+/** What a reviewed run waits for, what people look at before they decide, and the forms to comment and to decide. */
+export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelProps) => {
+  const { state, record } = view;
+  const { phase, content } = state;
+  const isOpen = OPEN_PHASES.includes(phase);
+  const approves = isOpen && content !== null && view.refusal === null;
+  const rejects = isOpen && content !== null && view.canReject;
+  const { heading, lead, isCalm } = PHASES[phase];
+  return (
+    // Whoever decides keeps what they have looked at: only the facts follow, and a reload shows other content.
+    <div id="review-part" {...(approves || rejects ? {} : { 'data-live': true })}>
+      <section
+        class={isCalm ? 'review calm' : 'review'}
+        id="review"
+        aria-labelledby="review-heading"
+        data-phase={phase}
+      >
+        <h2 id="review-heading">{heading}</h2>
+        <p class="lead">
+          {lead} {phase === 'incomplete' ? incompleteLead(state.need) : null}
+        </p>
+        {withoutForm(refused, view, { approves, rejects, comments: isOpen && canAct(layout) }) ? (
+          <ErrorDetails error={refused.error} id="review-rejected" heading="Action rejected" />
+        ) : null}
+        <div class="two-columns">
+          <Facts view={view} zone={zone} now={layout.now} />
+          {content === null ? null : (
+            <div>
+              <h3>What is reviewed</h3>
+              <ReviewFiles view={view} />
+            </div>
+          )}
+        </div>
+        {content === null ? null : (
+          <>
+            <EmailPreview view={view} />
+            <h3>Figures and comments</h3>
+            <ReviewSections layout={layout} view={view} zone={zone} isOpen={isOpen} draft={draft} refused={refused} />
+          </>
+        )}
+        {approves ? <ApproveForm layout={layout} run={record.id} content={content} refused={refused} /> : null}
+        {isOpen && state.need > 0 && phase !== 'comments' && view.refusal !== null ? (
+          <p id="review-refusal">
+            <strong>You cannot approve it.</strong> {view.refusal}
+          </p>
+        ) : null}
+        {rejects ? <RejectForm layout={layout} run={record.id} content={content} refused={refused} /> : null}
+        {phase === 'incomplete' && canAct(layout) ? (
+          <OpenReasonForm
+            layout={layout}
+            from={`/runs/${record.id}`}
+            refused={refused}
+            class="resolve"
+            action={`/runs/${record.id}/release`}
+            label="Accept the missing figures"
+            question="Why are they accepted?"
+          >
+            <p>{state.need > 0 ? 'It then waits for approval.' : 'It is then delivered as it is.'}</p>
+          </OpenReasonForm>
+        ) : null}
+        <CommentHistory view={view} zone={zone} />
+      </section>
+    </div>
+  );
+};
+
+const OPEN_PHASES: readonly ReviewPhase[] = ['comments', 'incomplete', 'approval'];
+
+/** The rejection of an action whose form is no longer on the page. */
+function withoutForm(
+  refused: RejectedForm | undefined,
+  view: ReviewView,
+  shown: { readonly approves: boolean; readonly rejects: boolean; readonly comments: boolean },
+): refused is RejectedForm {
+  const path = `/runs/${view.record.id}`;
+  switch (refused?.action) {
+    case `${path}/approve`:
+      return !shown.approves;
+    case `${path}/reject`:
+      return !shown.rejects;
+    case `${path}/comments`:
+      return (
+        !shown.comments ||
+        ![null, ...view.sections.map(({ id }) => id)].some((id) => sectionKey(id) === refused.values.section)
+      );
+    default:
+      return false;
+  }
+}
+
+interface PhaseText {
+  readonly heading: string;
+  readonly lead: string;
+  /** Nobody has to act. */
+  readonly isCalm: boolean;
+}
+
+const PHASES: Readonly<Record<ReviewPhase, PhaseText>> = {
+  figures: { heading: 'In review', lead: 'Its figures are being fetched.', isCalm: true },
+  comments: {
+    heading: 'Waiting for comments',
+    lead: 'Nothing is sent before every required comment is there.',
+    isCalm: false,
+  },
+  incomplete: { heading: 'Held: figures are missing', lead: 'Nothing was sent.', isCalm: false },
+  approval: {
+    heading: 'Waiting for approval',
+    lead: 'Nothing is sent before enough people have approved exactly this content. A comment, or new figures, changes the content: approvals given before no longer count.',
+    isCalm: false,
+  },
+  ready: { heading: 'Review complete', lead: 'A worker publishes and delivers it.', isCalm: true },
+  sealed: { heading: 'Reviewed', lead: 'This content is published. Nothing can be added.', isCalm: true },
+  rejected: { heading: 'Rejected', lead: 'The run has ended, nothing was sent.', isCalm: true },
+  cancelled: { heading: 'Review cancelled', lead: 'The run has ended, nothing was sent.', isCalm: true },
+};
+
+const incompleteLead = (need: number): string =>
+  need > 0
+    ? 'An approval accepts them as they are. For complete figures, reject it and fetch them again.'
+    : 'It stays held until somebody accepts them as they are.';
+
+interface FactsProps {
+  readonly view: ReviewView;
+  readonly zone: string;
+  readonly now: number;
+}
+
+const Facts = ({ view: { state, due, reviewers, sections }, zone, now }: FactsProps) => {
+  const { need, approvals, missingComments, content, since, phase } = state;
+  const isOpen = OPEN_PHASES.includes(phase);
+  const titleOf = (id: string): string => sections.find((section) => section.id === id)?.title ?? id;
+  return (
+    <dl class="facts" id="review-facts" data-live>
+      {missingComments.length === 0 ? null : (
+        <Fact name="Comments">
+          missing on{' '}
+          {missingComments.map((id, index) => (
+            <>
+              {index === 0 ? '' : ', '}
+              <a href={`#comment-${id}`}>{titleOf(id)}</a>
+            </>
+          ))}
+        </Fact>
+      )}
+      {need === 0 ? null : (
+        <Fact name="Approvals">
+          {approvals.length} of {need}
+          {approvals.map(({ by, at, reason }) => (
+            <span class="line">
+              <span class="state good">{by.name}</span> <Timestamp at={at} zone={zone} />
+              {reason === DEFAULT_APPROVAL_REASON ? null : <span class="muted wrap"> {reason}</span>}
+            </span>
+          ))}
+        </Fact>
+      )}
+      {need === 0 || !isOpen ? null : (
+        <Fact name="May approve">{reviewers.length === 0 ? 'nobody' : reviewers.join(', ')}</Fact>
+      )}
+      {due === null || !isOpen ? null : (
+        <Fact name="Due">
+          <Timestamp at={due} zone={zone} weekday />{' '}
+          <span class="muted">
+            <RelativeTime at={due} now={now} />
+          </span>
+        </Fact>
+      )}
+      {since === null || !isOpen ? null : (
+        <Fact name="Waits since">
+          <Timestamp at={since} zone={zone} />
+        </Fact>
+      )}
+      {content === null ? null : (
+        <Fact name="Content">
+          <code title={content}>{shortHash(content)}</code>
+        </Fact>
+      )}
+    </dl>
+  );
+};
+
+/** More CSV files than this are folded. */
+const MAX_OPEN_FILES = 4;
+
+/** The files of exactly this content, and its e-mail. */
+const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView }) => {
+  if (files.length === 0) return <p>A worker is rendering the files. They are here in a moment.</p>;
+  const folded = files.length > MAX_OPEN_FILES ? files.filter(({ name }) => name.endsWith('.csv')) : [];
+  const item = ({ name, bytes }: ReviewView['files'][number]) => (
+    <li>
+      <a class="wrap" href={reviewFilePath(record.id, name)} download={name}>
+        {name}
+      </a>{' '}
+      <span class="muted">{formatByteCount(bytes)}</span>
+    </li>
+  );
+  return (
+    <>
+      <ul class="plain-list compact">{files.filter((file) => !folded.includes(file)).map(item)}</ul>
+      {folded.length === 0 ? null : (
+        <details class="fold">
+          <summary>{formatCounted(folded.length, 'CSV file')}</summary>
+          <ul class="plain-list compact">{folded.map(item)}</ul>
+        </details>
+      )}
+      <p class="more">
+        <a href={reviewPreviewPath(record.id)}>E-mail preview</a>
+      </p>
+    </>
+  );
+};
+
+const EmailPreview = ({ view: { files, record } }: { readonly view: ReviewView }) =>
+  files.length > 0 ? (
+    <details class="fold">
+      <summary>The e-mail as it would be sent</summary>
+      <iframe
+        class="preview"
+        src={reviewPreviewPath(record.id)}
+        sandbox=""
+        loading="lazy"
+        title="The e-mail as it would be sent"
+      ></iframe>
+    </details>
+  ) : null;

@@ -1,0 +1,96 @@
+import { ErrorDetails } from '../components/error-details.tsx';
+import { Csrf, type LayoutData } from '../components/layout.tsx';
+import { shortHash } from '../components/review/review-links.ts';
+import { ReasonInput, type RejectedForm } from './reason-form.tsx';
+
+interface DecisionProps {
+  readonly layout: LayoutData;
+  readonly run: string;
+  /** SHA-256 of what the page shows: the decision is about nothing else. */
+  readonly content: string;
+  readonly refused: RejectedForm | undefined;
+}
+
+const rejectionOf = (refused: RejectedForm | undefined, action: string): RejectedForm | undefined =>
+  refused?.action === action ? refused : undefined;
+
+/** Approves what the page shows. */
+export const ApproveForm = ({ layout, run, content, refused }: DecisionProps) => {
+  const action = `/runs/${run}/approve`;
+  const rejected = rejectionOf(refused, action);
+  return (
+    <form class="resolve" method="post" action={action} id="approve">
+      <Csrf layout={layout} />
+      <input type="hidden" name="content" value={content} />
+      {rejected === undefined ? null : (
+        <ErrorDetails error={rejected.error} id="approve-error" heading="Not approved" />
+      )}
+      <p>
+        You approve the content <code title={content}>{shortHash(content)}</code>: the figures, comments and files of
+        this page. If anything of it has changed since, nothing is approved.
+      </p>
+      <label for="approve-reason">Note (optional)</label>
+      <input
+        id="approve-reason"
+        name="reason"
+        maxlength={500}
+        autocomplete="off"
+        value={rejected?.values.reason ?? ''}
+        aria-describedby={rejected === undefined ? undefined : 'approve-error'}
+      />
+      <p class="hint">Recorded and printed in the pack under your name, {layout.principal.name}.</p>
+      <button type="submit" class="primary">
+        Approve
+      </button>
+    </form>
+  );
+};
+
+/** Rejects what the page shows, with a reason: the run ends, or its figures are fetched again. */
+export const RejectForm = ({ layout, run, content, refused }: DecisionProps) => {
+  const action = `/runs/${run}/reject`;
+  const rejected = rejectionOf(refused, action);
+  return (
+    <details class="action" open={rejected !== undefined}>
+      <summary class="button danger">Reject…</summary>
+      <form method="post" action={action}>
+        <Csrf layout={layout} />
+        <input type="hidden" name="content" value={content} />
+        {rejected === undefined ? null : (
+          <ErrorDetails error={rejected.error} id="reject-error" heading="Not rejected" />
+        )}
+        <fieldset>
+          <legend>What happens then</legend>
+          {REJECTIONS.map(([value, label]) => (
+            <div class="choice">
+              <input
+                type="radio"
+                name="outcome"
+                value={value}
+                id={`reject-${value}`}
+                required
+                checked={rejected?.values.outcome === value}
+              />
+              <label for={`reject-${value}`}>{label}</label>
+            </div>
+          ))}
+        </fieldset>
+        <ReasonInput
+          id="reject-reason"
+          question="Why is it rejected?"
+          value={rejected?.values.reason}
+          describedBy={rejected === undefined ? undefined : 'reject-error'}
+        />
+        <p class="hint">Recorded under your name, {layout.principal.name}, and sent to the author.</p>
+        <button type="submit" class="danger">
+          Reject
+        </button>
+      </form>
+    </details>
+  );
+};
+
+const REJECTIONS = [
+  ['end', 'The run ends: nothing is sent'],
+  ['refetch', 'The figures are fetched again, and reviewed again'],
+] as const;

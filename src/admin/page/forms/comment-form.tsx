@@ -1,0 +1,71 @@
+import { MAX_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
+import type { CarriedComment } from '../../../services/reviews/review-service.ts';
+import { ErrorDetails } from '../components/error-details.tsx';
+import { formatInteger } from '../components/format-numbers.ts';
+import { Csrf, type LayoutData } from '../components/layout.tsx';
+import { sectionKey } from '../components/review/review-links.ts';
+import type { RejectedForm } from './reason-form.tsx';
+
+interface CommentFormProps {
+  readonly layout: LayoutData;
+  readonly run: string;
+  /** Null: the whole report. */
+  readonly section: string | null;
+  readonly title: string;
+  /** The present comment; null where there is none. */
+  readonly text: string | null;
+  /** The last period's comment, if somebody asked for it as the beginning of a new one. */
+  readonly draft: CarriedComment | undefined;
+  readonly refused: RejectedForm | undefined;
+}
+
+export const commentAction = (run: string): string => `/runs/${run}/comments`;
+
+/** Whether a rejected form is that of this section. */
+const isOf = (refused: RejectedForm | undefined, run: string, section: string | null): refused is RejectedForm =>
+  refused?.action === commentAction(run) && refused.values.section === sectionKey(section);
+
+/** Writes, changes or withdraws the comment on a section. */
+export const CommentForm = ({ layout, run, section, title, text, draft, refused }: CommentFormProps) => {
+  const rejected = isOf(refused, run, section) ? refused : undefined;
+  const id = `comment-text-${sectionKey(section)}`;
+  const errorId = rejected === undefined ? undefined : `${id}-error`;
+  return (
+    <details class="action" open={rejected !== undefined || draft !== undefined}>
+      <summary class="button">{text === null ? 'Write a comment…' : 'Change the comment…'}</summary>
+      <form method="post" action={commentAction(run)} class="comment-form">
+        <Csrf layout={layout} />
+        <input type="hidden" name="section" value={sectionKey(section)} />
+        {rejected === undefined ? null : (
+          <ErrorDetails error={rejected.error} id={errorId ?? id} heading="Comment not stored" />
+        )}
+        {draft === undefined ? null : (
+          <p class="attention">
+            This draft is the comment of {draft.period} by {draft.author}. Check every sentence against the figures of
+            this period.
+          </p>
+        )}
+        <label for={id}>Comment: {title}</label>
+        <textarea id={id} name="text" rows={7} maxlength={MAX_NOTE_LENGTH} aria-describedby={errorId}>
+          {rejected?.values.text ?? draft?.text ?? text ?? ''}
+        </textarea>
+        <p class="hint">
+          Plain text, at most {formatInteger(MAX_NOTE_LENGTH)} characters. An empty line begins a paragraph,{' '}
+          <code>- </code> or <code>1. </code> an item of a list, <code>*…*</code> is emphasis, <code>**…**</code>{' '}
+          strong. Quote figures by their references, such as <code>{'{{ onboarding.profiles.created }}'}</code>: they
+          print what the pack prints. Printed under your name, {layout.principal.name}.
+        </p>
+        <p class="buttons">
+          <button type="submit" class="primary">
+            Store the comment
+          </button>{' '}
+          {text === null ? null : (
+            <button type="submit" name="withdraw" value="yes" class="danger" formnovalidate>
+              Withdraw the comment
+            </button>
+          )}
+        </p>
+      </form>
+    </details>
+  );
+};

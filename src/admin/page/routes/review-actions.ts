@@ -1,0 +1,66 @@
+import { DocketError } from '../../../base/error.ts';
+import type { Access } from '../../access/access.ts';
+import { reasonSchema } from '../../api/openapi-helpers.ts';
+
+type FormFields = Readonly<Record<string, string>>;
+
+/** The reason of an approval that nobody gave one for; the API has the same. */
+export const DEFAULT_APPROVAL_REASON = 'approved';
+/** Numbers of a comment that are named in an address. */
+const MAX_DOUBTS = 8;
+
+/** The actions of reviews, by the last segment of their path. Each returns the path to redirect to. */
+export const REVIEW_ACTIONS = {
+  comments: async (access: Access, fields: FormFields, run: string): Promise<string> => {
+    const section = parseSection(fields);
+    if (fields.withdraw === 'yes') {
+      await access.comment(run, section, null);
+      return `/runs/${run}?did=withdrawn`;
+    }
+    // A browser sends line ends of two characters.
+    const text = (fields.text ?? '').replaceAll(/\r\n?/g, '\n').trim();
+    if (text === '') throw incompleteForm('The comment is empty.', 'a text, or the button that withdraws the comment');
+    const { warnings } = await access.comment(run, section, text);
+    const doubts = warnings.slice(0, MAX_DOUBTS).map(({ number }): [string, string] => ['doubt', number]);
+    return `/runs/${run}?${new URLSearchParams([['did', 'commented'], ...doubts])}#comment-${fields.section}`;
+  },
+
+  approve: async (access: Access, fields: FormFields, run: string): Promise<string> => {
+    const reason = (fields.reason ?? '').trim();
+    await access.approve(run, parseContent(fields), reason === '' ? DEFAULT_APPROVAL_REASON : parseReason(reason));
+    return `/runs/${run}?did=approved`;
+  },
+
+  reject: async (access: Access, fields: FormFields, run: string): Promise<string> => {
+    const { outcome } = fields;
+    if (outcome !== 'end' && outcome !== 'refetch')
+      throw incompleteForm('Choose what happens to the run.', 'one of the two choices');
+    const reason = parseReason(fields.reason);
+    await access.reject(run, parseContent(fields), { reason, refetch: outcome === 'refetch' });
+    return `/runs/${run}?did=${outcome === 'end' ? 'rejected' : 'refetch'}`;
+  },
+} as const;
+
+const incompleteForm = (message: string, expected: string) =>
+  new DocketError('usage.invalid', message, { expected, next: 'Fill it in and send the form again.' });
+
+function parseSection({ section = '' }: FormFields): string | null {
+  if (section === '') throw incompleteForm('The form names no section.', 'a section of the report');
+  return section === '_' ? null : section;
+}
+
+/** The whole hash: a decision is about exactly what the page has shown. */
+function parseContent({ content = '' }: FormFields): string {
+  if (/^[0-9a-f]{64}$/.test(content)) return content;
+  throw incompleteForm('The form does not name the content.', 'the form of the page');
+}
+
+function parseReason(reason: string | undefined): string {
+  const parsed = reasonSchema.safeParse(reason);
+  if (parsed.success) return parsed.data;
+  throw incompleteForm('A reason is required.', 'one line of 1 to 500 characters');
+}
+
+/** The numbers of an address that the comments of a run really have: an address may say anything. */
+export const doubtsOf = (numbers: readonly string[], comments: readonly { readonly text: string }[]): string[] =>
+  [...new Set(numbers)].slice(0, MAX_DOUBTS).filter((number) => comments.some(({ text }) => text.includes(number)));

@@ -1,0 +1,170 @@
+import { DAY_MS } from '../../base/time.ts';
+import { approvers, keyOfEntry } from '../people.ts';
+import type { OrgFile, OrgSettings } from '../schema/org-settings.ts';
+import type { ReportFile } from '../schema/report-definition.ts';
+import type { People } from '../schema/review.ts';
+import { reportTargets } from '../schema/targets.ts';
+import { formatDurationLiteral } from '../schema/values/durations.ts';
+import { diagnosticAt } from '../yaml/parse-yaml.ts';
+import type { SourceFile } from '../yaml/source-file.ts';
+import { type Diagnostic, describeValue } from './diagnostic.ts';
+import { closestMatches } from './suggest.ts';
+
+type ReviewSettings = Pick<OrgSettings, 'people' | 'targets' | 'retention_days'>;
+
+/**
+ * Approvals that nobody can give, comments that are never asked for, corrections of editions that are gone. Without settings
+ * only what the report says by itself is checked.
+ */
+export const reviewDiagnostics = (
+  source: SourceFile,
+  report: ReportFile,
+  org: ReviewSettings | undefined,
+): Diagnostic[] => [
+  ...approvalDiagnostics(source, report, org),
+  ...commentaryDiagnostics(source, report, org),
+  ...correctionsDiagnostics(source, report, org),
+];
+
+function approvalDiagnostics(
+  source: SourceFile,
+  { approval }: ReportFile,
+  org: ReviewSettings | undefined,
+): Diagnostic[] {
+  if (approval === undefined) return [];
+  const { by, need, within, otherwise } = approval;
+  const people = org?.people;
+  const ofEntries = by.flatMap((entry, index): Diagnostic[] => {
+    const add = (parts: Pick<Diagnostic, 'expected' | 'got' | 'next'>) => [
+      diagnosticAt(source, ['approval', 'by', index], parts),
+    ];
+    if (by.indexOf(entry) < index)
+      return add({ expected: 'each entry once', got: describeValue(entry), next: 'remove the second one' });
+    const [approver] = approvers([entry], people);
+    if (approver?.canSignIn === false) {
+      return add({
+        expected: 'a person with "tokens" or "accounts" in org.yaml, who can sign in to approve',
+        got: `${describeValue(entry)} without them`,
+        next: 'add one to the person in org.yaml, or name another one',
+      });
+    }
+    const near = misspelt(entry, people);
+    if (near === undefined) return [];
+    return add({
+      expected: `a person of org.yaml (${Object.keys(people ?? {})
+        .slice(0, 20)
+        .join(', ')}), or a token or account`,
+      got: describeValue(entry),
+      next: `did you mean "${near}"? If it is a token, add it to its person in org.yaml`,
+    });
+  });
+  const able = approvers(by, people).filter(({ canSignIn }) => canSignIn);
+  const unreachable =
+    able.length >= need
+      ? []
+      : [
+          diagnosticAt(source, ['approval', 'need'], {
+            code: 'approval.unreachable',
+            expected: `at most ${able.length}, as many different people as "by" names who can sign in`,
+            got: String(need),
+            next: 'add people to "by", or lower "need"; tokens and accounts of one person count once',
+          }),
+        ];
+  const never =
+    otherwise === 'cancel' && within === undefined
+      ? [
+          diagnosticAt(source, ['approval', 'otherwise'], {
+            expected: '"within" beside "otherwise: cancel", which says when',
+            got: 'none',
+            next: 'add e.g. within: 2bd, or remove "otherwise"',
+          }),
+        ]
+      : [];
+  // Of entries with faults the number of people says nothing.
+  return [...ofEntries, ...(ofEntries.length > 0 ? [] : unreachable), ...never];
+}
+
+/** The key, token or account that an entry nearly is, where it is nobody's. */
+function misspelt(entry: string, people: People | undefined): string | undefined {
+  if (people === undefined || keyOfEntry(entry, people) !== undefined) return undefined;
+  const known = Object.entries(people).flatMap(([key, { tokens, accounts }]) => [key, ...tokens, ...accounts]);
+  const near = closestMatches(entry, known)[0];
+  // Two people may have similar addresses.
+  return near === undefined || (near.includes('@') && entry.includes('@')) ? undefined : near;
+}
+
+/** `required_if` of sections without a figure that has a status. */
+function commentaryDiagnostics(
+  source: SourceFile,
+  { sections, targets }: ReportFile,
+  org: ReviewSettings | undefined,
+): Diagnostic[] {
+  if (org === undefined) return [];
+  const judged = new Set(
+    reportTargets(org.targets, targets).flatMap(({ metric, target }) => (target === undefined ? [] : metric)),
+  );
+  return sections.flatMap(({ commentary, metrics = [] }, index) => {
+    if (commentary === undefined || !('required_if' in commentary) || commentary.required_if === undefined) return [];
+    if (metrics.some((metric) => judged.has(metric))) return [];
+    return diagnosticAt(source, ['sections', index, 'commentary', 'required_if'], {
+      expected: 'a target for a metric of the section, which a status needs',
+      got: 'none',
+      next: 'add one to targets.yaml or under "targets", or write commentary: required',
+    });
+  });
+}
+
+/** A watch that is longer than editions are kept. */
+function correctionsDiagnostics(
+  source: SourceFile,
+  { corrections }: ReportFile,
+  org: ReviewSettings | undefined,
+): Diagnostic[] {
+  const days = org?.retention_days;
+  if (corrections === undefined || days === undefined || corrections.watch * 1000 <= days * DAY_MS) return [];
+  return [
+    diagnosticAt(source, ['corrections', 'watch'], {
+      expected: `at most the organization's retention_days (${days}d): later editions are no longer in the archive`,
+      got: formatDurationLiteral(corrections.watch),
+      next: 'shorten it, or raise retention_days in org.yaml',
+    }),
+  ];
+}
+
+/** People of an org.yaml who would count twice, or be confused: with one token, account or printed name. */
+export function peopleDiagnostics(source: SourceFile, { people = {} }: Pick<OrgFile, 'people'>): Diagnostic[] {
+  const owners = new Map<string, string>();
+  const found: Diagnostic[] = [];
+  const claim = (kind: string, text: string, key: string, path: readonly (string | number)[]): void => {
+    const canonical = `${kind} ${text.toLowerCase()}`;
+    const owner = owners.get(canonical);
+    if (owner === undefined) owners.set(canonical, key);
+    else if (owner !== key) {
+      found.push(
+        diagnosticAt(source, ['people', ...path], {
+          expected: `a ${kind} of one person: it is ${describeValue(owner)}'s already`,
+          got: describeValue(text),
+          next: 'remove it from one of the two, or make one person of them',
+        }),
+      );
+    }
+  };
+  for (const [key, { name, tokens, accounts }] of Object.entries(people)) {
+    claim('name', name ?? key, key, name === undefined ? [key] : [key, 'name']);
+    for (const [index, token] of tokens.entries()) claim('token', token, key, [key, 'tokens', index]);
+    for (const [index, account] of accounts.entries()) claim('account', account, key, [key, 'accounts', index]);
+    for (const [field, texts] of Object.entries({ tokens, accounts })) {
+      texts.forEach((text, index) => {
+        if (text === key || !Object.hasOwn(people, text)) return;
+        found.push(
+          diagnosticAt(source, ['people', key, field, index], {
+            expected: `a name that is no other person's key: in "by", ${describeValue(text)} is that person`,
+            got: describeValue(text),
+            next: 'rename one of the two',
+          }),
+        );
+      });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,103 @@
+import { sha256 } from '../../../base/sha256.ts';
+import { archiveCorrupt } from '../archive-errors.ts';
+import { requirePathName } from '../path-names.ts';
+import { parseMetadata } from '../run-folder/run-metadata.ts';
+import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
+import { type CorrectionEvent, correctionEventSchema } from './correction-event.ts';
+
+/** Folder in the archive: `<org>/<report>/<run>/figures/<sha256>.json`, and `events/<number>.json` beside it. */
+export const CORRECTIONS_FOLDER = '.corrections';
+
+const FIGURES_FILE = /^figures\/([0-9a-f]{64})\.json$/;
+const EVENT_FILE = /^events\/(\d{6})\.json$/;
+
+/** A run with files here. */
+export interface WatchedRun {
+  readonly run: RunRef;
+  /** SHA-256 (hex) of its stored figures. One of them is that of its manifest, where the run is published. */
+  readonly figures: readonly string[];
+  /** Number of its last event; 0 before the first. */
+  readonly lastEvent: number;
+}
+
+/**
+ * The figures of delivered editions, and what was found and decided about them. Files are written once. Throws
+ * `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
+ */
+export interface CorrectionArchive {
+  /** Stores the figures of a run that is about to be published. @returns their SHA-256, for the manifest */
+  putFigures(run: RunRef, text: string): Promise<string>;
+  /** Undefined where they are not stored. Throws `archive.corrupt` where they have changed. */
+  getFigures(run: RunRef, hash: string): Promise<Buffer | undefined>;
+  /** All events of a run, in order. */
+  events(run: RunRef): Promise<readonly CorrectionEvent[]>;
+  /**
+   * Appends an event under number `seq`, the last number + 1. Of several processes one succeeds.
+   * @returns false when another event has this number
+   */
+  append(run: RunRef, event: CorrectionEvent): Promise<boolean>;
+  /** All runs with files; one listing. */
+  list(): Promise<readonly WatchedRun[]>;
+  /** Deletes what is stored of a run. */
+  delete(run: RunRef): Promise<void>;
+}
+
+const folderOf = ({ org, report, id }: RunRef): string =>
+  [
+    CORRECTIONS_FOLDER,
+    requirePathName(org, 'organization'),
+    requirePathName(report, 'report'),
+    requirePathName(id, 'run'),
+  ].join('/');
+
+const eventName = (seq: number): string => `events/${String(seq).padStart(6, '0')}.json`;
+
+export function correctionArchive({
+  metadata,
+  location,
+}: Pick<ArchiveStorage, 'metadata' | 'location'>): CorrectionArchive {
+  return {
+    putFigures: async (run, text) => {
+      const hash = sha256(text);
+      await metadata.putIfAbsent(`${folderOf(run)}/figures/${hash}.json`, text);
+      return hash;
+    },
+    getFigures: async (run, hash) => {
+      const name = `${folderOf(run)}/figures/${hash}.json`;
+      const bytes = await metadata.get(name);
+      if (bytes === undefined) return undefined;
+      const got = sha256(bytes);
+      if (got !== hash) throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${hash}`, got });
+      return bytes;
+    },
+    events: async (run) => {
+      const folder = folderOf(run);
+      const names = (await metadata.list(`${folder}/events`)).filter((name) => EVENT_FILE.test(`events/${name}`));
+      return Promise.all(
+        names.map(async (name) => {
+          const bytes = await metadata.get(`${folder}/events/${name}`);
+          if (bytes === undefined) throw archiveCorrupt(location, `${folder}/events/${name} is missing`);
+          return parseMetadata(location, `${folder}/events/${name}`, bytes, correctionEventSchema);
+        }),
+      );
+    },
+    append: (run, event) =>
+      metadata.putIfAbsent(`${folderOf(run)}/${eventName(event.seq)}`, `${JSON.stringify(event)}\n`),
+    list: async () => {
+      const runs = new Map<string, { run: RunRef; figures: string[]; lastEvent: number }>();
+      for (const name of await metadata.list(CORRECTIONS_FOLDER)) {
+        const [org = '', report = '', id = '', ...rest] = name.split('/');
+        const file = rest.join('/');
+        const [, hash] = FIGURES_FILE.exec(file) ?? [];
+        const [, number] = EVENT_FILE.exec(file) ?? [];
+        if (hash === undefined && number === undefined) continue;
+        const entry = runs.get(id) ?? { run: { org, report, id }, figures: [], lastEvent: 0 };
+        if (hash !== undefined) entry.figures.push(hash);
+        if (number !== undefined) entry.lastEvent = Math.max(entry.lastEvent, Number(number));
+        runs.set(id, entry);
+      }
+      return [...runs.values()];
+    },
+    delete: (run) => metadata.deleteAll(folderOf(run)),
+  };
+}

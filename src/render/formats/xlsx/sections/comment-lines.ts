@@ -1,0 +1,49 @@
+import type { NoteSpan } from '../../../../definitions/commentary/note.ts';
+import { noteLines, partsOf, spansText } from '../../../pack/review/note-lines.ts';
+import type { PackComment } from '../../../pack/review/review.ts';
+import type { TextRun } from '../package/sheet-rows.ts';
+import { type CellStyle, STYLES } from '../style/styles.ts';
+import { textWidth } from '../style/text-size.ts';
+
+/** A text across the columns of a sheet. */
+export interface SheetLine {
+  readonly text: string;
+  readonly style: CellStyle;
+  /** The same text in pieces, some of them emphasized. */
+  readonly runs?: readonly TextRun[];
+}
+
+/** UTF-16 units of a row, of usual and of wide letters: no row of Excel is higher than 409 points, some 30 lines. */
+const MAX_ROW_LENGTH = { usual: 2_000, wide: 1_000 } as const;
+/** In characters of a column's width: East Asian letters have almost two. */
+const WIDE_LETTER = 1.3;
+
+interface NoteStyles {
+  readonly paragraph: CellStyle;
+  readonly item: CellStyle;
+}
+
+/** Of a comment on a section. */
+const MARKED: NoteStyles = { paragraph: STYLES.comment, item: STYLES.commentItem };
+/** Of a comment with a heading of its own. */
+const PLAIN: NoteStyles = { paragraph: STYLES.text, item: STYLES.textItem };
+
+/** The lines of a note: one for each paragraph and item, more for a very long one. */
+const noteSheetLines = ({ blocks }: PackComment, { paragraph, item }: NoteStyles): SheetLine[] =>
+  noteLines(blocks).flatMap(({ marker, spans }) => {
+    const text = spansText(spans);
+    const wide = textWidth(text) > WIDE_LETTER * text.length;
+    return partsOf(spans, wide ? MAX_ROW_LENGTH.wide : MAX_ROW_LENGTH.usual).map((part, index): SheetLine => {
+      const runs: readonly NoteSpan[] = marker === '' || index > 0 ? part : [{ text: `${marker} ` }, ...part];
+      return { text: spansText(runs), style: marker === '' ? paragraph : item, runs };
+    });
+  });
+
+/** A comment on the whole report, below a heading. */
+export const reportCommentLines = (comment: PackComment): SheetLine[] => noteSheetLines(comment, PLAIN);
+
+/** A comment between the title of a section and its figures. */
+export const commentLines = (comment: PackComment): SheetLine[] => [
+  { text: comment.heading, style: STYLES.commentHeading },
+  ...noteSheetLines(comment, MARKED),
+];

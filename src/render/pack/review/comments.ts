@@ -1,0 +1,52 @@
+import { isolateBidi, toSingleLine } from '../../../base/text/bidi.ts';
+import type { NoteBlock, NoteSpan } from '../../../definitions/commentary/note.ts';
+import type { Comment } from '../../../fetch/dataset.ts';
+import { formatDayOf } from '../../figures/format-date.ts';
+import type { PackContext } from '../pack-context.ts';
+import type { PackComment } from './review.ts';
+
+/** Characters of a person's name. */
+const MAX_NAME_LENGTH = 80;
+
+/** The name of a person as part of a line: it cannot add one, or turn the direction of what follows. */
+export const personName = (name: string): string => {
+  const line = toSingleLine(name).trim();
+  return isolateBidi(line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH).trimEnd()}…`);
+};
+
+/** The day of an instant in the report's time zone; the text itself where it is no instant. */
+export function dayText(at: string, { dataset, locale }: Pick<PackContext, 'dataset' | 'locale'>): string {
+  const instant = new Date(at);
+  return Number.isNaN(instant.getTime()) ? toSingleLine(at) : formatDayOf(instant, dataset.period.timezone, locale);
+}
+
+const cleanSpans = (spans: readonly NoteSpan[]): NoteSpan[] =>
+  spans.map((span) => ({ ...span, text: toSingleLine(span.text) })).filter(({ text }) => text !== '');
+
+/** Its texts as single lines: none can add a line or a direction. Empty paragraphs and items are left out. */
+const cleanBlocks = (blocks: readonly NoteBlock[]): NoteBlock[] =>
+  blocks.flatMap((block): NoteBlock[] => {
+    if (block.kind === 'paragraph') {
+      const spans = cleanSpans(block.spans);
+      return spans.length === 0 ? [] : [{ ...block, spans }];
+    }
+    const items = block.items.map(cleanSpans).filter((spans) => spans.length > 0);
+    return items.length === 0 ? [] : [{ ...block, items }];
+  });
+
+/** The comments of a dataset; one on a section that the report does not have is on the whole report. */
+export function packComments(context: Pick<PackContext, 'dataset' | 'locale' | 'words'>): PackComment[] {
+  const { dataset, words } = context;
+  const sections = new Set(dataset.tables.map(({ id }) => id));
+  return (dataset.comments ?? []).map(({ section, author, at, blocks }: Comment) => ({
+    section: section !== null && sections.has(section) ? section : null,
+    heading: words.review.comment(personName(author), dayText(at, context)),
+    author: toSingleLine(author).trim(),
+    at,
+    blocks: cleanBlocks(blocks),
+  }));
+}
+
+/** @param section null: on the whole report */
+export const commentsOn = (comments: readonly PackComment[], section: string | null): PackComment[] =>
+  comments.filter((comment) => comment.section === section);

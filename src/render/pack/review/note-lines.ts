@@ -1,0 +1,104 @@
+import type { NoteBlock, NoteSpan } from '../../../definitions/commentary/note.ts';
+
+/** A paragraph, or an item of a list. */
+export interface NoteLine {
+  /** `•` or `2.` before an item; empty before a paragraph. */
+  readonly marker: string;
+  readonly spans: readonly NoteSpan[];
+}
+
+/** The lines of a note in order, for places that have no lists of their own. */
+export const noteLines = (blocks: readonly NoteBlock[]): NoteLine[] =>
+  blocks.flatMap((block) =>
+    block.kind === 'paragraph'
+      ? [{ marker: '', spans: block.spans }]
+      : block.items.map((spans, index) => ({ marker: block.ordered ? `${index + 1}.` : '•', spans })),
+  );
+
+export const spansText = (spans: readonly NoteSpan[]): string => spans.map(({ text }) => text).join('');
+
+/** Where a text longer than `max` UTF-16 units is cut: after a word, else between two characters. At least 1. */
+function cutIndex(text: string, max: number): number {
+  const space = text.lastIndexOf(' ', max);
+  // A cut far before the limit would waste the line: the word is longer than what is left.
+  if (space > max / 2) return space;
+  const start = new Intl.Segmenter().segment(text).containing(max)?.index ?? max;
+  return start > 0 ? start : max;
+}
+
+/** The first `max` UTF-16 units of a line, cut between words where possible, and the rest; no rest where it is short enough. */
+function splitSpans(
+  spans: readonly NoteSpan[],
+  max: number,
+): { readonly first: readonly NoteSpan[]; readonly rest: readonly NoteSpan[] } {
+  const text = spansText(spans);
+  if (text.length <= max) return { first: spans, rest: [] };
+  const at = cutIndex(text, max);
+  const first: NoteSpan[] = [];
+  const rest: NoteSpan[] = [];
+  let from = 0;
+  for (const span of spans) {
+    const cut = Math.min(span.text.length, Math.max(0, at - from));
+    const [head, tail] = [span.text.slice(0, cut), span.text.slice(cut)];
+    if (head !== '') first.push({ ...span, text: head });
+    const continued = rest.length === 0 ? tail.trimStart() : tail;
+    if (continued !== '') rest.push({ ...span, text: continued });
+    from += span.text.length;
+  }
+  return { first, rest };
+}
+
+/** The parts of a line of at most `max` UTF-16 units each, for cells that have a largest height. */
+export function partsOf(spans: readonly NoteSpan[], max: number): (readonly NoteSpan[])[] {
+  const parts: (readonly NoteSpan[])[] = [];
+  for (let left = spans; left.length > 0; ) {
+    const { first, rest } = splitSpans(left, max);
+    parts.push(first);
+    left = rest;
+  }
+  return parts;
+}
+
+export interface ShortenedNote {
+  readonly blocks: readonly NoteBlock[];
+  /** Whether something was left out. The last line then ends with an ellipsis. */
+  readonly cut: boolean;
+}
+
+/** Collects lines until characters or lines are used up. */
+function noteBudget(characters: number, lines: number) {
+  let [charactersLeft, linesLeft] = [characters, lines];
+  let cut = false;
+  return {
+    isCut: () => cut,
+    /** What is shown of a line; undefined of one that is left out. */
+    take: (spans: readonly NoteSpan[]): readonly NoteSpan[] | undefined => {
+      if (cut || charactersLeft <= 0 || linesLeft <= 0) {
+        cut = true;
+        return undefined;
+      }
+      const { first, rest } = splitSpans(spans, charactersLeft);
+      charactersLeft -= spansText(first).length;
+      linesLeft -= 1;
+      cut = rest.length > 0;
+      return cut ? [...first, { text: ' …' }] : first;
+    },
+  };
+}
+
+/** The beginning of a note: at most so many characters (UTF-16 units), paragraphs and items, cut at a word. */
+export function shortenNote(blocks: readonly NoteBlock[], characters: number, lines: number): ShortenedNote {
+  const budget = noteBudget(characters, lines);
+  const shown = blocks.flatMap((block): NoteBlock[] => {
+    if (block.kind === 'paragraph') {
+      const spans = budget.take(block.spans);
+      return spans === undefined ? [] : [{ ...block, spans }];
+    }
+    const items = block.items.flatMap((item) => {
+      const spans = budget.take(item);
+      return spans === undefined ? [] : [spans];
+    });
+    return items.length === 0 ? [] : [{ ...block, items }];
+  });
+  return { blocks: shown, cut: budget.isCut() };
+}

@@ -1,0 +1,28 @@
+import type { NoteBlock } from '../../../definitions/commentary/note.ts';
+
+/** A comment of a person, as every format shows it. */
+export interface PackComment {
+  /** Id of its section; null: on the whole report. */
+  readonly section: string | null;
+  /** Who wrote it, and when: `Comment by Ada Lovelace, 3 November 2026`. */
+  readonly heading: string;
+  /** A single line. */
+  readonly author: string;
+  /** ISO, UTC. */
+  readonly at: string;
+  readonly blocks: readonly NoteBlock[];
+}
+
+/** What a corrected edition replaces and changes. */
+export interface PackCorrection {
+  /** `Corrected, replaces the edition of 3 November 2026`. */
+  readonly text: string;
+  /** The replaced run's id. */
+  readonly run: string;
+  /** How many figures changed. */
+  readonly heading: string;
+  /** One sentence for each of the first figures. */
+  readonly changes: readonly string[];
+  /** How many changes are not listed; empty for none. */
+  readonly more: string;
+}

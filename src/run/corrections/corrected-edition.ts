@@ -1,0 +1,78 @@
+import { DocketError } from '../../base/error.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import type { CorrectedEdition, Dataset } from '../../fetch/dataset.ts';
+import type { RunOrder } from '../run-record.ts';
+import { compareEditions } from './compare-editions.ts';
+import { boundariesOf, type EditionFigures, editionSections } from './edition-figures.ts';
+
+/** An edition that a corrected one replaces. */
+export interface ReplacedEdition {
+  readonly figures: EditionFigures;
+  /** When it was delivered, epoch ms. */
+  readonly at: number;
+  readonly recipients: NonNullable<CorrectedEdition['recipients']>;
+}
+
+/** The figures of editions, in the archive. */
+export interface EditionStore {
+  /** Stores the figures of a run before it is published. @returns their SHA-256 (hex) */
+  putFigures(run: RunOrder, text: string): Promise<string>;
+  /**
+   * The edition that this run replaces. Throws `correction.not_found` where nobody decided that this run replaces it,
+   * `archive.*`, `redis.unreachable`.
+   */
+  replacedBy(run: RunOrder & { readonly corrects: string }): Promise<ReplacedEdition>;
+}
+
+interface EditionInput {
+  readonly definition: Definition;
+  readonly settings: OrgSettings;
+}
+
+/** The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is. */
+export async function withCorrection(
+  dataset: Dataset,
+  order: RunOrder,
+  { sections }: Definition,
+  editions: EditionStore | undefined,
+): Promise<Dataset> {
+  const { corrects } = order;
+  if (corrects === undefined) return dataset;
+  if (editions === undefined) throw new DocketError('internal.defect', 'This process cannot correct editions.');
+  const { figures, at, recipients } = await editions.replacedBy({ ...order, corrects });
+  const { changes } = compareEditions(figures, editionSections(dataset, sections));
+  const correction = { replaces: { run: corrects, at: new Date(at).toISOString() }, changes, recipients };
+  return { ...dataset, correction };
+}
+
+/**
+ * Stores the figures of an edition that will be watched, and returns their SHA-256 for its manifest. Undefined without
+ * `corrections`, and for a run that delivers nothing.
+ */
+export async function storeEditionFigures(
+  dataset: Dataset,
+  order: RunOrder,
+  { definition, settings }: EditionInput,
+  editions: EditionStore | undefined,
+): Promise<string | undefined> {
+  const { corrections } = definition;
+  if (corrections === undefined || !order.deliver || editions === undefined) return undefined;
+  // The logo is a file beside org.yaml, and the mail server is always the current one.
+  const { logo: _, smtp: __, ...kept } = settings;
+  const figures: EditionFigures = {
+    version: 1,
+    run: order.id,
+    org: order.org,
+    report: order.report,
+    digest: order.digest,
+    period: order.period,
+    ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
+    corrections,
+    definition: { ...definition },
+    settings: { ...kept },
+    sections: editionSections(dataset, definition.sections),
+    boundaries: boundariesOf(dataset),
+  };
+  return editions.putFigures(order, `${JSON.stringify(figures)}\n`);
+}

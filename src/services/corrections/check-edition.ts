@@ -1,0 +1,93 @@
+import { toDocketError } from '../../base/error.ts';
+import { done, type Outcome } from '../../base/outcome.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { fetchDataset } from '../../fetch/fetch-dataset.ts';
+import { compilePlan } from '../../plan/compile.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { compareEditions, type EditionComparison } from '../../run/corrections/compare-editions.ts';
+import { type EditionFigures, editionSections } from '../../run/corrections/edition-figures.ts';
+import type { RunPorts } from '../../run/run-context.ts';
+
+export type CheckPorts = Pick<
+  RunPorts,
+  'client' | 'key' | 'budget' | 'reads' | 'responses' | 'responseCache' | 'catalogs' | 'clock'
+>;
+
+export interface EditionCheck {
+  readonly comparison: EditionComparison;
+  /** When the service computed the oldest of the figures, epoch ms; undefined where it does not say. */
+  readonly asOf: number | undefined;
+}
+
+/** The calls of a check never wait: it goes on in a later round, when nobody waits for the key. */
+const MAX_TOKEN_WAIT_MS = 0;
+
+/**
+ * What the watch asks for: the sections with figures that can be corrected, without what is only compared or charted. Asks
+ * by the definition as it is where the service would refuse the rest alone.
+ */
+function planOf(
+  definition: Definition,
+  { sections: watched }: Pick<EditionFigures, 'sections'>,
+  compile: (definition: Definition) => Plan,
+): Plan {
+  const { compare: _, to_date: __, headline: ___, ...report } = definition;
+  const ids = new Set(watched.map(({ id }) => id));
+  const kept = definition.sections.filter(({ id }) => ids.has(id));
+  const bare = kept.map(({ compare: _compare, to_date: _toDate, trend: _trend, chart: _chart, ...section }) => section);
+  try {
+    return compile({ ...report, sections: bare, max_age: 0 });
+  } catch (thrown) {
+    if (toDocketError(thrown).code !== 'plan.invalid') throw thrown;
+    return compile({ ...definition, sections: kept, max_age: 0 });
+  }
+}
+
+/**
+ * Asks the service again for the figures of an edition, with spare tokens of its key, and compares them. Snoozes while there
+ * is no spare token; called again with the same `id`, it makes only the missing calls. Throws `plan.invalid` where the
+ * catalog no longer has its metrics.
+ *
+ * @param id of this check: names its stored responses
+ */
+export async function checkEdition(
+  figures: EditionFigures,
+  { definition, settings }: { readonly definition: Definition; readonly settings: OrgSettings },
+  ports: CheckPorts,
+  { id, signal }: { readonly id: string; readonly signal: AbortSignal },
+): Promise<Outcome<EditionCheck>> {
+  const tenant = figures.org;
+  const shared = { ...ports, run: id, priority: 'correction' as const, maxWaitMs: MAX_TOKEN_WAIT_MS };
+  const catalog = await ports.catalogs.get({ ...shared, org: settings.org, tenant }, signal, () => {});
+  if (catalog.kind !== 'done') return catalog;
+  const { period, section_periods: sectionPeriods } = figures;
+  const plan = planOf(definition, figures, (asked) =>
+    compilePlan({
+      definition: asked,
+      settings,
+      period,
+      ...(sectionPeriods === undefined ? {} : { sectionPeriods }),
+      catalog: catalog.value,
+    }),
+  );
+  const dataset = await fetchDataset({
+    ...shared,
+    plan,
+    organization: tenant,
+    catalog: catalog.value,
+    calendar: settings,
+    // Only lists write files, and there is none.
+    folder: '',
+    signal,
+    observe: () => {},
+  });
+  if (dataset.kind !== 'done') return dataset;
+  await ports.responses.delete(id);
+  const { tables } = dataset.value;
+  const times = tables.map(({ asOf }) => Date.parse(asOf ?? '')).filter((at) => !Number.isNaN(at));
+  return done({
+    comparison: compareEditions(figures, editionSections({ tables }, definition.sections)),
+    asOf: times.length === 0 ? undefined : Math.min(...times),
+  });
+}

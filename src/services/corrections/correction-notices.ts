@@ -1,0 +1,88 @@
+import type { Clock } from '../../base/clock.ts';
+import { runPageUrl } from '../../base/config/public-url.ts';
+import { toSingleLine } from '../../base/text/bidi.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { CircuitBreaker } from '../../deliver/circuit/circuit-breaker.ts';
+import { deliveryId, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import { sendNotice } from '../../deliver/notice-sender.ts';
+import { command, type Notice, sentence } from '../../deliver/notice-text.ts';
+import type { MailRoute } from '../../deliver/targets/target.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { Correction } from './correction.ts';
+import type { Edition } from './editions.ts';
+
+const ATTEMPT_TIMEOUT_MS = 60_000;
+
+export interface CorrectionNoticePorts {
+  /** The current mail server of the organization. */
+  readonly mailOf: (frozen: FrozenDefinition) => Promise<MailRoute | undefined>;
+  readonly ledger: Ledger;
+  readonly circuit?: CircuitBreaker | undefined;
+  readonly publicUrl?: string | undefined;
+  readonly clock: Clock;
+}
+
+/** How many figures have changed, and how to decide. It has no figures, and nothing in it decides anything. */
+export function buildCorrectionNotice(
+  { id, run, material, total, foundAt }: Correction,
+  { manifest: { title, period }, recipients }: Pick<Edition, 'manifest' | 'recipients'>,
+  settings: Pick<OrgSettings, 'id' | 'name'>,
+  pageUrl: string | undefined,
+): Notice {
+  const figures = material === 1 ? '1 figure' : `${material} figures`;
+  return {
+    subject: `Figures changed: ${title} ${period.label}`,
+    organization: settings.name ?? settings.id,
+    label: period.label,
+    pageUrl,
+    lead: `The service now reports ${figures} differently than "${toSingleLine(title)}" for ${period.label}, which was delivered to ${recipients.length === 1 ? '1 recipient' : `${recipients.length} recipients`}.`,
+    groups: [
+      {
+        heading: 'Nothing is sent until somebody decides:',
+        lines: [
+          sentence('See what has changed, and who would receive a corrected edition:'),
+          command('corrections', 'text'),
+          sentence('Send the corrected edition:'),
+          command(`corrections send ${id} --reason "..."`, 'text'),
+          sentence('Or keep the delivered one:'),
+          command(`corrections dismiss ${id} --reason "..."`, 'text'),
+        ],
+      },
+    ],
+    facts: [
+      ['Report', `${run.org}/${run.report}`],
+      ['Run', run.id],
+      ['Changes', total === material ? String(total) : `${total}, ${material} of them material`],
+      ['Found', new Date(foundAt).toISOString()],
+    ],
+    closing: 'You receive this message once, as the owner of the report.',
+  };
+}
+
+/**
+ * Tells the owner of a report about a correction, once.
+ * @returns whether nothing is left to send; otherwise call it again
+ */
+export const createCorrectionNotifier =
+  ({ mailOf, ledger, circuit, publicUrl, clock }: CorrectionNoticePorts) =>
+  async (correction: Correction, edition: Edition, frozen: FrozenDefinition): Promise<boolean> => {
+    const { run, number, foundAt } = correction;
+    const { definition, settings } = frozen;
+    const recipient = canonicalAddress(definition.owner) ?? definition.owner;
+    const id = deliveryId(run.id, NOTICE_TARGET, `correction ${number} ${recipient.toLowerCase()}`);
+    const { state } = await sendNotice(
+      { id, run: run.id, org: run.org, report: run.report, target: NOTICE_TARGET, recipient },
+      () => buildCorrectionNotice(correction, edition, settings, runPageUrl(publicUrl, run.id)),
+      foundAt,
+      {
+        mail: await mailOf(frozen),
+        ledger,
+        circuit,
+        clock,
+        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
+        observe: () => {},
+      },
+    );
+    return state !== 'pending' && state !== 'sending';
+  };

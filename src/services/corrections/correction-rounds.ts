@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { type DocketError, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import { MINUTE_MS } from '../../base/time.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { CorrectionsSpec } from '../../definitions/schema/review.ts';
+import type { WatchedRun } from '../../deliver/archive/corrections/correction-archive.ts';
+import { type CorrectionEvent, MAX_STORED_CHANGES } from '../../deliver/archive/corrections/correction-event.ts';
+import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { EditionComparison } from '../../run/corrections/compare-editions.ts';
+import type { RunRecord, RunState } from '../../run/run-record.ts';
+import { type CheckPorts, checkEdition } from './check-edition.ts';
+import { type Correction, foldCorrections } from './correction.ts';
+import { type CorrectionPorts, type CorrectionService, DOCKET } from './correction-service.ts';
+import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
+import type { CorrectionSummary, WatchIndex } from './watch-index.ts';
+import { nextCheckAt } from './watch-schedule.ts';
+
+/** The archive is listed this often; what changes in between is found then. */
+const LIST_INTERVAL_MS = 5 * MINUTE_MS;
+/** Another process continues a check whose process has died. */
+const CLAIM_TTL_MS = 10 * MINUTE_MS;
+/** After a failed check. */
+const RETRY_DELAY_MS = 15 * MINUTE_MS;
+/** States of the run of a corrected edition that has sent nothing and will not. */
+const ENDED_UNSENT: ReadonlySet<RunState> = new Set<RunState>(['failed', 'cancelled', 'skipped']);
+
+export interface CorrectionRoundPorts extends CorrectionPorts {
+  readonly service: CorrectionService;
+  readonly index: WatchIndex;
+  /** By id; without those whose definitions were removed, which are not watched. */
+  readonly orgs: () => ReadonlyMap<string, OrgSettings>;
+  /** The ports of an organization: its API key, budget, responses. Access control is the current one. */
+  readonly checkPortsOf: (frozen: OrgSettings) => Promise<CheckPorts>;
+  /** Tells the owner of the report; true once there is nothing left to send. */
+  readonly notify: (correction: Correction, edition: Edition, frozen: FrozenDefinition) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
+/** An edition in memory, without its figures. */
+interface Watched {
+  readonly edition: Edition;
+  readonly spec: CorrectionsSpec;
+  readonly deliveredAt: number;
+}
+
+/**
+ * One round: compares the figures of the editions whose turn it is, and carries out what was found. Call it every minute, in
+ * any number of processes. A failing edition is logged and does not stop the others.
+ */
+export function createCorrectionRounds(ports: CorrectionRoundPorts): () => Promise<void> {
+  const { corrections, index, orgs, clock, log, signal } = ports;
+  const processId = randomUUID();
+  let watched: readonly Watched[] = [];
+  let listedAt = Number.NEGATIVE_INFINITY;
+  /** What is over, by run, with the number of its last event: it is not read again without a new one. */
+  const over = new Map<string, number>();
+  /** By SHA-256 of the figures, which are large. */
+  const specs = new Map<string, CorrectionsSpec>();
+  const specOf = async (edition: Edition): Promise<CorrectionsSpec> => {
+    const spec = specs.get(edition.hash) ?? (await loadFigures(edition, corrections)).corrections;
+    specs.set(edition.hash, spec);
+    return spec;
+  };
+  /** By run: no check before, epoch ms. */
+  const notBefore = new Map<string, number>();
+
+  const guarded = async (run: WatchedRun['run'], work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = toDocketError(thrown);
+      notBefore.set(run.id, clock.now() + RETRY_DELAY_MS);
+      logFailure(log, run, error);
+    }
+  };
+
+  /** Reads what is stored, opens and sends what was decided, and tells owners. */
+  const list = async (): Promise<void> => {
+    const stored = (await corrections.list()).filter(({ run }) => orgs().has(run.org));
+    const found: Watched[] = [];
+    const summaries = new Map<string, CorrectionSummary>();
+    const count = (org: string, more: { readonly open?: Correction; readonly watched?: true }) => {
+      const { watched: editions = 0, open = 0, oldest = null } = summaries.get(org) ?? {};
+      const at = more.open?.foundAt;
+      summaries.set(org, {
+        org,
+        at: clock.now(),
+        watched: editions + (more.watched ? 1 : 0),
+        open: open + (more.open ? 1 : 0),
+        oldest: at === undefined ? oldest : Math.min(oldest ?? at, at),
+      });
+    };
+    for (const entry of stored) {
+      if (signal.aborted) return;
+      if (over.get(entry.run.id) === entry.lastEvent) continue;
+      await guarded(entry.run, async () => {
+        const edition = await loadEdition(entry.run, ports);
+        if (edition === undefined) return;
+        const all = entry.lastEvent === 0 ? [] : foldCorrections(entry.run, await corrections.events(entry.run));
+        const last = all.at(-1);
+        const settled = last === undefined ? undefined : await carryOut(last, edition, ports);
+        if (settled?.state === 'open') count(entry.run.org, { open: settled });
+        if (edition.deliveredAt === null || (settled !== undefined && (await isReplaced(settled, ports)))) return;
+        const spec = await specOf(edition);
+        const times = { ...spec, deliveredAt: edition.deliveredAt, checkedAt: undefined };
+        if (nextCheckAt(times, clock.now()) === undefined) {
+          if (settled?.state !== 'open' && settled?.state !== 'sent') over.set(entry.run.id, entry.lastEvent);
+          return;
+        }
+        found.push({ edition, spec, deliveredAt: edition.deliveredAt });
+        count(entry.run.org, { watched: true });
+      });
+    }
+    watched = found;
+    await index.retain(new Set(stored.map(({ run }) => run.id)));
+    await index.putSummaries([...summaries.values()]);
+    listedAt = clock.now();
+  };
+
+  return async () => {
+    if (clock.now() - listedAt >= LIST_INTERVAL_MS || listedAt > clock.now()) await list();
+    const checks = await index.checks();
+    /** Keys, by organization, without a spare token in this round. */
+    const waiting = new Set<string>();
+    for (const { edition, spec, deliveredAt } of watched) {
+      if (signal.aborted) return;
+      const { run } = edition;
+      const now = clock.now();
+      const due = nextCheckAt({ ...spec, deliveredAt, checkedAt: checks.get(run.id) }, now);
+      if (due === undefined || due > now || (notBefore.get(run.id) ?? 0) > now || waiting.has(run.org)) continue;
+      await guarded(run, async () => {
+        if (!(await index.claim(run.id, processId, CLAIM_TTL_MS))) return;
+        const result = await check(edition, due, ports);
+        if (result === 'waiting') waiting.add(run.org);
+        else await index.recordCheck(run.id, Math.min(clock.now(), Math.max(due, result)));
+      });
+    }
+  };
+}
+
+/** @returns when the service computed the figures, epoch ms; `waiting` where it has to go on later */
+async function check(edition: Edition, due: number, ports: CorrectionRoundPorts): Promise<number | 'waiting'> {
+  const { run } = edition;
+  const { corrections, definitions, orgs, clock, signal, log } = ports;
+  const figures = await loadFigures(edition, corrections);
+  const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
+  const id = `correction:${run.id}:${due}`;
+  const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(
+    (thrown: unknown) => {
+      const error = toDocketError(thrown);
+      // Its metrics are gone from the catalog: there is nothing to compare, today.
+      if (error.code !== 'plan.invalid') throw thrown;
+      logFailure(log, run, error);
+      return undefined;
+    },
+  );
+  if (checked === undefined) return clock.now();
+  if (checked.kind === 'fail') throw checked.error;
+  if (checked.kind !== 'done') return 'waiting';
+  const { comparison, asOf = clock.now() } = checked.value;
+  const found = await record(edition, comparison, ports);
+  if (found !== undefined) await carryOut(found, edition, ports);
+  return asOf;
+}
+
+/** Records what differs, unless it is known. @returns the correction that this comparison found */
+async function record(
+  { run, hash }: Edition,
+  { changes, material }: EditionComparison,
+  { corrections, runs, clock, log }: CorrectionRoundPorts,
+): Promise<Correction | undefined> {
+  const events = await corrections.events(run);
+  const last = foldCorrections(run, events).at(-1);
+  const base = { seq: (events.at(-1)?.seq ?? 0) + 1, at: clock.now() };
+  const fields = { run: run.id, org: run.org, report: run.report };
+  if (material === 0) {
+    if (last?.state !== 'open') return undefined;
+    const withdrawn: CorrectionEvent = { ...base, type: 'withdrawn', correction: last.number };
+    if (await corrections.append(run, withdrawn))
+      log.info('Correction withdrawn', { ...fields, event: 'correction.withdrawn' });
+    return undefined;
+  }
+  const kept = changes.slice(0, MAX_STORED_CHANGES);
+  if (last !== undefined && (last.state === 'open' || last.state === 'dismissed')) {
+    if (last.total === changes.length && JSON.stringify(last.changes) === JSON.stringify(kept)) return undefined;
+  }
+  // While a corrected edition is made and approved, nothing else is found: it asks for the newest figures itself.
+  if (last?.state === 'sent' && !ENDED_UNSENT.has((await correctedRun(last, runs))?.state ?? 'queued'))
+    return undefined;
+  const found: CorrectionEvent = {
+    ...base,
+    type: 'found',
+    correction: (last?.number ?? 0) + 1,
+    figures: hash,
+    changes: kept,
+    material,
+    total: changes.length,
+  };
+  if (!(await corrections.append(run, found))) return undefined;
+  log.warn('The service has changed figures that were delivered', {
+    ...fields,
+    event: 'correction.found',
+    count: material,
+  });
+  return foldCorrections(run, [...events, found]).at(-1);
+}
+
+/** Sends, notifies, or opens the run of a correction, as far as that was not done. @returns the correction as it is then */
+async function carryOut(correction: Correction, edition: Edition, ports: CorrectionRoundPorts): Promise<Correction> {
+  const { corrections, definitions, orgs, service, runs, archive, clock } = ports;
+  const { run, state, number } = correction;
+  if (state === 'sent') {
+    const id = correction.decision?.run;
+    const isKnown = (await correctedRun(correction, runs)) ?? (id && (await archive.peek({ ...run, id })));
+    if (!isKnown) await service.reopen(correction);
+    return correction;
+  }
+  if (state !== 'open') return correction;
+  const figures = await loadFigures(edition, corrections);
+  if (figures.corrections.on_correction === 'send') {
+    const sent = await service.send(correction, { by: DOCKET, reason: 'on_correction: send' });
+    return sent.correction;
+  }
+  if (correction.notified) return correction;
+  const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
+  if (!(await ports.notify(correction, edition, frozen))) return correction;
+  const seq = ((await corrections.events(run)).at(-1)?.seq ?? 0) + 1;
+  await corrections.append(run, { seq, at: clock.now(), type: 'notified', correction: number });
+  return { ...correction, notified: true };
+}
+
+const correctedRun = async (
+  { decision }: Correction,
+  runs: CorrectionRoundPorts['runs'],
+): Promise<RunRecord | undefined> => (decision?.run == null ? undefined : runs.get(decision.run));
+
+/** Whether the corrected edition is published: from then on that one is watched. */
+async function isReplaced(
+  { run, state, decision }: Correction,
+  { archive }: Pick<CorrectionRoundPorts, 'archive'>,
+): Promise<boolean> {
+  if (state !== 'sent' || decision?.run == null) return false;
+  return (await archive.peek({ ...run, id: decision.run })) !== undefined;
+}
+
+function logFailure(log: Log, { id, org, report }: WatchedRun['run'], error: DocketError): void {
+  log.warn('Delivered figures could not be compared; tried again later', {
+    run: id,
+    org,
+    report,
+    event: 'correction.check',
+    error: error.toJSON(),
+  });
+}

@@ -1,0 +1,149 @@
+import { DocketError } from '../../base/error.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import { storedOrgSchema } from '../../definitions/schema/org-settings.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { CorrectionArchive } from '../../deliver/archive/corrections/correction-archive.ts';
+import type { Manifest } from '../../deliver/archive/manifest.ts';
+import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import { isSupersededBy, type Ledger, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
+import type { DefinitionStore, FrozenDefinition } from '../../queue/definitions/definition-store.ts';
+import type { EditionStore } from '../../run/corrections/corrected-edition.ts';
+import { type EditionFigures, editionFiguresSchema } from '../../run/corrections/edition-figures.ts';
+import { reportFileSchema } from '../definitions/built-in-kinds.ts';
+
+export interface EditionPorts {
+  readonly corrections: CorrectionArchive;
+  readonly archive: Pick<Archive, 'peek' | 'getReceipts' | 'getArchivedStates'>;
+  readonly ledger: Pick<Ledger, 'list'>;
+}
+
+/** One who has received an edition, or may have. */
+export interface EditionRecipient {
+  /** Position and kind in the definition, e.g. `0-email`. */
+  readonly target: string;
+  readonly recipient: string;
+}
+
+/** A published run whose figures are stored. */
+export interface Edition {
+  readonly run: RunRef;
+  readonly manifest: Manifest;
+  /** SHA-256 (hex) of its figures. */
+  readonly hash: string;
+  readonly recipients: readonly EditionRecipient[];
+  /** When it was delivered last, epoch ms; null while nobody has received it. */
+  readonly deliveredAt: number | null;
+}
+
+const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
+
+/** The edition of a run; undefined where it is not published, or its figures were not stored. Throws `archive.*`, `redis.unreachable`. */
+export async function loadEdition(
+  run: RunRef,
+  { archive, ledger }: Pick<EditionPorts, 'archive' | 'ledger'>,
+): Promise<Edition | undefined> {
+  const published = await archive.peek(run);
+  const hash = published?.manifest.edition_figures;
+  if (published === undefined || hash === undefined) return undefined;
+  const states = await archive.getArchivedStates(published);
+  const found = new Map<string, { readonly of: EditionRecipient; readonly at: number }>();
+  // The archive names recipients in the receipts; the ledger knows of what happened since.
+  for (const { delivery, target, recipient } of await archive.getReceipts(published)) {
+    if (!ARRIVED.has(states.get(delivery)?.state ?? '')) continue;
+    found.set(delivery, { of: { target, recipient }, at: Date.parse(published.manifest.made_at) });
+  }
+  for (const row of await ledger.list(run.id)) {
+    const { id, target, recipient, at } = row;
+    const archived = states.get(id);
+    const state = archived !== undefined && isSupersededBy(row, archived) ? archived.state : row.state;
+    if (ARRIVED.has(state)) found.set(id, { of: { target, recipient }, at });
+    else found.delete(id);
+  }
+  const received = [...found.values()].filter(({ of }) => of.target !== NOTICE_TARGET);
+  return {
+    run,
+    manifest: published.manifest,
+    hash,
+    recipients: received.map(({ of }) => of),
+    deliveredAt: received.length === 0 ? null : Math.max(...received.map(({ at }) => at)),
+  };
+}
+
+/** The figures of an edition as they were delivered. Throws `archive.corrupt`. */
+export async function loadFigures(
+  { run, hash }: Pick<Edition, 'run' | 'hash'>,
+  corrections: Pick<CorrectionArchive, 'getFigures'>,
+): Promise<EditionFigures> {
+  const bytes = await corrections.getFigures(run, hash);
+  if (bytes === undefined) {
+    throw new DocketError('archive.corrupt', `The delivered figures of run ${run.id} are missing from the archive.`, {
+      next: 'Restore the archive from a backup. Until then the run is not watched for corrections.',
+    });
+  }
+  const figures = parseMetadata(`the archive of run ${run.id}`, 'its figures', bytes, editionFiguresSchema);
+  if (figures.run === run.id && figures.org === run.org && figures.report === run.report) return figures;
+  throw new DocketError('archive.corrupt', `The stored figures of run ${run.id} belong to another run.`);
+}
+
+/** Stores figures for the runs of a worker, and finds the edition that a run replaces. */
+export function createEditionStore(ports: EditionPorts): EditionStore {
+  const { corrections } = ports;
+  return {
+    putFigures: ({ id, org, report }, text) => corrections.putFigures({ id, org, report }, text),
+    replacedBy: async ({ id, org, report, corrects }) => {
+      const run: RunRef = { id: corrects, org, report };
+      const events = await corrections.events(run);
+      const isDecided = events.some((event) => event.type === 'sent' && event.run === id);
+      const edition = isDecided ? await loadEdition(run, ports) : undefined;
+      if (edition === undefined || edition.deliveredAt === null) {
+        throw new DocketError(
+          'correction.not_found',
+          `Nobody decided that this run replaces the edition ${corrects}.`,
+          {
+            where: `${org}/${report}`,
+            next: '`docket corrections` lists what can be corrected.',
+          },
+        );
+      }
+      return {
+        figures: await loadFigures(edition, corrections),
+        at: edition.deliveredAt,
+        recipients: edition.recipients,
+      };
+    },
+  };
+}
+
+/**
+ * The definition and the settings of an edition: those of Redis, or after Redis was lost those of the archive, which are
+ * then stored again. Throws `definition.invalid`, `redis.unreachable`.
+ *
+ * @param current the organization's settings now, for the logo
+ */
+export async function frozenOfEdition(
+  figures: EditionFigures,
+  definitions: Pick<DefinitionStore, 'get' | 'put'>,
+  current: OrgSettings | undefined,
+): Promise<FrozenDefinition> {
+  const { org, report, digest } = figures;
+  const known = await definitions.get(digest);
+  if (known?.definition.org === org && known.definition.report === report) return known;
+  const { org: _, report: __, digest: ___, ...file } = figures.definition;
+  const { id: ____, ...orgFile } = figures.settings;
+  const parsed = reportFileSchema.safeParse(file);
+  const settings = storedOrgSchema.safeParse(orgFile);
+  if (!parsed.success || !settings.success) {
+    throw new DocketError('definition.invalid', 'The stored definition of a delivered edition cannot be read.', {
+      where: `run ${figures.run}`,
+      next: 'Run the same version of Docket on every machine.',
+    });
+  }
+  const logo = current?.logo;
+  const frozen: FrozenDefinition = {
+    definition: { ...parsed.data, org, report, digest },
+    settings: { ...settings.data, ...(logo === undefined ? {} : { logo }), id: org },
+  };
+  await definitions.put(frozen);
+  return frozen;
+}

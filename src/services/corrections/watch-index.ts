@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { epochMsSchema } from '../../base/time.ts';
+import { parseStored, type RedisClient } from '../../redis/client.ts';
+import { mapRedisErrors } from '../../redis/errors.ts';
+import { redisKeys } from '../../redis/keys.ts';
+
+const summarySchema = z.object({
+  /** When it was counted, epoch ms. */
+  at: epochMsSchema,
+  /** Editions whose figures are compared with the service's. */
+  watched: z.int().nonnegative(),
+  /** Corrections that wait for a decision. */
+  open: z.int().nonnegative(),
+  /** When the oldest open one was found, epoch ms; null without one. */
+  oldest: epochMsSchema.nullable(),
+});
+/** The corrections of an organization. */
+export type CorrectionSummary = Readonly<z.infer<typeof summarySchema>> & { readonly org: string };
+
+/** What the processes share about the watch. All of it can be lost: the archive has the truth. */
+export interface WatchIndex {
+  /** When the figures of these runs were last compared, epoch ms. */
+  checks(): Promise<ReadonlyMap<string, number>>;
+  recordCheck(run: string, at: number): Promise<void>;
+  /** Forgets all other runs. */
+  retain(runs: ReadonlySet<string>): Promise<void>;
+  /** Takes the run for this process; false while another one has it. It may be repeated with the same `by`. */
+  claim(run: string, by: string, ttlMs: number): Promise<boolean>;
+  putSummaries(summaries: readonly CorrectionSummary[]): Promise<void>;
+  /** Sorted by organization. */
+  summaries(): Promise<readonly CorrectionSummary[]>;
+}
+
+/** Throws `redis.unreachable`. */
+export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): WatchIndex {
+  const keys = redisKeys(prefix);
+  const mapped = mapRedisErrors(redis);
+  const remove = async (key: string, kept: ReadonlySet<string>): Promise<void> => {
+    const gone = (await redis.hkeys(key)).filter((field) => !kept.has(field));
+    if (gone.length > 0) await redis.hdel(key, ...gone);
+  };
+  return {
+    checks: mapped(async () => {
+      const stored = Object.entries(await redis.hgetall(keys.correctionChecks));
+      return new Map(stored.map(([run, at]) => [run, Number(at)] as const).filter(([, at]) => Number.isFinite(at)));
+    }),
+    recordCheck: mapped(async (run: string, at: number) => void (await redis.hset(keys.correctionChecks, run, at))),
+    retain: mapped(async (runs: ReadonlySet<string>) => remove(keys.correctionChecks, runs)),
+    claim: mapped(async (run: string, by: string, ttlMs: number) => {
+      const key = keys.correctionClaim(run);
+      if ((await redis.set(key, by, 'PX', ttlMs, 'NX')) === 'OK') return true;
+      if ((await redis.get(key)) !== by) return false;
+      await redis.pexpire(key, ttlMs);
+      return true;
+    }),
+    putSummaries: mapped(async (summaries: readonly CorrectionSummary[]) => {
+      await remove(keys.corrections, new Set(summaries.map(({ org }) => org)));
+      for (const { org, ...summary } of summaries) await redis.hset(keys.corrections, org, JSON.stringify(summary));
+    }),
+    summaries: mapped(async () =>
+      Object.entries(await redis.hgetall(keys.corrections))
+        .flatMap(([org, text]): CorrectionSummary[] => {
+          const summary = parseStored(summarySchema, text);
+          return summary === undefined ? [] : [{ org, ...summary }];
+        })
+        .sort((one, other) => one.org.localeCompare(other.org)),
+    ),
+  };
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { loadDefinitions } from '../../../src/services/definitions/built-in-kinds.ts';
+import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
+
+const PEOPLE = `people:
+  mlro: { name: Ann Keller, tokens: [ann-cli, ann-ci], accounts: [ann@acme.example] }
+  head: { tokens: [bob] }
+  guest: {}
+`;
+const TARGETS = 'version: 1\ntargets:\n  - { metric: profiles.created, better: higher, target: 10 }\n';
+
+const load = async (lines: string, { org = ORG + PEOPLE, section = '', list = '', targets = TARGETS } = {}) =>
+  loadDefinitions(
+    await jobsFolder({
+      'acme/org.yaml': org,
+      'acme/targets.yaml': targets,
+      'acme/weekly.yaml': REPORT.replace('compare: previous_period\n', `compare: previous_period\n${lines}\n`)
+        .replace('    chart: line\n', `    chart: line\n${section}`)
+        .replace('    ordering: -id\n', `    ordering: -id\n${list}`),
+    }),
+  );
+const faults = async (...args: Parameters<typeof load>) =>
+  (await load(...args)).diagnostics.map(({ path = [], code }) => `${path.join('.')} ${code}`);
+
+describe('reviews in definitions', () => {
+  test('approval, commentary, corrections and people are part of a report', async () => {
+    const jobs = await load(
+      'approval: { by: [mlro, bob, carl, dora@acme.example], need: 4, within: 2bd, otherwise: cancel }\ncorrections: { watch: 35d, materiality: 1% }',
+      { section: '    commentary: { required_if: breached, carry: true }\n', list: '    commentary: required\n' },
+    );
+    expect(jobs.diagnostics).toEqual([]);
+    const report = jobs.reports.get('acme/weekly');
+    expect(report?.approval).toEqual({
+      by: ['mlro', 'bob', 'carl', 'dora@acme.example'],
+      need: 4,
+      four_eyes: true,
+      within: 2,
+      otherwise: 'cancel',
+    });
+    expect(report?.sections.map(({ commentary }) => commentary)).toEqual([
+      { required_if: 'breached', carry: true },
+      { required: true },
+    ]);
+    expect(report?.corrections).toEqual({ watch: 35 * 86_400, materiality: 0.01, on_correction: 'notify_owner' });
+    expect(jobs.orgs.get('acme')?.people?.head).toEqual({ tokens: ['bob'], accounts: [] });
+  });
+
+  test.each([
+    [
+      'two tokens of one person count once',
+      'approval: { by: [ann-cli, ann-ci], need: 2 }',
+      ['approval.need approval.unreachable'],
+    ],
+    [
+      'a key and a token of its person',
+      'approval: { by: [mlro, ann-cli, head], need: 3 }',
+      ['approval.need approval.unreachable'],
+    ],
+    ['a person who cannot sign in', 'approval: { by: [guest] }', ['approval.by.0 report.invalid']],
+    ['an entry twice', 'approval: { by: [mlro, head, mlro], need: 2 }', ['approval.by.2 report.invalid']],
+    ['a misspelt person', 'approval: { by: [mrlo] }', ['approval.by.0 report.invalid']],
+    ['cancel without a time', 'approval: { by: [mlro], otherwise: cancel }', ['approval.otherwise report.invalid']],
+    ['nobody', 'approval: { by: [] }', ['approval.by field.invalid']],
+    ['a time that is none', 'approval: { by: [mlro], within: 2d }', ['approval.within field.invalid']],
+    [
+      'a materiality that is none',
+      'corrections: { watch: 35d, materiality: 101% }',
+      ['corrections.materiality field.invalid'],
+    ],
+  ])('%s is an error', async (_, lines, expected) => {
+    expect(await faults(lines)).toEqual(expected);
+  });
+
+  test('without people each entry is a person', async () => {
+    expect(await faults('approval: { by: [a, b], need: 2 }', { org: ORG })).toEqual([]);
+    expect(await faults('approval: { by: [a, b], need: 3 }', { org: ORG })).toEqual([
+      'approval.need approval.unreachable',
+    ]);
+  });
+
+  test('a watch is not longer than editions are kept', async () => {
+    const org = `${ORG}retention_days: 30\n`;
+    const report = 'corrections: { watch: 35d, materiality: 1% }';
+    expect(await faults(report, { org })).toEqual(['corrections.watch report.invalid']);
+  });
+
+  test.each([
+    ['a list', { list: '    commentary: { required_if: watch }\n' }, 'sections.1.commentary.required_if field.invalid'],
+    [
+      'required besides',
+      { section: '    commentary: { required: true, required_if: watch }\n' },
+      'sections.0.commentary.required_if field.invalid',
+    ],
+    [
+      'a section without a target',
+      { section: '    commentary: { required_if: watch }\n', targets: 'version: 1\ntargets: []\n' },
+      'sections.0.commentary.required_if report.invalid',
+    ],
+    ['an unknown word', { section: '    commentary: yes please\n' }, 'sections.0.commentary field.invalid'],
+  ])('required_if: %s is an error', async (_, parts, expected) => {
+    expect(await faults('', parts)).toEqual([expected]);
+  });
+
+  test.each([
+    ['a token of two people', 'a: { tokens: [x] }\n  b: { tokens: [y, x] }', 'people.b.tokens.1'],
+    [
+      'an account in other letters',
+      'a: { accounts: [a@x.example] }\n  b: { accounts: [A@x.example] }',
+      'people.b.accounts.0',
+    ],
+    ['a printed name twice', 'a: { name: Ann }\n  ann: { tokens: [x] }', 'people.ann'],
+    ["another person's key as a token", 'a: { tokens: [b] }\n  b: { tokens: [c] }', 'people.a.tokens.0'],
+  ])('%s is an error of org.yaml', async (_, people, path) => {
+    expect(await faults('', { org: `${ORG}people:\n  ${people}\n` })).toEqual([`${path} report.invalid`]);
+  });
+});
