@@ -64,15 +64,24 @@ const UNUSED = [
   [/bullmq\/dist\/esm\/postgres\/index\.js$/, 'export {};'],
   // Messages of zod in fifty languages.
   [/zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"],
-  // Native, and optional: msgpackr reads with it, which BullMQ does not.
-  [/^msgpackr-extract$/, 'module.exports = null;'],
 ];
+/** Optional packages that are not there. Each is asked for in a way that takes null. */
+const ABSENT = [
+  // Native; msgpackr reads with it, which BullMQ does not.
+  { name: 'msgpackr-extract', by: /[\\/]msgpackr[\\/]/ },
+  // For exemplars, which our metrics do not have.
+  { name: '@opentelemetry/api', by: /[\\/]prom-client[\\/]/ },
+];
+const isAbsent = (id, importer = '') => ABSENT.some(({ name, by }) => name === id && by.test(importer));
 const withoutUnused = {
   name: 'without-unused',
-  resolveId: { filter: { id: /^msgpackr-extract$/ }, handler: (id) => id },
+  resolveId: {
+    filter: { id: ABSENT.map(({ name }) => new RegExp(`^${name}$`)) },
+    handler: (id, importer) => (isAbsent(id, importer) ? `\0absent:${id}` : null),
+  },
   load: {
-    filter: { id: UNUSED.map(([id]) => id) },
-    handler: (path) => UNUSED.find(([id]) => id.test(path))?.[1],
+    filter: { id: [/^\0absent:/, ...UNUSED.map(([id]) => id)] },
+    handler: (id) => UNUSED.find(([path]) => path.test(id))?.[1] ?? 'module.exports = null;',
   },
 };
 
@@ -106,7 +115,7 @@ const bundle = await rolldown({
   // As in tsconfig.json, which does not hold for a folder in `node_modules/`.
   tsconfig: false,
   transform: { target: 'node20', jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
-  external: isInstalled,
+  external: (id, importer) => isInstalled(id) && !isAbsent(id, importer),
   // Of a package that has both, modules: only what is used of them is bundled.
   resolve: { mainFields: ['module', 'main'] },
   preserveEntrySignatures: 'allow-extension',
