@@ -85,9 +85,11 @@ async function notifyOwner(
     await notices.enqueue(order, outcome.error.toJSON());
   }
   if (outcome.kind !== 'done') return;
-  const { state, incomplete, error } = outcome.value;
+  const { state, incomplete, review } = outcome.value;
   if (state === 'partly_delivered') await notices.send(order, null);
-  if (state === 'held') await notices.send(order, error ?? incompleteError('run.held', incomplete)?.toJSON() ?? null);
+  // A review has notices of its own.
+  if (state === 'held' && review === undefined)
+    await notices.send(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
 }
 
 /** A storage outage spends no attempt: the run waits for its storage. */

@@ -104,6 +104,7 @@ const review: ReviewView = {
   due: 5,
   reviewers: ['Chief'],
   refusal: 'Sign in to approve.',
+  canReject: false,
   history: [{ section: null, text: null, by: 'Mia Lro', at: 1 }],
 };
 
