@@ -83,7 +83,8 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const ledger = memoryLedger();
   const corrections = correctionArchive(storage);
   const editions = createEditionStore({ corrections, archive, ledger });
-  const key = sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '';
+  // The smallest history: a change of the past is generated anew.
+  const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
   const settings = settingsOf({
     budget: { window: windowMs / 1000 },
     recipients: { domains: ['acme.example'], addresses: [] },

@@ -4,12 +4,14 @@ import type { Definition } from '../../../src/definitions/schema/report-definiti
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
 import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
 import { correctionsHarness } from '../../support/corrections-harness.ts';
-import { definitionOf } from '../../support/reports.ts';
+import { definitionOf, type SectionInput } from '../../support/reports.ts';
 
-const report = (more: Partial<Definition> = {}): Definition =>
+const DAILY: SectionInput = { id: 'onboarding', metrics: ['profiles.created'], granularity: 'day', totals: true };
+
+const report = (more: Partial<Definition> = {}, ...first: readonly SectionInput[]): Definition =>
   definitionOf(
     [
-      { id: 'onboarding', metrics: ['profiles.created'], granularity: 'day', totals: true },
+      ...first,
       { id: 'rate', metrics: ['profiles.approval_rate', 'profiles.created'], totals: true },
       // Never corrected.
       { id: 'queue', metrics: ['alerts.open'] },
@@ -29,7 +31,7 @@ describe('the watch of a delivered edition', () => {
   test('finds what has changed materially, and sends a corrected edition to those who received the first', async () => {
     const harness = await correctionsHarness();
     const { sandbox, service, mail, orgs, settings } = harness;
-    const first = await harness.deliver(report());
+    const first = await harness.deliver(report({}, DAILY));
     expect(mail.messages().map(({ to }) => to)).toEqual([['mlro@acme.example'], ['board@acme.example']]);
 
     // A day later nothing has changed, whatever else has happened meanwhile.
@@ -105,12 +107,12 @@ describe('the watch of a delivered edition', () => {
     const harness = await correctionsHarness();
     const { sandbox, service } = harness;
     await harness.deliver(
-      report({ corrections: { watch: 10 * 86_400, materiality: 1, on_correction: 'notify_owner' } }),
+      report({ corrections: { watch: 10 * 86_400, materiality: 0.2, on_correction: 'notify_owner' } }),
     );
-    sandbox.setFaults([parseFault('history=5')]);
+    sandbox.setFaults([parseFault('history=1')]);
     await harness.nextDay();
     expect(await service.list('*')).toEqual([]);
-    sandbox.setFaults([parseFault('history=300')]);
+    sandbox.setFaults([parseFault('history=60')]);
     await harness.nextDay();
     const [found] = await service.list('*');
     expect(found?.state).toBe('open');
@@ -121,13 +123,13 @@ describe('the watch of a delivered edition', () => {
       code: 'correction.conflict',
     });
     // A dismissed one is not reported again; other figures are.
-    sandbox.setFaults([parseFault('history=300')]);
+    sandbox.setFaults([parseFault('history=60')]);
     await harness.nextDay();
     const [second] = await service.list('*');
     expect((await service.dismiss(second!, { by: 'anna', reason: 'known' })).state).toBe('dismissed');
     await harness.nextDay();
     expect((await service.list('*')).map(({ state }) => state)).toEqual(['dismissed', 'withdrawn']);
-    sandbox.setFaults([parseFault('history=500')]);
+    sandbox.setFaults([parseFault('history=120')]);
     await harness.nextDay();
     expect((await service.list('*')).map(({ state }) => state)).toEqual(['open', 'dismissed', 'withdrawn']);
     expect(harness.queued).toEqual([]);
