@@ -1,9 +1,10 @@
 # syntax=docker/dockerfile:1
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json tsconfig.json tsconfig.build.json build-assets.mjs ./
+COPY package.json package-lock.json tsconfig.json ./
 # `--ignore-scripts`: no dependency runs code while installing, and ours is built one step below, from the sources.
 RUN npm ci --ignore-scripts
+COPY build ./build
 COPY src ./src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 

@@ -82,10 +82,10 @@ for (const { file, value, where, target: path } of modulesOf('src', /\.tsx?$/)) 
   const others = LAYERS[folder].length === 0 ? 'no other folder' : `only ${LAYERS[folder].join(', ')}`;
   findings.add(`${where}: imports ${target}, but src/${folder}/ may import ${others} (layers.mjs).`);
 }
-// What was built of a file that is gone stays in dist/, where neither a bench nor its types would miss it.
+// What was built of a file that is gone stays in dist-modules/, where neither a bench nor its types would miss it.
 for (const { value, where, target } of modulesOf('bench', /\.mjs$/)) {
-  if (!value.startsWith('.') || !target.startsWith('dist/')) continue;
-  const source = target.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
+  if (!value.startsWith('.') || !target.startsWith('dist-modules/')) continue;
+  const source = target.replace(/^dist-modules/, 'src').replace(/\.js$/, '.ts');
   if (!existsSync(source) && !existsSync(`${source}x`))
     findings.add(`${where}: imports ${target}, but there is no ${source}.`);
 }

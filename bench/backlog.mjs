@@ -4,7 +4,7 @@
 //
 // The time is bounded from below by the budget (`floor_ms`: what one key's calls take) and by the workers' own time.
 //
-//   npm run build && node bench/backlog.mjs [--quick] [--runs 10000] [--keys 1000] [--calls 4] [--window 5000] [--workers 1]
+//   npm run build && npm run build:modules && node bench/backlog.mjs [--quick] [--runs 10000] [--keys 1000] [--calls 4] [--window 5000] [--workers 1]
 import { Redis } from 'ioredis';
 import { manyOrgs } from './support/many-orgs.mjs';
 import { readOptions } from './support/options.mjs';

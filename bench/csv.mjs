@@ -3,14 +3,14 @@
 // 50 ms, 250 MB for a list of any length. Figures are computed while the peer writes them; ours reads a section from
 // memory and a list from the file in which a list export leaves it.
 //
-//   npm run build && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
+//   npm run build && npm run build:modules && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { csvColumns, writeCsv } from '../dist/render/formats/csv/section-csv.js';
-import { renderPool } from '../dist/render/render-pool.js';
-import { evaluateConditions } from '../dist/run/delivery-conditions.js';
+import { csvColumns, writeCsv } from '../dist-modules/render/formats/csv/section-csv.js';
+import { renderPool } from '../dist-modules/render/render-pool.js';
+import { evaluateConditions } from '../dist-modules/run/delivery-conditions.js';
 import { readOptions } from './support/options.mjs';
 import { reportOf, rounded } from './support/report.mjs';
 import { datasetOf, LIST_COLUMNS, listTable, MADE_AT, SECTION_COLUMNS, sectionTable } from './support/report-data.mjs';

@@ -3,7 +3,7 @@
 // anything. Then the same with the ledger and the archive taken away one by one: what each of them costs a delivery.
 // Limit: every recipient gets one message.
 //
-//   npm run build && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
+//   npm run build && npm run build:modules && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,14 +14,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { createTransport } from 'nodemailer';
-import { systemClock } from '../dist/base/clock.js';
-import { Secret, secretSource } from '../dist/base/secrets/secret.js';
-import { directoryArchive } from '../dist/deliver/archive/inline-archive.js';
-import { deliver } from '../dist/deliver/deliver.js';
-import { memoryLedger } from '../dist/deliver/ledger/memory-ledger.js';
-import { redisLedger } from '../dist/deliver/ledger/redis-ledger.js';
-import { smtpMailer } from '../dist/deliver/targets/email/smtp/smtp-mailer.js';
-import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';
+import { systemClock } from '../dist-modules/base/clock.js';
+import { Secret, secretSource } from '../dist-modules/base/secrets/secret.js';
+import { directoryArchive } from '../dist-modules/deliver/archive/inline-archive.js';
+import { deliver } from '../dist-modules/deliver/deliver.js';
+import { memoryLedger } from '../dist-modules/deliver/ledger/memory-ledger.js';
+import { redisLedger } from '../dist-modules/deliver/ledger/redis-ledger.js';
+import { smtpMailer } from '../dist-modules/deliver/targets/email/smtp/smtp-mailer.js';
+import { reportFileSchema } from '../dist-modules/services/definitions/built-in-kinds.js';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
@@ -50,7 +50,7 @@ const definition = {
   report: 'weekly-kpi',
   digest: 'd'.repeat(64),
 };
-/** @type {import('../dist/definitions/schema/org-settings.js').OrgSettings} */
+/** @type {import('../dist-modules/definitions/schema/org-settings.js').OrgSettings} */
 const settings = {
   version: 1,
   id: 'acme',
@@ -64,7 +64,7 @@ const content = randomBytes(kilobytes * 1024);
 /**
  * A run of its own whose files are sealed: what a delivery begins with.
  *
- * @param {import('../dist/deliver/archive/archive.js').Archive} archive
+ * @param {import('../dist-modules/deliver/archive/archive.js').Archive} archive
  */
 async function sealedRun(archive) {
   const run = randomBytes(16).toString('hex');
@@ -73,7 +73,7 @@ async function sealedRun(archive) {
   await writeFile(path, content);
   const sha256 = createHash('sha256').update(content).digest('hex');
   const file = { name: 'KPIs.xlsx', format: 'xlsx', bytes: content.length, sha256 };
-  /** @type {import('../dist/deliver/archive/manifest.js').Manifest} */
+  /** @type {import('../dist-modules/deliver/archive/manifest.js').Manifest} */
   const manifest = {
     version: 1,
     run,
@@ -112,7 +112,7 @@ const none = async () => {};
 /**
  * Ms to deliver one run to everybody, everything made before that is needed.
  *
- * @param {Pick<import('../dist/deliver/deliver.js').DeliverInput, 'ledger' | 'archive'>} stores
+ * @param {Pick<import('../dist-modules/deliver/deliver.js').DeliverInput, 'ledger' | 'archive'>} stores
  */
 async function ours({ ledger, archive }) {
   const published = await sealedRun(archive);

@@ -1,11 +1,11 @@
 // Posts definitions that are made to cost as much as they can, up to 1 MB, to `docket start` with the roles worker and admin,
 // while its health is asked every 20 ms and runs are in hand. Prints how long each answer took and the slowest health check.
 //
-//   npm run build && node bench/hostile-definitions.mjs [--quick] [--only templates,commas]
+//   npm run build && npm run build:modules && node bench/hostile-definitions.mjs [--quick] [--only templates,commas]
 //
 // Limits: an answer within 2 s, health checks within 100 ms, no run that begins twice or is not answered.
 import { parseArgs } from 'node:util';
-import { startSandbox } from '../dist/sandbox/sandbox.js';
+import { startSandbox } from '../dist-modules/sandbox/sandbox.js';
 import { startDocket } from './support/deployment.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { reportOf, rounded } from './support/report.mjs';
@@ -178,7 +178,7 @@ try {
       headers: { ...docket.headers, 'Content-Type': 'application/yaml' },
       body,
     });
-    /** @typedef {import('../dist/admin/access/access.js').Validation} Validation */
+    /** @typedef {import('../dist-modules/admin/access/access.js').Validation} Validation */
     const answer = /** @type {Partial<Validation> & { code?: string }} */ (await response.json());
     const answer_ms = rounded(performance.now() - began, 0);
     report({

@@ -2,12 +2,12 @@
 // rows. Typst runs in a process of its own, whose processor time and memory are counted from its start. Limits: 1.5 s and
 // 150 MB for the pack.
 //
-//   npm run build && node bench/pdf.mjs [--quick] [--sections 8] [--rows 13] [--most 2000]
+//   npm run build && npm run build:modules && node bench/pdf.mjs [--quick] [--sections 8] [--rows 13] [--most 2000]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { writePdf } from '../dist/render/formats/pdf/write-pdf.js';
+import { writePdf } from '../dist-modules/render/formats/pdf/write-pdf.js';
 import { readOptions } from './support/options.mjs';
 import { reportOf, rounded } from './support/report.mjs';
 import { datasetOf, MADE_AT, sectionTable } from './support/report-data.mjs';

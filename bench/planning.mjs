@@ -2,19 +2,19 @@
 // section by section, as planned, and the number below which no plan can be (support/call-bound.mjs) – and what it costs
 // to read, check and plan more and more definitions, and one of more and more sections.
 //
-//   npm run build && node bench/planning.mjs [--quick] [--reports 10000]
+//   npm run build && npm run build:modules && node bench/planning.mjs [--quick] [--reports 10000]
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Secret } from '../dist/base/secrets/secret.js';
-import { resolvePeriod } from '../dist/definitions/periods/period.js';
-import { createClient } from '../dist/fetch/client/compliance-client.js';
-import { compilePlan } from '../dist/plan/compile.js';
-import { explain } from '../dist/plan/explain.js';
-import { sectionRequests } from '../dist/plan/requests/section-requests.js';
-import { startSandbox } from '../dist/sandbox/sandbox.js';
-import { loadDefinitions } from '../dist/services/definitions/built-in-kinds.js';
+import { Secret } from '../dist-modules/base/secrets/secret.js';
+import { resolvePeriod } from '../dist-modules/definitions/periods/period.js';
+import { createClient } from '../dist-modules/fetch/client/compliance-client.js';
+import { compilePlan } from '../dist-modules/plan/compile.js';
+import { explain } from '../dist-modules/plan/explain.js';
+import { sectionRequests } from '../dist-modules/plan/requests/section-requests.js';
+import { startSandbox } from '../dist-modules/sandbox/sandbox.js';
+import { loadDefinitions } from '../dist-modules/services/definitions/built-in-kinds.js';
 import { leastCalls } from './support/call-bound.mjs';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
@@ -44,10 +44,10 @@ async function catalogOf(sandbox) {
   }
 }
 
-/** @typedef {import('../dist/definitions/load/load-definitions.js').Definitions} Definitions */
-/** @typedef {import('../dist/definitions/schema/report-definition.js').Definition} Definition */
-/** @typedef {import('../dist/definitions/schema/org-settings.js').OrgSettings} OrgSettings */
-/** @typedef {import('../dist/contract/catalog.js').Catalog} Catalog */
+/** @typedef {import('../dist-modules/definitions/load/load-definitions.js').Definitions} Definitions */
+/** @typedef {import('../dist-modules/definitions/schema/report-definition.js').Definition} Definition */
+/** @typedef {import('../dist-modules/definitions/schema/org-settings.js').OrgSettings} OrgSettings */
+/** @typedef {import('../dist-modules/contract/catalog.js').Catalog} Catalog */
 
 async function load(folder) {
   const jobs = await loadDefinitions(folder);
@@ -56,7 +56,7 @@ async function load(folder) {
   return jobs;
 }
 
-/** @type {(definition: Definition, settings: OrgSettings, catalog: Catalog) => import('../dist/plan/compile.js').PlanInput} */
+/** @type {(definition: Definition, settings: OrgSettings, catalog: Catalog) => import('../dist-modules/plan/compile.js').PlanInput} */
 function inputOf(definition, settings, catalog) {
   const period = resolvePeriod(definition.period, NOW, definition.timezone ?? settings.timezone);
   return { definition, settings, period, catalog };

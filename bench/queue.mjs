@@ -2,19 +2,19 @@
 // runs do nothing but say what a run says, beside bare BullMQ jobs in the same process; and how fast runs are listed when
 // there are many on record. Limits: 5 ms and 15 commands a run, 50 ms for any page of a listing.
 //
-//   npm run build && node bench/queue.mjs [--quick] [--runs 1000] [--orgs 50] [--concurrency 8] [--records 100000] [--times 5]
+//   npm run build && npm run build:modules && node bench/queue.mjs [--quick] [--runs 1000] [--orgs 50] [--concurrency 8] [--records 100000] [--times 5]
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { systemClock } from '../dist/base/clock.js';
-import { silentLog } from '../dist/base/log.js';
-import { done } from '../dist/base/outcome.js';
-import { runQueue } from '../dist/queue/jobs/run-queue.js';
-import { startWorker } from '../dist/queue/jobs/worker.js';
-import { redisRunStore } from '../dist/queue/runs/run-store.js';
-import { openRedis } from '../dist/redis/connection.js';
-import { listRunPage, parseRunCursor } from '../dist/run/run-page.js';
+import { systemClock } from '../dist-modules/base/clock.js';
+import { silentLog } from '../dist-modules/base/log.js';
+import { done } from '../dist-modules/base/outcome.js';
+import { runQueue } from '../dist-modules/queue/jobs/run-queue.js';
+import { startWorker } from '../dist-modules/queue/jobs/worker.js';
+import { redisRunStore } from '../dist-modules/queue/runs/run-store.js';
+import { openRedis } from '../dist-modules/redis/connection.js';
+import { listRunPage, parseRunCursor } from '../dist-modules/run/run-page.js';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
@@ -25,7 +25,7 @@ const { runs, orgs, concurrency, records, times } = readOptions(
 );
 const PREFIX = '{bench}';
 const CALLS = 5;
-/** @type {import('../dist/run/run-record.js').Stage[]} */
+/** @type {import('../dist-modules/run/run-record.js').Stage[]} */
 const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'];
 const report = reportOf('queue');
 
@@ -38,7 +38,7 @@ Redis.prototype.sendCommand = function (...args) {
 };
 
 const idOf = () => randomBytes(16).toString('hex');
-/** @type {(n: number, change?: Partial<import('../dist/run/run-record.js').RunOrder>) => import('../dist/run/run-record.js').RunOrder} */
+/** @type {(n: number, change?: Partial<import('../dist-modules/run/run-record.js').RunOrder>) => import('../dist-modules/run/run-record.js').RunOrder} */
 const orderOf = (n, change = {}) => ({
   id: idOf(),
   org: `org-${n % orgs}`,
@@ -57,7 +57,7 @@ const orderOf = (n, change = {}) => ({
 /**
  * What a run of five calls and one mail says of itself.
  *
- * @type {import('../dist/queue/jobs/process-job.js').Execute}
+ * @type {import('../dist-modules/queue/jobs/process-job.js').Execute}
  */
 async function execute(_, { observe }) {
   observe({ type: 'planned', calls: CALLS, sections: 2 });
@@ -181,7 +181,7 @@ async function listings(url) {
     });
     cursor = next ?? cursor;
   }
-  /** @type {Record<string, Omit<import('../dist/run/run-record.js').RunFilter, 'limit'>>} */
+  /** @type {Record<string, Omit<import('../dist-modules/run/run-record.js').RunFilter, 'limit'>>} */
   const filters = {
     'the newest': {},
     'all that failed': { states: ['failed'] },

@@ -3,7 +3,7 @@
 // the worker as it is composed, one run after the other; beside it the same run inline, which has no queue, no Redis
 // and its ledger in memory.
 //
-//   npm run build && node bench/run-cost.mjs [--quick] [--runs 200] [--shown 0]
+//   npm run build && npm run build:modules && node bench/run-cost.mjs [--quick] [--runs 200] [--shown 0]
 //
 // A round trip is a turn of the event loop in which commands leave for Redis: what leaves together is waited for together.
 // Waiting for jobs and the one look a second for cancelled runs are not counted. Linux alone tells a thread's time.
@@ -14,17 +14,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { systemClock } from '../dist/base/clock.js';
-import { readConfig } from '../dist/base/config/config.js';
-import { silentLog } from '../dist/base/log.js';
-import { composeDocket } from '../dist/compose/docket.js';
-import { composeInline } from '../dist/compose/run-ports.js';
-import { openTracing } from '../dist/compose/tracing/tracing.js';
-import { staticDefinitions } from '../dist/definitions/load/definition-source.js';
-import { directoryArchive } from '../dist/deliver/archive/inline-archive.js';
-import { run } from '../dist/run/run.js';
-import { createRunOrder } from '../dist/run/run-order.js';
-import { loadDefinitions } from '../dist/services/definitions/built-in-kinds.js';
+import { systemClock } from '../dist-modules/base/clock.js';
+import { readConfig } from '../dist-modules/base/config/config.js';
+import { silentLog } from '../dist-modules/base/log.js';
+import { composeDocket } from '../dist-modules/compose/docket.js';
+import { composeInline } from '../dist-modules/compose/run-ports.js';
+import { openTracing } from '../dist-modules/compose/tracing/tracing.js';
+import { staticDefinitions } from '../dist-modules/definitions/load/definition-source.js';
+import { directoryArchive } from '../dist-modules/deliver/archive/inline-archive.js';
+import { run } from '../dist-modules/run/run.js';
+import { createRunOrder } from '../dist-modules/run/run-order.js';
+import { loadDefinitions } from '../dist-modules/services/definitions/built-in-kinds.js';
 import { readOptions } from './support/options.mjs';
 import { layOut, ONE_CALL } from './support/processes.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -106,7 +106,7 @@ function stages() {
   };
 }
 
-/** @type {(name: string) => import('../dist/services/runs/trigger-run.js').TriggerRequest} */
+/** @type {(name: string) => import('../dist-modules/services/runs/trigger-run.js').TriggerRequest} */
 const requestOf = (name) => ({
   definition: jobs.reports.get(`acme/${name}`),
   settings: jobs.orgs.get('acme'),
@@ -131,7 +131,7 @@ async function underWorker(name) {
   let begun;
   let docket;
   const all = new Promise((resolve, reject) => {
-    /** @type {import('../dist/compose/worker.js').WorkerSettings['observe']} */
+    /** @type {import('../dist-modules/compose/worker.js').WorkerSettings['observe']} */
     const observe = (_, event) => {
       if (event.type === 'timed') taking.mark(event.stage);
       if (event.type !== 'finished') return;
@@ -175,7 +175,7 @@ async function inline(name) {
   const archive = directoryArchive(join(folder, 'inline'));
   const opened = await composeInline(around({}), archive);
   const { definition, settings } = requestOf(name);
-  /** @type {import('../dist/run/run-events.js').OnRunEvent} */
+  /** @type {import('../dist-modules/run/run-events.js').OnRunEvent} */
   const observe = (event) => {
     if (event.type === 'timed') taking.mark(event.stage);
   };

@@ -1,9 +1,9 @@
 // What the sandbox costs whoever waits for it, measured over HTTP on the built code. It has no limit and no peer.
 //
-//   npm run build && node bench/sandbox.mjs [--quick] [--each 4000]
+//   npm run build && npm run build:modules && node bench/sandbox.mjs [--quick] [--each 4000]
 import { performance } from 'node:perf_hooks';
 import { Agent, request } from 'undici';
-import { startSandbox } from '../dist/sandbox/sandbox.js';
+import { startSandbox } from '../dist-modules/sandbox/sandbox.js';
 import { readOptions } from './support/options.mjs';
 import { percentile, reportOf, rounded } from './support/report.mjs';
 

@@ -2,24 +2,24 @@
 // few timetables that all share, and with one of its own for each report. Ten thousand of them beside bare BullMQ, where
 // each has a job scheduler and whoever starts upserts them all; and how it grows up to there.
 //
-//   npm run build && node bench/schedules.mjs [--quick] [--reports 10000]
+//   npm run build && npm run build:modules && node bench/schedules.mjs [--quick] [--reports 10000]
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { reportSlotFinder } from '../dist/admin/access/slots.js';
-import { systemClock } from '../dist/base/clock.js';
-import { silentLog } from '../dist/base/log.js';
-import { NO_LAST_KNOWN_GOOD } from '../dist/definitions/load/last-known-good.js';
-import { orgFileSchema } from '../dist/definitions/schema/org-settings.js';
-import { TARGETS } from '../dist/deliver/targets/registry.js';
-import { createActiveReports } from '../dist/queue/definitions/active-reports.js';
-import { redisActiveVersions } from '../dist/queue/definitions/active-versions.js';
-import { definitionStore } from '../dist/queue/definitions/definition-store.js';
-import { createDueSlotCache } from '../dist/queue/schedules/due-slots.js';
-import { jobSchedulers } from '../dist/queue/schedules/job-schedulers.js';
-import { openDueSlots } from '../dist/queue/schedules/open-due-slots.js';
-import { redisScheduleCursors } from '../dist/queue/schedules/schedule-cursors.js';
-import { openRedis } from '../dist/redis/connection.js';
-import { reportFileSchema } from '../dist/services/definitions/built-in-kinds.js';
+import { reportSlotFinder } from '../dist-modules/admin/access/slots.js';
+import { systemClock } from '../dist-modules/base/clock.js';
+import { silentLog } from '../dist-modules/base/log.js';
+import { NO_LAST_KNOWN_GOOD } from '../dist-modules/definitions/load/last-known-good.js';
+import { orgFileSchema } from '../dist-modules/definitions/schema/org-settings.js';
+import { TARGETS } from '../dist-modules/deliver/targets/registry.js';
+import { createActiveReports } from '../dist-modules/queue/definitions/active-reports.js';
+import { redisActiveVersions } from '../dist-modules/queue/definitions/active-versions.js';
+import { definitionStore } from '../dist-modules/queue/definitions/definition-store.js';
+import { createDueSlotCache } from '../dist-modules/queue/schedules/due-slots.js';
+import { jobSchedulers } from '../dist-modules/queue/schedules/job-schedulers.js';
+import { openDueSlots } from '../dist-modules/queue/schedules/open-due-slots.js';
+import { redisScheduleCursors } from '../dist-modules/queue/schedules/schedule-cursors.js';
+import { openRedis } from '../dist-modules/redis/connection.js';
+import { reportFileSchema } from '../dist-modules/services/definitions/built-in-kinds.js';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
@@ -39,7 +39,7 @@ const settings = (id) => ({
   id,
 });
 
-/** @type {(count: number, cronOf: (n: number) => string) => import('../dist/definitions/load/load-definitions.js').Definitions} */
+/** @type {(count: number, cronOf: (n: number) => string) => import('../dist-modules/definitions/load/load-definitions.js').Definitions} */
 function jobsOf(count, cronOf) {
   const orgs = new Map();
   const reports = new Map();

@@ -2,20 +2,20 @@
 // process of its own, a Redis of its own. One request after the other; the limit is that of the page, 50 ms at p99. `own_ms` and
 // `redis_ms` are processor time a request, which other work on the machine does not change.
 //
-//   npm run build && node bench/search.mjs [--quick] [--runs 100000] [--requests 100]
+//   npm run build && npm run build:modules && node bench/search.mjs [--quick] [--runs 100000] [--requests 100]
 //
 // Each run has three deliveries: to one of a hundred addresses of its organization, to the one that gets everything, and
 // for each third run files to a location of its own, for the others a second address. One run in fifty has failed. First
 // what the indexes cost: bytes by MEMORY USAGE a hundred thousand deliveries or runs, and the time to build all of them anew.
 import { loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { sha256 } from '../dist/base/sha256.js';
-import { deliveryId } from '../dist/deliver/ledger/ledger.js';
-import { redisLedger } from '../dist/deliver/ledger/redis-ledger.js';
-import { redisRunStore } from '../dist/queue/runs/run-store.js';
-import { redisSearchIndex } from '../dist/queue/runs/search-index.js';
-import { openRedis } from '../dist/redis/connection.js';
-import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../dist/redis/keys.js';
+import { sha256 } from '../dist-modules/base/sha256.js';
+import { deliveryId } from '../dist-modules/deliver/ledger/ledger.js';
+import { redisLedger } from '../dist-modules/deliver/ledger/redis-ledger.js';
+import { redisRunStore } from '../dist-modules/queue/runs/run-store.js';
+import { redisSearchIndex } from '../dist-modules/queue/runs/search-index.js';
+import { openRedis } from '../dist-modules/redis/connection.js';
+import { DEFAULT_KEY_PREFIX, RETENTION_DAYS, redisKeys } from '../dist-modules/redis/keys.js';
 import { startDocket } from './support/deployment.mjs';
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';

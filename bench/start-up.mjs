@@ -1,7 +1,7 @@
 // How long somebody waits for a command that does nothing, and for Tab: on the built code, a process each. Measured in turns with
 // `node -e 0`, which nobody can be faster than. Limit: 200 ms (the median) until the help stands there.
 //
-//   npm run build && node bench/start-up.mjs [--quick] [--runs 25]
+//   npm run build && npm run build:modules && node bench/start-up.mjs [--quick] [--runs 25]
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { readOptions } from './support/options.mjs';

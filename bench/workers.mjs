@@ -1,7 +1,7 @@
 // More and more worker processes on one key: together they must make as many calls as the key has tokens, no more and no
 // fewer, and a call must cost Redis no more because there are more of them.
 //
-//   npm run build && node bench/workers.mjs [--quick] [--calls 90] [--window 10000] [--most 8]
+//   npm run build && npm run build:modules && node bench/workers.mjs [--quick] [--calls 90] [--window 10000] [--most 8]
 import { Redis } from 'ioredis';
 import { costOf } from './support/cost.mjs';
 import { readOptions } from './support/options.mjs';

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { Secret } from '../../dist/base/secrets/secret.js';
-import { createClient } from '../../dist/fetch/client/compliance-client.js';
+import { Secret } from '../../dist-modules/base/secrets/secret.js';
+import { createClient } from '../../dist-modules/fetch/client/compliance-client.js';
 import { retryAfterMs } from './retry-after.mjs';
 import { REQUEST } from './service.mjs';
 

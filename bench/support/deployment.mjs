@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../dist/demo/local-redis.js';
+import { freePort } from '../../dist-modules/demo/local-redis.js';
 import { layOut, MAIN, ONE_CALL, startProcess } from './processes.mjs';
 
 /** @typedef {import('./processes.mjs').ReportFile} ReportFile */
 /** @typedef {import('./processes.mjs').OrgFile} OrgFile */
-/** @typedef {import('../../dist/admin/api/schemas.js').RunView} RunView */
+/** @typedef {import('../../dist-modules/admin/api/schemas.js').RunView} RunView */
 
 /**
  * `docket start` in a process of its own: one organization for each key, each with the report `report` and those of `others`. `ask` triggers the former

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
-import { systemClock } from '../../dist/base/clock.js';
-import { Secret } from '../../dist/base/secrets/secret.js';
-import { createClient } from '../../dist/fetch/client/compliance-client.js';
-import { rateLimitedCall } from '../../dist/fetch/rate-limit/rate-limited-call.js';
-import { redisBudget } from '../../dist/fetch/rate-limit/redis-budget.js';
+import { systemClock } from '../../dist-modules/base/clock.js';
+import { Secret } from '../../dist-modules/base/secrets/secret.js';
+import { createClient } from '../../dist-modules/fetch/client/compliance-client.js';
+import { rateLimitedCall } from '../../dist-modules/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../dist-modules/fetch/rate-limit/redis-budget.js';
 import { REQUEST } from './service.mjs';
 
 /**
@@ -21,7 +21,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   // All calls here share one signal, and each listens to it; in a worker four calls of a run do.
   setMaxListeners(0, closing.signal);
   const answers = [];
-  /** @type {import('../../dist/fetch/rate-limit/budget.js').Budget} */
+  /** @type {import('../../dist-modules/fetch/rate-limit/budget.js').Budget} */
   const budget = {
     ...real,
     acquire: async (request) => {
@@ -37,7 +37,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
     /**
      * Resolves when the call has been answered; with undefined when the line was closed before.
      *
-     * @param {{ id: string, org: string, priority: import('../../dist/fetch/rate-limit/budget.js').Priority }} call
+     * @param {{ id: string, org: string, priority: import('../../dist-modules/fetch/rate-limit/budget.js').Priority }} call
      */
     call: ({ id, org, priority }) => {
       const line = { budget, clock: systemClock, key, org, priority, requestTimeoutMs: api.requestTimeoutMs };

@@ -1,4 +1,4 @@
-import { localRedis } from '../../dist/demo/local-redis.js';
+import { localRedis } from '../../dist-modules/demo/local-redis.js';
 
 // The server ends with this process, but only where the process ends by itself.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));

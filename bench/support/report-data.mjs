@@ -1,6 +1,6 @@
 // What every writer of bench/render.mjs is given: sections of a board pack, and a list. The same figures are computed in
 // writers/libxlsxwriter.c: whoever changes one changes the other.
-import { writeRows } from '../../dist/fetch/rows.js';
+import { writeRows } from '../../dist-modules/fetch/rows.js';
 
 const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.UTC(2012, 0, 1);
@@ -12,9 +12,9 @@ const PER_DAY = 2 * GROUPS;
 /** A number below 100,003 that looks random and is the same on every machine. */
 export const scatter = (section, row, column) => (section * 99_991 + row * 7_919 + column * 104_729) % 100_003;
 
-/** @typedef {import('../../dist/fetch/dataset.js').Column} Column */
-/** @typedef {import('../../dist/fetch/dataset.js').Table} Table */
-/** @typedef {import('../../dist/fetch/dataset.js').Dataset} Dataset */
+/** @typedef {import('../../dist-modules/fetch/dataset.js').Column} Column */
+/** @typedef {import('../../dist-modules/fetch/dataset.js').Table} Table */
+/** @typedef {import('../../dist-modules/fetch/dataset.js').Dataset} Dataset */
 
 /** @type {(unit: string, from: number, count: number) => Column[]} */
 const metric = (unit, from, count) =>

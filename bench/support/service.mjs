@@ -1,6 +1,6 @@
-import { Secret } from '../../dist/base/secrets/secret.js';
-import { createClient } from '../../dist/fetch/client/compliance-client.js';
-import { startSandbox } from '../../dist/sandbox/sandbox.js';
+import { Secret } from '../../dist-modules/base/secrets/secret.js';
+import { createClient } from '../../dist-modules/fetch/client/compliance-client.js';
+import { startSandbox } from '../../dist-modules/sandbox/sandbox.js';
 
 /** What every call asks: an answer that the service holds, so that only the budget takes time. */
 export const REQUEST = { metrics: ['profiles.created'], time: { from: '2026-01-01', to: '2026-01-31' } };
@@ -8,7 +8,7 @@ export const REQUEST = { metrics: ['profiles.created'], time: { from: '2026-01-0
 /**
  * 20 to 80 ms in steps of 20, the longest of them named.
  *
- * @type {import('../../dist/sandbox/sandbox.js').Fault[]}
+ * @type {import('../../dist-modules/sandbox/sandbox.js').Fault[]}
  */
 export const LATENCY = [
   { kind: 'latency', value: 20 },
@@ -17,13 +17,13 @@ export const LATENCY = [
 ];
 export const LONGEST_MS = 80;
 
-/** @type {(sandbox: import('../../dist/sandbox/sandbox.js').Sandbox, label: string) => string} */
+/** @type {(sandbox: import('../../dist-modules/sandbox/sandbox.js').Sandbox, label: string) => string} */
 export const keyOf = (sandbox, label) => sandbox.keys.find((one) => one.label === label).key;
 
 /**
  * A sandbox that has computed the one answer already, and has counted nothing on `acme`, the key of the benches.
  *
- * @param {import('../../dist/sandbox/sandbox.js').SandboxOptions} options
+ * @param {import('../../dist-modules/sandbox/sandbox.js').SandboxOptions} options
  */
 export async function startService(options) {
   const sandbox = await startSandbox({ faults: LATENCY, ...options });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** @typedef {import('../../dist/contract/catalog.js').Catalog} Catalog */
+/** @typedef {import('../../dist-modules/contract/catalog.js').Catalog} Catalog */
 
 /** @type {Catalog['metrics'][number]} */
 const metric = {

@@ -1,8 +1,8 @@
 // One of the processes that share a key: makes its part of the calls by the client it is told. Forked by fleet.mjs.
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
-import { Secret } from '../../dist/base/secrets/secret.js';
-import { createClient } from '../../dist/fetch/client/compliance-client.js';
+import { Secret } from '../../dist-modules/base/secrets/secret.js';
+import { createClient } from '../../dist-modules/fetch/client/compliance-client.js';
 import { answersOf } from './answers.mjs';
 import { REQUEST } from './service.mjs';
 

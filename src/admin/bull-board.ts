@@ -9,7 +9,7 @@ export const BULL_BOARD_PATH = '/queues';
 export const BULL_BOARD_API_PATH = `${BULL_BOARD_PATH}/api/`;
 
 /** The tested versions; the packages require each other's exact version. */
-const INSTALL_COMMAND = 'npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1';
+const INSTALL_COMMAND = 'npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1 bullmq@6.7.0';
 
 /** Bull Board over Docket's queues, read-only. Authorization happens in front of it. */
 export interface BullBoard {

@@ -23,6 +23,8 @@ export interface TaskThread<Task, Answer> {
 export interface TaskThreadOptions {
   /** The thread's module; it calls `serveTasks`. */
   readonly entry: URL;
+  /** The thread's `workerData`. */
+  readonly data?: string;
   readonly memoryMb: number;
   readonly clock: Clock;
   /** Maximum of waiting tasks: of one owner, and of all. Default: unlimited. */
@@ -61,7 +63,7 @@ const UNLIMITED = { owner: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINI
  * replaced. The thread is started on demand, with an empty environment.
  */
 export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThread<Task, Answer> {
-  const { entry, memoryMb, clock, maxWaiting = UNLIMITED, responseTimeoutMs } = settings;
+  const { entry, data, memoryMb, clock, maxWaiting = UNLIMITED, responseTimeoutMs } = settings;
   // By owner, in the order in which they are served.
   const waiting = new Map<string, QueuedTask<Task, Answer>[]>();
   let count = 0;
@@ -78,6 +80,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
   const start = (): Thread => {
     const worker = new Worker(entry, {
       env: {},
+      workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: Math.ceil(memoryMb / 4) },
     });
     const settled = new AbortController();

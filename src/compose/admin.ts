@@ -131,6 +131,7 @@ function openAccessPorts(
   const versions = redisActiveVersions(redis, { prefix });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
   const { archive, storage, signing } = openArchive(context, scope, identity);
+  const reviews = openReviews(storage);
   const processes = redisProcessRegistry(redis, { prefix, self: 'reader' });
   const secrets = secretSource(context.env, context);
   const budgetOf = sharedBudgets(redis, prefix, clock);
@@ -162,7 +163,7 @@ function openAccessPorts(
       clock,
       log,
     }),
-    reviews: createReviewService({ reviews: openReviews(storage), runs, queue, definitions, clock, log }),
+    reviews: createReviewService({ reviews, runs, queue, clock, log }),
     pauses,
     corrections: createCorrectionService({
       corrections: correctionArchive(storage),
@@ -182,13 +183,14 @@ function openAccessPorts(
       loadReleasePreview(run, {
         definitions,
         archive,
+        reviews,
         ledger,
         secrets,
         clock,
         settingsNow: (org) => jobs.current().orgs.get(org),
         workingDirectory: context.workingDirectory,
       }),
-    runHistory: (record, rows) => loadRunHistory(record, rows, { storage, log }),
+    runHistory: (record, rows) => loadRunHistory(record, rows, { storage, reviews, log }),
     earlierDelivery: findDeliveredInRecords({ runs, ledger }),
     countWorkers: async () => (await processes.countByRole()).get('worker') ?? 0,
     audit,

@@ -34,11 +34,12 @@ export const composeDecisionService = (
   createDecisionService({
     ...ports,
     archive: createDecisionArchive(ports),
-    reviews: createReviewArchive(ports.storage, reviewEventSchema),
+    reviews: openReviews(ports.storage),
   });
 
 /** The reviews of an archive. */
-export const openReviews = (storage: ArchiveStorage): Reviews => createReviewArchive(storage, reviewEventSchema);
+export const openReviews = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): Reviews =>
+  createReviewArchive(storage, reviewEventSchema);
 
 /** A command waits longer for missing search indexes than a page does. */
 const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;

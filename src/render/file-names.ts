@@ -2,6 +2,9 @@ import { DocketError } from '../base/error.ts';
 import { safeFileName } from '../base/files/safe-path.ts';
 import { renderTemplate } from '../base/text/template.ts';
 import type { Period } from '../definitions/periods/period.ts';
+import type { Dataset } from '../fetch/dataset.ts';
+import { messagesFor } from '../i18n/messages.ts';
+import { formatShortDayOf } from './figures/format-date.ts';
 
 /** The variables of a file name template. */
 export interface NameVariables {
@@ -11,13 +14,27 @@ export interface NameVariables {
   readonly title: string;
   /** Only for a file that contains a single section. */
   readonly section?: { readonly id: string; readonly title: string };
+  /** Ends the name whatever the template says, e.g. ` (corrected, replaces the edition of 3 Nov 2026)`. */
+  readonly ending?: string;
 }
 
 /** Renders a file name: safe on every system, with the extension, at most 120 characters. Throws `template.invalid`. */
-export function renderFileName(template: string, variables: NameVariables, extension: `.${string}`): string {
-  const text = renderTemplate(template, { ...variables }, `the name of a ${extension} output`).trim();
+export function renderFileName(
+  template: string,
+  { ending = '', ...variables }: NameVariables,
+  extension: `.${string}`,
+): string {
+  const text = renderTemplate(template, variables, `the name of a ${extension} output`).trim();
   const stem = text.toLowerCase().endsWith(extension) ? text.slice(0, -extension.length) : text;
-  return safeFileName(stem, extension);
+  return safeFileName(stem, `${ending}${extension}`);
+}
+
+/** What ends the names of a corrected edition's files: another name than that of the edition that it replaces. */
+export function nameEnding({ correction, period }: Pick<Dataset, 'correction' | 'period'>, locale?: string): string {
+  const at = correction === undefined ? undefined : new Date(correction.replaces.at);
+  if (at === undefined || Number.isNaN(at.getTime())) return '';
+  const day = formatShortDayOf(at, period.timezone, locale);
+  return ` (${messagesFor(locale).review.correctedFile(day)})`;
 }
 
 /** Throws `render.failed` for two files whose names differ at most in case. */

@@ -8,7 +8,7 @@ import { toDiskError } from '../base/files/disk-error.ts';
 import type { Output } from '../definitions/schema/kinds.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import type { Artifact } from './artifact.ts';
-import { assertDistinctNames } from './file-names.ts';
+import { assertDistinctNames, nameEnding } from './file-names.ts';
 import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
 
 export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets' | 'outputs'> {
@@ -28,13 +28,14 @@ async function planFiles(
   { folder: _, secrets = {}, bundled = [], ...options }: RenderOptions,
 ): Promise<PlannedFile[]> {
   const { period, org, report, title } = dataset;
+  const ending = nameEnding(dataset, options.locale);
   const files: PlannedFile[] = [];
   const bundles: PlannedFile[] = [];
   for (const output of outputs) {
     const { format, spec } = formatOf(output, formats);
     const context = {
       ...options,
-      variables: { period, org, report, title },
+      variables: { period, org, report, title, ...(ending === '' ? {} : { ending }) },
       outputs: outputs.map((each) => each.format),
       secrets: secrets[output.format] ?? {},
     };

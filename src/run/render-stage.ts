@@ -7,6 +7,7 @@ import type { ReadingRecord, TrendReadingRecord } from '../deliver/archive/manif
 import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
+import { messagesFor } from '../i18n/messages.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName, storedKind } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
 import { formatOf } from '../render/formats/format.ts';
@@ -105,14 +106,15 @@ export async function publishRun(
   ports: RunPorts,
   decide: () => Promise<ConditionResults & Pick<Manifest, 'review'>>,
 ): Promise<PublishedRun> {
-  const { observe } = context;
-  const { archive, clock, trace } = ports;
+  const { definition, settings, observe } = context;
+  const { archive, clock, editions, trace } = ports;
   const { artifacts, mail } = rendered;
   const published = await timedStage('seal', { observe, clock, trace }, async () => {
-    const edition = await storeEditionFigures(input.dataset, order, context, ports.editions);
+    const decisions = await decide();
+    const edition = await storeEditionFigures(input.dataset, order, { definition, settings }, editions);
     const manifest = {
       ...createManifest(input, artifacts, order, context, ports),
-      ...(await decide()),
+      ...decisions,
       ...(edition === undefined ? {} : { edition_figures: edition }),
     };
     return archive.publish(input.folder, manifest, artifacts, mail);
@@ -126,11 +128,14 @@ export const createManifest = (
   { dataset, madeAt }: Pick<RenderInput, 'dataset' | 'madeAt'>,
   artifacts: readonly Artifact[],
   order: RunOrder,
-  { definition }: RunContext,
+  { definition, settings }: RunContext,
   { targets = TARGETS }: RunPorts,
 ): Manifest => {
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
-  return manifestOf(dataset, order, artifacts, madeAt, deliveries);
+  return {
+    ...manifestOf(dataset, order, artifacts, madeAt, deliveries),
+    ...correctsOf(dataset, definition.locale ?? settings.locale),
+  };
 };
 
 /** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
@@ -188,7 +193,6 @@ const manifestOf = (
   calls: dataset.calls,
   ...readingsOf(dataset),
   incomplete: incompleteNotes(dataset),
-  ...correctsOf(dataset),
   ...(dataset.targets === undefined ? {} : { targets: dataset.targets }),
   ...(dataset.judgements === undefined ? {} : { judgements: dataset.judgements }),
   ...(dataset.headlines === undefined || dataset.headlines.length === 0 ? {} : { headlines: dataset.headlines }),
@@ -201,8 +205,16 @@ const manifestOf = (
 });
 
 /** The edition that this one replaces. */
-const correctsOf = ({ correction }: Dataset): Pick<Manifest, 'corrects'> =>
-  correction === undefined ? {} : { corrects: { ...correction.replaces, changes: correction.changes.length } };
+const correctsOf = ({ correction }: Dataset, locale: string | undefined): Pick<Manifest, 'corrects'> =>
+  correction === undefined
+    ? {}
+    : {
+        corrects: {
+          ...correction.replaces,
+          changes: correction.changes.length,
+          subject: messagesFor(locale).review.correctedSubject,
+        },
+      };
 
 /** The readings that the figures and the points of trends are, section by section. */
 function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {

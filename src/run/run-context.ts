@@ -31,10 +31,10 @@ export interface RunPorts
   readonly archive: Archive;
   /** Stored readings of current counts; undefined: none are used. */
   readonly readings?: FindReadings | undefined;
-  /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
-  readonly editions?: EditionStore | undefined;
   /** Reviews of runs that wait for people; undefined: a run that needs one fails. */
   readonly reviews?: Reviews | undefined;
+  /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
+  readonly editions?: EditionStore | undefined;
   readonly ledger: Ledger;
   /** Undefined: sent figures are not recorded, and `send_if: changed` always sends. */
   readonly sentFigures?: LastSentFigures | undefined;

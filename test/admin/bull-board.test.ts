@@ -212,7 +212,7 @@ describe('Bull Board', () => {
       openBullBoard(redis, { prefix, load: (): Promise<BullBoardPackages> => import(name) }),
     ).rejects.toMatchObject({
       code: 'config.invalid',
-      next: expect.stringContaining('`npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1`'),
+      next: expect.stringContaining('`npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1 bullmq@6.7.0`'),
     });
   });
 });

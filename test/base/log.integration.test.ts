@@ -7,7 +7,7 @@ test.skipIf(!existsSync('/dev/full'))(
   'a stderr that takes nothing more, as on a full disk, stops nobody who says something',
   () => {
     const full = openSync('/dev/full', 'w');
-    const log = JSON.stringify(fileURLToPath(new URL('../../dist/base/log.js', import.meta.url)));
+    const log = JSON.stringify(fileURLToPath(new URL('../../dist-modules/base/log.js', import.meta.url)));
     const program = `const { stderrLog } = await import(${log});
     for (const pretty of [undefined, { color: false }]) {
       const log = stderrLog('info', { pretty });

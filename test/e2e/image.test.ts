@@ -66,7 +66,7 @@ describe('the image', () => {
     expect(await inside('id', '-un')).toBe('node');
     expect(await inside('find', '/app', '-writable', '-not', '-type', 'l')).toBe('');
     const packages = (await inside('ls', '/app/node_modules')).split('\n');
-    expect(packages).toContain('bullmq');
+    expect(packages).toContain('piscina');
     for (const name of ['typescript', 'vitest', 'fast-check']) expect(packages).not.toContain(name);
   });
 

@@ -24,7 +24,7 @@ const packedSchema = z
   .transform(([packed]) => packed);
 
 /** What this checkout has beside the sources; none of it may be needed, and the package is made without it. */
-const NOT_SOURCES = new Set(['.git', 'node_modules', 'dist', 'out', 'demo-out', 'coverage', 'reports']);
+const NOT_SOURCES = new Set(['.git', 'node_modules', 'dist', 'dist-modules', 'out', 'demo-out', 'coverage', 'reports']);
 
 describe('the package', () => {
   let folder: string;

@@ -4,7 +4,7 @@ export default {
   testRunner: 'vitest',
   // The files are named by `run.mjs`: to find them by their imports would cost each mutant a second.
   vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
-  ignorePatterns: ['/.ci', '/bench', '/dist', '/docs', '/out', '/test/e2e'],
+  ignorePatterns: ['/.ci', '/bench', '/dist', '/dist-modules', '/docs', '/out', '/test/e2e'],
   // Stryker would rewrite it with TypeScript's old API, which version 7 has no more; Vitest needs nothing of it.
   tsconfigFile: '',
   coverageAnalysis: 'perTest',

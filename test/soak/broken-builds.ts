@@ -1,13 +1,17 @@
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import type { ProbedLine } from './broken-lines.ts';
 import type { OnlyFaults } from './chaos.ts';
 import type { ArchiveKind } from './deployment.ts';
 
+const run = promisify(execFile);
+
 /** A defect that a change could bring. */
 export interface Defect {
   readonly name: string;
-  /** File under `dist`, a text in it, and its replacement. */
+  /** File under `src`, a text in it, and its replacement. */
   readonly edits: readonly (readonly [file: string, text: string, instead: string])[];
   /** The line of the soak's table that must fail. */
   readonly breaks: ProbedLine;
@@ -22,7 +26,7 @@ export interface BrokenBuild {
 }
 
 const UNWRITABLE_IS_FINAL = [
-  'base/error.js',
+  'base/error.ts',
   "'archive.unwritable': { exit: 1, retryable: true }",
   "'archive.unwritable': { exit: 1, retryable: false }",
 ] as const;
@@ -34,7 +38,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     defects: [
       {
         name: 'a delivery that was interrupted is tried again',
-        edits: [['deliver/attempt.js', "'unknown', INTERRUPTED", "'pending', INTERRUPTED"]],
+        edits: [['deliver/attempt.ts', "'unknown', INTERRUPTED", "'pending', INTERRUPTED"]],
         breaks: 'sent twice',
       },
     ],
@@ -63,14 +67,14 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'a second deployment starts on the Redis of the first',
         edits: [
           [
-            'services/deployment/deployment-identity.js',
+            'services/deployment/deployment-identity.ts',
             'throw conflictError(ports, known, marker);',
             'return known.id;',
           ],
           [
-            'queue/definitions/mass-removal.js',
-            "throw new DocketError('deployment.mass_removal'",
-            "return void new DocketError('deployment.mass_removal'",
+            'queue/definitions/mass-removal.ts',
+            "throw new DocketError(\n    'deployment.mass_removal'",
+            "return void new DocketError(\n    'deployment.mass_removal'",
           ],
         ],
         breaks: 'second deployments that started',
@@ -84,7 +88,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'a message whose reply was lost is sent again',
         edits: [
           [
-            'deliver/targets/email/smtp/smtp-replies.js',
+            'deliver/targets/email/smtp/smtp-replies.ts',
             "return { kind: 'unknown', why:",
             "return { kind: 'deferred', server: false, response:",
           ],
@@ -94,7 +98,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
       {
         name: 'what a peer repeats is kept as it is',
         edits: [
-          ['base/secrets/redactor.js', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;'],
+          ['base/secrets/redactor.ts', 'return shapes ? redactCredentialShapes(redacted) : redacted;', 'return text;'],
         ],
         breaks: 'secrets in logs, Redis, the archive or deliveries',
       },
@@ -102,9 +106,9 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'the archive is written without a look at its marker',
         edits: [
           [
-            'deliver/archive/storage/marker-check.js',
-            "throw new DocketError('archive.marker_missing'",
-            "return void new DocketError('archive.marker_missing'",
+            'deliver/archive/storage/marker-check.ts',
+            "throw new DocketError(\n      'archive.marker_missing'",
+            "return void new DocketError(\n      'archive.marker_missing'",
           ],
         ],
         breaks: 'files written to the unmounted archive folder',
@@ -130,7 +134,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         name: 'one organization is given the answer to another one’s question',
         edits: [
           [
-            'fetch/cache/response-cache.js',
+            'fetch/cache/response-cache.ts',
             'canonicalJson([by.tenant, by.service, by.key, by.registryVersion, org, request])',
             'canonicalJson([request])',
           ],
@@ -180,20 +184,21 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   },
 ];
 
-/** A copy of the build with these defects; it finds its packages from its folder. */
+/** A build of the sources with these defects; it finds its packages from its folder. */
 export async function brokenBuild({
   defects,
 }: BrokenBuild): Promise<{ readonly main: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(resolve('node_modules/.docket-broken-'));
-  for (const name of ['dist', 'templates', 'package.json']) await cp(name, join(folder, name), { recursive: true });
+  for (const name of ['src', 'templates', 'package.json']) await cp(name, join(folder, name), { recursive: true });
   for (const [file, text, instead] of defects.flatMap(({ edits }) => edits)) {
-    const path = join(folder, 'dist', file);
+    const path = join(folder, 'src', file);
     const found = await readFile(path, 'utf8');
-    if (!found.includes(text)) throw new Error(`dist/${file} no longer holds "${text}"`);
+    if (!found.includes(text)) throw new Error(`src/${file} no longer holds "${text}"`);
     await writeFile(
       path,
       found.replace(text, () => instead),
     );
   }
+  await run(process.execPath, ['build/bundle.mjs', folder]);
   return { main: join(folder, 'dist', 'main.js'), remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -1,16 +1,16 @@
-// A worker in miniature, as users run it (dist/): delivers a sealed run, and is killed by the kernel where it is told.
+// A worker in miniature, of the built modules (dist-modules/): delivers a sealed run, and is killed by the kernel where it is told.
 import { Redis } from 'ioredis';
-import { systemClock } from '../../dist/base/clock.js';
-import { parseArchiveUrl } from '../../dist/base/config/archive-url.js';
-import { Secret, secretSource } from '../../dist/base/secrets/secret.js';
-import { createArchive } from '../../dist/deliver/archive/create-archive.js';
-import { directoryStorage } from '../../dist/deliver/archive/storage/directory-storage.js';
-import { s3Storage } from '../../dist/deliver/archive/storage/s3-storage.js';
-import { deliver } from '../../dist/deliver/deliver.js';
-import { redisLastSentFigures } from '../../dist/deliver/last-sent-figures.js';
-import { redisLedger } from '../../dist/deliver/ledger/redis-ledger.js';
-import { smtpMailer } from '../../dist/deliver/targets/email/smtp/smtp-mailer.js';
-import { deliverAndRecordFigures } from '../../dist/run/previous-figures.js';
+import { systemClock } from '../../dist-modules/base/clock.js';
+import { parseArchiveUrl } from '../../dist-modules/base/config/archive-url.js';
+import { Secret, secretSource } from '../../dist-modules/base/secrets/secret.js';
+import { createArchive } from '../../dist-modules/deliver/archive/create-archive.js';
+import { directoryStorage } from '../../dist-modules/deliver/archive/storage/directory-storage.js';
+import { s3Storage } from '../../dist-modules/deliver/archive/storage/s3-storage.js';
+import { deliver } from '../../dist-modules/deliver/deliver.js';
+import { redisLastSentFigures } from '../../dist-modules/deliver/last-sent-figures.js';
+import { redisLedger } from '../../dist-modules/deliver/ledger/redis-ledger.js';
+import { smtpMailer } from '../../dist-modules/deliver/targets/email/smtp/smtp-mailer.js';
+import { deliverAndRecordFigures } from '../../dist-modules/run/previous-figures.js';
 
 const told = JSON.parse(process.argv[2]);
 const { archive: url, smtp, redis: redisUrl, prefix, kill, order, definition, settings, remembered = {} } = told;

@@ -5,6 +5,8 @@ import type { Pause } from '../../src/queue/schedules/pauses.ts';
 import type { LiveProgress, RunSnapshot } from '../../src/run/live-progress.ts';
 import type { RunRecord, RunState } from '../../src/run/run-record.ts';
 import type { BudgetEntry } from '../../src/services/budgets/inspect-budgets.ts';
+import type { Correction } from '../../src/services/corrections/correction.ts';
+import type { CorrectionView } from '../../src/services/corrections/correction-service.ts';
 import type { ReportOutline } from '../../src/services/definitions/report-outline.ts';
 import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
 import type { ReviewView } from '../../src/services/reviews/review-service.ts';
@@ -448,6 +450,77 @@ export const reviewView: ReviewView = {
     { section: 'onboarding', text: 'Second words', by: 'Cleo Frei', at: NOW - 40 * MINUTE },
   ],
 };
+
+/** A correction that waits for a decision: a count, a ratio and a duration, one of them immaterial. */
+export const correctionView: CorrectionView = {
+  id: `${done.id}-1`,
+  run: { id: done.id, org: 'acme', report: 'weekly-kpi' },
+  number: 1,
+  state: 'open',
+  foundAt: NOW - 50 * MINUTE,
+  changes: [
+    {
+      section: 'onboarding',
+      metric: 'profiles.created',
+      bucket: null,
+      group: null,
+      before: 412,
+      after: 431,
+      statusBefore: 'watch',
+      statusAfter: 'on_target',
+    },
+    {
+      section: 'onboarding',
+      metric: 'profiles.approval_rate',
+      bucket: '2026-11-10',
+      group: { dimension: 'profile.risk', value: 'high <b>' },
+      before: 0.912,
+      after: 0.8975,
+    },
+    {
+      section: 'onboarding',
+      metric: 'profiles.time_to_decision_p50',
+      bucket: null,
+      group: null,
+      before: 93_600,
+      after: null,
+    },
+  ],
+  material: 2,
+  total: 140,
+  notified: true,
+  decision: null,
+  title: 'Weekly compliance KPIs',
+  period: done.period,
+  deliveredAt: NOW - 2 * HOUR,
+  recipients: [
+    { target: '0-email', recipient: 'lead@acme.example', receives: true, why: null },
+    { target: '0-email', recipient: 'left@elsewhere.example', receives: false, why: 'It is not allowed.' },
+  ],
+  sections: [
+    {
+      id: 'onboarding',
+      title: 'Onboarding',
+      units: {
+        'profiles.created': 'count',
+        'profiles.approval_rate': 'ratio',
+        'profiles.time_to_decision_p50': 'seconds',
+      },
+    },
+  ],
+};
+export const corrections: readonly Correction[] = [
+  correctionView,
+  {
+    ...correctionView,
+    id: `${held.id}-2`,
+    run: { ...correctionView.run, id: held.id },
+    state: 'sent',
+    total: 2,
+    decision: { at: NOW - 3 * HOUR, by: 'anna', reason: 'The auditor asked', run: running.id },
+  },
+  { ...correctionView, id: `${failed.id}-1`, state: 'withdrawn', total: 2 },
+];
 
 /** All of the above, as somebody sees it; what acts does nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {

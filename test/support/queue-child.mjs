@@ -2,21 +2,21 @@
 // Arguments: the Redis URL, the prefix, what it does, and until which file is there. It tells its parent by messages.
 
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../dist/base/clock.js';
-import { silentLog } from '../../dist/base/log.js';
-import { done } from '../../dist/base/outcome.js';
-import { attempt } from '../../dist/deliver/attempt.js';
-import { deliveryId } from '../../dist/deliver/ledger/ledger.js';
-import { redisLedger } from '../../dist/deliver/ledger/redis-ledger.js';
-import { definitionStore } from '../../dist/queue/definitions/definition-store.js';
-import { runQueue } from '../../dist/queue/jobs/run-queue.js';
-import { startWorker } from '../../dist/queue/jobs/worker.js';
-import { redisRunStore } from '../../dist/queue/runs/run-store.js';
-import { openDueSlots } from '../../dist/queue/schedules/open-due-slots.js';
-import { redisScheduleCursors } from '../../dist/queue/schedules/schedule-cursors.js';
-import { openRedis } from '../../dist/redis/connection.js';
-import { reportFileSchema } from '../../dist/services/definitions/built-in-kinds.js';
-import { triggerRun } from '../../dist/services/runs/trigger-run.js';
+import { systemClock } from '../../dist-modules/base/clock.js';
+import { silentLog } from '../../dist-modules/base/log.js';
+import { done } from '../../dist-modules/base/outcome.js';
+import { attempt } from '../../dist-modules/deliver/attempt.js';
+import { deliveryId } from '../../dist-modules/deliver/ledger/ledger.js';
+import { redisLedger } from '../../dist-modules/deliver/ledger/redis-ledger.js';
+import { definitionStore } from '../../dist-modules/queue/definitions/definition-store.js';
+import { runQueue } from '../../dist-modules/queue/jobs/run-queue.js';
+import { startWorker } from '../../dist-modules/queue/jobs/worker.js';
+import { redisRunStore } from '../../dist-modules/queue/runs/run-store.js';
+import { openDueSlots } from '../../dist-modules/queue/schedules/open-due-slots.js';
+import { redisScheduleCursors } from '../../dist-modules/queue/schedules/schedule-cursors.js';
+import { openRedis } from '../../dist-modules/redis/connection.js';
+import { reportFileSchema } from '../../dist-modules/services/definitions/built-in-kinds.js';
+import { triggerRun } from '../../dist-modules/services/runs/trigger-run.js';
 
 const [url, prefix, role, until] = process.argv.slice(2);
 const producer = await openRedis(url, 'producer', silentLog);

@@ -3,12 +3,15 @@ import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { createReviewArchive } from '../../src/deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveMetadata } from '../../src/deliver/archive/storage/archive-storage.ts';
-import { figuresFile, type Reviews } from '../../src/run/review/load-review.ts';
+import type { Dataset } from '../../src/fetch/dataset.ts';
+import { storeFigures } from '../../src/run/review/frozen-figures.ts';
+import type { Reviews } from '../../src/run/review/load-review.ts';
 import { type NewReviewEvent, type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
 import type { ReviewInputs } from '../../src/run/review/review-inputs.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { Reviewer, ReviewService } from '../../src/services/reviews/review-service.ts';
+import { dataset, MADE_AT, onboarding } from './dataset.ts';
 import { runOf } from './page-data.ts';
 import { definitionOf, settingsOf } from './reports.ts';
 
@@ -66,7 +69,6 @@ export interface ReviewHarness {
 }
 
 export const DOCKET_ACTOR = { person: 'docket', name: 'Docket', principal: 'docket' };
-export const REVIEWED_FIGURES = 'f'.repeat(64);
 
 /** A run that waits for approval. */
 export const awaitingRun = (change: Partial<RunRecord> = {}): RunRecord =>
@@ -76,10 +78,12 @@ export const awaitingRun = (change: Partial<RunRecord> = {}): RunRecord =>
 export function reviewHarness({
   definition = definitionOf([{ id: 'onboarding', title: 'Onboarding', metrics: ['profiles.created'] }]),
   settings = settingsOf(),
+  figures = dataset([onboarding]),
   now = Date.parse('2026-11-21T13:12:00Z'),
 }: {
   readonly definition?: Definition;
   readonly settings?: OrgSettings;
+  readonly figures?: Dataset;
   readonly now?: number;
 } = {}): ReviewHarness {
   const reviews: Reviews = createReviewArchive({ metadata: memoryMetadata(), location: 'memory' }, reviewEventSchema);
@@ -99,8 +103,9 @@ export function reviewHarness({
     },
     reviewed: async (run, inputs = REVIEW_INPUTS) => {
       records.set(run.id, run);
-      await reviews.put(run, figuresFile(REVIEWED_FIGURES, 'review.json'), JSON.stringify(inputs));
-      await harness.append(run, { type: 'figures', figures: REVIEWED_FIGURES });
+      const frozen = { order: run, definition, settings, docket: '0.0.0', madeAt: MADE_AT };
+      const rest = { conditions: { conditions: [] }, dataset: figures, review: inputs, files: [] };
+      await harness.append(run, { type: 'figures', figures: await storeFigures(reviews, run, { ...frozen, ...rest }) });
       const view = await service.view(run.id, undefined);
       return view?.state.content ?? '';
     },
@@ -119,7 +124,6 @@ export function reviewHarness({
       },
     },
     queue: { requeue: async ({ id }) => void requeued.push(id) },
-    definitions: { get: async () => ({ definition, settings }) },
     clock,
     log: silentLog,
   });

@@ -12,11 +12,15 @@ declare module 'vitest' {
 
 const run = (...args: string[]) => execFileSync(process.execPath, args, { stdio: 'inherit' });
 
-/** Builds `dist/` once for the tests that start processes. `DOCKET_TEST_BUILD=0` takes the one that is there. */
+/**
+ * Builds `dist/` once for the tests that start processes, and `dist-modules/` for those that start a part of the program.
+ * `DOCKET_TEST_BUILD=0` takes what is there.
+ */
 export default function setup(project: TestProject): void {
   if (process.env.DOCKET_TEST_BUILD !== '0') {
-    run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
-    run('build-assets.mjs');
+    run('build/bundle.mjs');
+    run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck');
+    run('build/assets.mjs', 'dist-modules');
   }
   project.provide('main', fileURLToPath(new URL('../../dist/main.js', import.meta.url)));
 }

@@ -1,19 +1,19 @@
-import { systemClock } from '../../../dist/base/clock.js';
-import { Secret } from '../../../dist/base/secrets/secret.js';
-import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
-import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
+import { systemClock } from '../../../dist-modules/base/clock.js';
+import { Secret } from '../../../dist-modules/base/secrets/secret.js';
+import { rateLimitedCall } from '../../../dist-modules/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../../dist-modules/fetch/rate-limit/redis-budget.js';
 
 /**
  * Every call stands in the line of the key at once, as the calls of many runs do.
  *
  * @param {{
  *   redis: import('ioredis').Redis, prefix: string, limit: number, windowMs: number, key: string, name: string,
- *   ids: string[], api: import('../../../dist/fetch/client/compliance-client.js').ComplianceClient,
+ *   ids: string[], api: import('../../../dist-modules/fetch/client/compliance-client.js').ComplianceClient,
  *   call: () => Promise<unknown>, keep: (id: string) => Promise<void>, signal: AbortSignal,
  * }} work
  */
 export async function make({ redis, prefix, limit, windowMs, key, name, ids, api, call, keep, signal }) {
-  /** @type {import('../../../dist/fetch/rate-limit/rate-limited-call.js').RateLimitContext} */
+  /** @type {import('../../../dist-modules/fetch/rate-limit/rate-limited-call.js').RateLimitContext} */
   const line = {
     budget: redisBudget(redis, { prefix, calls: limit, windowMs }),
     clock: systemClock,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { systemClock } from '../../../dist/base/clock.js';
-import { rateLimitedCall } from '../../../dist/fetch/rate-limit/rate-limited-call.js';
-import { redisBudget } from '../../../dist/fetch/rate-limit/redis-budget.js';
+import { systemClock } from '../../../dist-modules/base/clock.js';
+import { rateLimitedCall } from '../../../dist-modules/fetch/rate-limit/rate-limited-call.js';
+import { redisBudget } from '../../../dist-modules/fetch/rate-limit/redis-budget.js';
 
 export async function open({ redisUrl, limit, windowMs }) {
   const redis = new Redis(redisUrl);
@@ -14,7 +14,7 @@ export async function open({ redisUrl, limit, windowMs }) {
     signals.set(key, known);
     return known;
   };
-  /** @type {Omit<import('../../../dist/fetch/rate-limit/rate-limited-call.js').RateLimitContext, 'key' | 'org' | 'maxWaitMs'>} */
+  /** @type {Omit<import('../../../dist-modules/fetch/rate-limit/rate-limited-call.js').RateLimitContext, 'key' | 'org' | 'maxWaitMs'>} */
   const line = { budget, clock: systemClock, priority: 'scheduled', requestTimeoutMs: 2_000 };
   let again = 0;
   const call = async (key, id, attempt) => {

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { csvColumns, writeCsv } from '../../../dist/render/formats/csv/section-csv.js';
+import { csvColumns, writeCsv } from '../../../dist-modules/render/formats/csv/section-csv.js';
 
-/** @type {(path: string, dataset: import('../../../dist/fetch/dataset.js').Dataset) => Promise<void>} */
+/** @type {(path: string, dataset: import('../../../dist-modules/fetch/dataset.js').Dataset) => Promise<void>} */
 export async function write(path, { tables }) {
   for (const table of tables) {
     // It overwrites nothing.

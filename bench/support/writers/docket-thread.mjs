@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { renderPool } from '../../../dist/render/render-pool.js';
+import { renderPool } from '../../../dist-modules/render/render-pool.js';
 import { MADE_AT } from '../report-data.mjs';
 import { watchStalls } from '../stalls.mjs';
 
@@ -11,7 +11,7 @@ const TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
  * As the worker does it: files and mail by a thread, the dataset sent to it from here.
  *
  * @param {string} path
- * @param {import('../../../dist/fetch/dataset.js').Dataset} dataset
+ * @param {import('../../../dist-modules/fetch/dataset.js').Dataset} dataset
  */
 export async function write(path, dataset) {
   const pool = renderPool();

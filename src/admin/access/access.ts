@@ -79,7 +79,7 @@ export interface Access {
    */
   preview(id: string, body?: string): Promise<string>;
 
-  /** The preview of a release; null for a run that is not held. */
+  /** What is missing, and who would receive it; null for a run that does not wait for people. */
   heldRun(id: string): Promise<HeldRun | null>;
 
   /** The review of a run, as the principal may take part in it; null for a run without one. Throws `archive.*`. */

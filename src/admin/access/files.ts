@@ -1,7 +1,7 @@
 import { toDocketError } from '../../base/error.ts';
 import { primedStream } from '../../base/files/primed-stream.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
-import type { RunRecord } from '../../run/run-record.ts';
+import { type RunRecord, WAITING_STATES } from '../../run/run-record.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import { zipRunFiles } from '../../services/runs/run-files-zip.ts';
 import type { Principal } from '../auth/tokens.ts';
@@ -51,11 +51,11 @@ export interface HeldRunPorts extends Pick<FilesPorts, 'runs'> {
   readonly heldRun: (run: RunRecord) => Promise<Omit<HeldRun, 'error'> | undefined>;
 }
 
-/** Previews of the release of held runs. */
+/** Previews of the release of held runs, and of the approval of others. */
 export const heldRunAccess = (ports: HeldRunPorts, principal: Principal): Pick<Access, 'heldRun'> => ({
   heldRun: async (id) => {
     const run = await getVisibleRun(ports, principal, id);
-    if (run.state !== 'held') return null;
+    if (!WAITING_STATES.has(run.state)) return null;
     try {
       const preview = await ports.heldRun(run);
       return { missing: null, recipients: null, ...preview, error: null };

@@ -100,7 +100,7 @@ export function addRunRoutes(app: AdminApp): void {
     const { id } = context.req.valid('param');
     const access = context.get('access');
     const record = await access.run(id);
-    const held = record.state === 'held' ? await access.heldRun(record.id) : null;
+    const held = await access.heldRun(record.id);
     return context.json({ ...runView(record), held }, 200);
   });
 

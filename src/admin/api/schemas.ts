@@ -141,7 +141,7 @@ const heldSchema = z
 /** One run that was asked for by its id. */
 export const runDetailSchema = runSchema
   .extend({
-    held: z.union([heldSchema, z.null()]).describe('For a run in state held; otherwise null.'),
+    held: z.union([heldSchema, z.null()]).describe('For a run in state held or awaiting_approval; otherwise null.'),
   })
   .meta({ id: 'RunDetail' });
 

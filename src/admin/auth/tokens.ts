@@ -83,7 +83,7 @@ function verifyHash(
 /** Compares in constant time for a given length. */
 export const equalBytes = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-export const hasExpired = ({ expires }: TokenEntry, now: number): boolean =>
+export const hasExpired = ({ expires }: Pick<TokenEntry, 'expires'>, now: number): boolean =>
   expires !== undefined && now >= Date.parse(`${expires}T00:00:00Z`) + DAY_MS;
 
 /** Verifies tokens, and references to them in sessions. */

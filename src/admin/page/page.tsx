@@ -36,6 +36,7 @@ const AUTHENTICATED_PATHS = [
   '/reports/*',
   '/runs/*',
   '/deliveries/*',
+  '/corrections/*',
   '/slots',
   '/pauses',
   '/organizations/*',

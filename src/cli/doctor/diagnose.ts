@@ -13,6 +13,7 @@ import { type Finding, fail, formatFinding } from './finding.ts';
 import { checkDeploymentIdentity } from './identity.ts';
 import { checkMailServers } from './mail.ts';
 import { checkRedis } from './redis.ts';
+import { checkApprovers } from './reports/approvers.ts';
 import { checkDefinitions, checkTemplateFolder } from './reports/definitions.ts';
 import { checkReadings } from './reports/readings.ts';
 import { checkReportScope } from './reports/report-scope.ts';
@@ -91,6 +92,7 @@ export async function diagnose(
       },
       async () => (tokens === undefined ? [] : [await checkAdminTokens(tokens, now)]),
       () => checkSignIn(context),
+      () => checkApprovers(jobs, context),
       async () => (redis === undefined ? [] : checkSchedules(jobs, redis, now)),
     ];
     for (const check of rest) {

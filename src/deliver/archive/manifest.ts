@@ -162,8 +162,18 @@ const knownFieldsSchema = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  /** Of a corrected edition: the run that it replaces, when that was delivered (ISO), and the number of changed figures. */
-  corrects: z.object({ run: z.string(), at: z.string(), changes: z.int().nonnegative() }).optional(),
+  /**
+   * Of a corrected edition: the run that it replaces, when that was delivered (ISO), the number of changed figures, and the word
+   * that begins the subjects of its e-mails, in the report's language.
+   */
+  corrects: z
+    .object({
+      run: z.string(),
+      at: z.string(),
+      changes: z.int().nonnegative(),
+      subject: z.string().optional(),
+    })
+    .optional(),
   /** Decisions on the deliveries with `send_if`; of a corrected edition on all of them. */
   conditions: listOf(
     z.object({

@@ -24,20 +24,7 @@ export const isRasterizable = ({ categories, axes }: Chart): boolean =>
  * of Arial, which Arimo has. No system font is used.
  */
 export async function loadRasterizer(): Promise<RasterizeChart> {
-  const [
-    echarts,
-    { BarChart, LineChart },
-    { GridComponent, LegendComponent, TitleComponent },
-    { SVGRenderer },
-    rasterize,
-  ] = await Promise.all([
-    import('echarts/core'),
-    import('echarts/charts'),
-    import('echarts/components'),
-    import('echarts/renderers'),
-    loadSvgRasterizer(),
-  ]);
-  echarts.use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
+  const [echarts, rasterize] = await Promise.all([import('./echarts.ts'), loadSvgRasterizer()]);
   return (chart, locale) => {
     const { option, height } = echartsOption(chart, locale);
     const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width: CHART_WIDTH, height });

@@ -49,6 +49,18 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 
 type Section = BodyData['sections'][number];
 
+/** More than that of comments takes no space from the figures: the e-mail is longer instead. */
+const MAX_COMMENTS_HEIGHT = 700;
+
+const commentsHeight = ({ comments, sections }: BodyData): number =>
+  Math.min(
+    MAX_COMMENTS_HEIGHT,
+    sum([...comments, ...sections.flatMap((section) => section.comments)].map(commentHeight)),
+  );
+
+const commentHeight = ({ heading, lines: own, more }: BodyData['comments'][number]): number =>
+  14 + small(heading) + sum(own.map(({ spans }) => normal(spans.map(({ text }) => text).join('')))) + small(more);
+
 type Cells = Section['rows'][number]['cells'];
 
 const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s-]+/).map((word) => word.length));
@@ -147,6 +159,7 @@ function topHeight(data: BodyData): number {
       ),
     ) +
     small(data.more_tiles) +
+    (data.correction === '' ? 0 : 50 + sum(data.changes.map(normal)) + small(data.more_changes)) +
     small(description) +
     small(basis) +
     30
@@ -158,6 +171,7 @@ export function estimateHeight(data: BodyData): number {
   return Math.round(
     topHeight(data) +
       sum(sections.map(sectionHeight)) +
+      commentsHeight(data) +
       normal(more) +
       small(others.join(' · ')) +
       (files.length === 0 ? 0 : 60 + files.length * LINE_HEIGHT) +

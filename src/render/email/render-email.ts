@@ -3,20 +3,14 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Artifact, MailBody } from '../artifact.ts';
 import { isRasterizable } from '../charts/chart-rasterizer.ts';
+import { escapeForHtml, escapeForText } from './data/escape-data.ts';
 import type { EmailPictures } from './email-images.ts';
 import { estimateHeight, MAX_HEIGHT } from './height.ts';
 import { drawCharts, drawLogo, drawSmallCharts, type MailPicture } from './pictures.ts';
 import { MAX_SUMMARY_ROWS } from './section-tables.ts';
 import { buildSummary, type EmailSummary } from './summary.ts';
 import { loadTemplate } from './template.ts';
-import {
-  type BodyData,
-  buildTemplateData,
-  type EmailOptions,
-  escapeForHtml,
-  escapeForText,
-  type SizeBudget,
-} from './template-data.ts';
+import { type BodyData, buildTemplateData, type EmailOptions, type SizeBudget } from './template-data.ts';
 
 /** Gmail truncates HTML at 102 KB. */
 export const MAX_HTML_BYTES = 100_000;
@@ -89,15 +83,20 @@ export async function renderEmail(
   );
   const pictures = await drawPictures(summary, dataset, options, locale);
   const input = { dataset, summary, artifacts, pictures: pictures.data, options };
-  const render = (data: BodyData): MailBody | undefined => {
+  const fill = (data: BodyData): MailBody => {
     const filled = html.fill(escapeForHtml(data));
-    if (Buffer.byteLength(filled) > MAX_HTML_BYTES) return undefined;
     return {
       html: filled,
       text: text.fill(escapeForText(data)),
       // E-mail clients list an image without a reference as an attachment.
       pictures: pictures.images.filter(({ cid }) => filled.includes(`cid:${cid}`)),
     };
+  };
+  const render = (data: BodyData): MailBody | undefined => {
+    // An approval adds its line and nothing else: the e-mail shows as much as the one that was reviewed.
+    const reviewed = fill({ ...data, approval: '' });
+    if (Buffer.byteLength(reviewed.html) > MAX_HTML_BYTES) return undefined;
+    return data.approval === '' ? reviewed : fill(data);
   };
   let smallest: BodyData | undefined;
   for (const budget of sizeBudgets(summary.sections.length)) {

@@ -132,9 +132,35 @@ const FULL: Dataset = {
     },
   ],
   headlines: ['Approval rate: 83.0%, target 90.0%, watch (4.0 pp higher than the week before)'],
+  comments: [null, 'onboarding'].map((section) => ({
+    section,
+    author: 'Ada Lovelace',
+    at: '2026-11-16T08:00:00Z',
+    blocks: [
+      { kind: 'paragraph', spans: [{ text: 'More profiles, ' }, { text: 'as planned', emphasis: 'strong' }] },
+      {
+        kind: 'list',
+        ordered: true,
+        items: [[{ text: 'An item.', emphasis: 'em' }], [{ text: 'Words. '.repeat(70) }]],
+      },
+    ],
+  })),
+  approval: { by: [{ name: 'Ada Lovelace', at: '2026-11-16T09:00:00Z' }], content: '' },
+  correction: {
+    replaces: { run: '', at: '2026-11-16T07:00:00Z' },
+    changes: Array.from({ length: 8 }, () => ({
+      section: 'onboarding',
+      metric: COUNT.name,
+      bucket: '2026-11-09',
+      group: null,
+      before: 120,
+      after: 121,
+    })),
+  },
 };
 
-const { description: _, headlines: _headlines, ...UNDESCRIBED } = FULL;
+const { description: _, headlines: _headlines, comments: _comments, ...UNREMARKED } = FULL;
+const { approval: _approval, correction: _correction, ...UNDESCRIBED } = UNREMARKED;
 const { totals: __, chart: ___, description: ____, ...BARE_TABLE } = ONBOARDING;
 const BARE: Dataset = {
   ...UNDESCRIBED,

@@ -10,6 +10,7 @@ import { byImportance, isNews } from '../figures/headlines.ts';
 import { statusText, totalJudgement } from '../figures/status-text.ts';
 import { buildPack } from '../pack/build-pack.ts';
 import type { Attention, Pack, PackSection } from '../pack/pack.ts';
+import type { PackComment } from '../pack/review/review.ts';
 import { coverageFacts, filterFacts, legendNotes, sumFacts, tableNotes } from '../table-notes.ts';
 import { sectionTable } from './section-tables.ts';
 import type { SectionTable } from './summary-cells.ts';
@@ -32,6 +33,7 @@ export interface SummarySection {
   readonly table?: SectionTable;
   /** Of a section of text. */
   readonly paragraphs: readonly string[];
+  readonly comments: readonly PackComment[];
   /** From `coverageFacts`. */
   readonly covers: readonly string[];
   /** From `filterFacts`. */
@@ -70,7 +72,7 @@ export interface SummaryOptions {
 }
 
 /** The content of an e-mail as texts: what is breached, headline figures, and a short table per section. */
-export interface EmailSummary {
+export interface EmailSummary extends Pick<Pack, 'approval' | 'correction' | 'comments'> {
   readonly completeness: Pack['completeness'];
   /** What is breached or on watch, the worst first. */
   readonly attention: readonly Attention[];
@@ -83,6 +85,8 @@ export interface EmailSummary {
   readonly basis?: string;
   readonly sections: readonly SummarySection[];
   readonly hidden: readonly HiddenSection[];
+  /** All sections with comments, those that only the files show as well. */
+  readonly commented: readonly Pick<SummarySection, 'id' | 'title' | 'comments'>[];
 }
 
 /**
@@ -143,6 +147,7 @@ function summarySection(
     ...(description === undefined ? {} : { description }),
     ...(takeaway === undefined || said.has(takeaway) ? {} : { takeaway }),
     paragraphs: section.kind === 'text' ? section.paragraphs.filter((text) => !said.has(text)) : [],
+    comments: section.comments,
     covers: section.kind === 'text' ? [] : coverageFacts(dataset, table, locale),
     filters: filterFacts(table, locale),
     sums: sumFacts(dataset, table, locale),
@@ -187,9 +192,13 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
     .filter((section) => !hidden.includes(section))
     .map((section) => summarySection(section, said, options))
     // What a section of text says is above already.
-    .filter((section) => section.table !== undefined || section.paragraphs.length > 0);
+    .filter(({ table, paragraphs, comments }) => table !== undefined || paragraphs.length + comments.length > 0);
   const basis = sharedCoverage(sections, dataset.tables);
+  const { approval, correction, comments } = pack;
   return {
+    ...(approval === undefined ? {} : { approval }),
+    ...(correction === undefined ? {} : { correction }),
+    comments,
     completeness: pack.completeness,
     attention: pack.attention,
     judged: (dataset.judgements ?? []).length > 0,
@@ -201,5 +210,8 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
       covers: section.covers.filter((cover) => cover !== basis),
     })),
     hidden: hidden.map(({ title, table }) => ({ title, rows: table.rows.length })),
+    commented: pack.sections
+      .filter((section) => section.comments.length > 0)
+      .map((section) => ({ id: section.table.id, title: section.title, comments: section.comments })),
   };
 }

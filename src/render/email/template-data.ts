@@ -1,4 +1,4 @@
-import { balanceBidiControls, isolateBidi, toSingleLine } from '../../base/text/bidi.ts';
+import { isolateBidi } from '../../base/text/bidi.ts';
 import { intlNumberFormat } from '../../base/text/intl.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { formatPeriod, shortPeriod } from '../../definitions/periods/period.ts';
@@ -7,6 +7,7 @@ import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts'
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-date.ts';
 import { statusText } from '../figures/status-text.ts';
+import { commentData, type RestLocation, reviewData } from './data/review-data.ts';
 import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
 import type { EmailSummary, SummarySection } from './summary.ts';
@@ -106,7 +107,7 @@ const cellData = ({ chart, ...cell }: SummaryCell, { smallCharts }: EmailPicture
   picture: (chart && smallCharts.get(chart)) ?? null,
 });
 
-function sectionData(section: SummarySection, { pictures, budget, location, words }: SectionContext) {
+function sectionData(section: SummarySection, { pictures, budget, location, rest, words }: SectionContext) {
   const { title, description = '', takeaway = '', paragraphs, covers, filters, sums, table, notes, rowNotes } = section;
   const { headers = [], totals = [] } = table ?? {};
   const picture = pictures.charts.get(section.id);
@@ -117,6 +118,7 @@ function sectionData(section: SummarySection, { pictures, budget, location, word
     description,
     takeaway,
     paragraphs,
+    comments: section.comments.map((comment) => commentData(comment, rest, words)),
     facts: [...covers, ...filters, ...sums],
     headers,
     rows: shown.map(({ cells, ...row }) => ({ ...row, cells: cells.map((cell) => cellData(cell, pictures)) })),
@@ -131,6 +133,7 @@ interface SectionContext {
   readonly pictures: EmailPictures;
   readonly budget: SizeBudget;
   readonly location: string;
+  readonly rest: RestLocation;
   readonly words: Words;
 }
 
@@ -185,6 +188,7 @@ export function buildTemplateData(
   const body = options.body ?? 'full';
   const has = PARTS[body];
   const location = remainderLocation(attached, artifacts, words);
+  const rest = artifacts.length === 0 ? undefined : location;
   const { completeness } = summary;
   const incomplete = has.figures ? completeness.notes : [];
   // A notice names what it brings; the page has the others.
@@ -215,6 +219,7 @@ export function buildTemplateData(
     organization: dataset.organization,
     logo: pictures.logo ?? null,
     classification: options.classification ?? '',
+    ...reviewData(summary, { rest, figures: has.figures, sections, words }),
     completeness: completeness.text,
     complete: completeness.complete,
     org: dataset.org,
@@ -239,7 +244,7 @@ export function buildTemplateData(
     tiles,
     tile_rows: tileRows(tiles),
     more_tiles: moreTileTexts.filter((sentence) => sentence !== '').join(' '),
-    sections: sections.map((section) => sectionData(section, { pictures, budget, location, words })),
+    sections: sections.map((section) => sectionData(section, { pictures, budget, location, rest, words })),
     more_sections: moreCountText(others.length, location, mail.moreSections),
     other_sections: others.slice(0, MAX_OTHER_SECTIONS),
     reading: [...new Set(sections.flatMap(({ legend }) => legend))],
@@ -254,46 +259,3 @@ export function buildTemplateData(
 
 /** The variables of one body. */
 export type BodyData = ReturnType<typeof buildTemplateData>;
-type TemplateData = BodyData;
-
-/** The separator of cells in the text part, and characters that look like it. */
-const SEPARATORS = /[|¦‖｜│┃❘∣ǀ]/g;
-
-/** Changes every text in the data. */
-function mapTexts(data: object, change: (text: string, name: string) => string): object {
-  const changed = (value: unknown, name: string): unknown => {
-    if (typeof value === 'string') return change(value, name);
-    if (Array.isArray(value)) return value.map((item) => changed(item, name));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changed(inner, key)]));
-  };
-  return Object.fromEntries(Object.entries(data).map(([key, inner]) => [key, changed(inner, key)]));
-}
-
-/** For the HTML part: direction controls in a name must not affect the text after it. */
-export const escapeForHtml = (data: TemplateData): object => mapTexts(data, balanceBidiControls);
-
-/** The description comes from the definition and may have several lines. */
-const keepDescriptionLines = (text: string, name: string): string =>
-  name === 'description' ? text.split('\n').map(toSingleLine).join('\n') : toSingleLine(text);
-
-/** Isolates the direction of a cell from its neighbours, and replaces separators. */
-const escapeTableCell = <Cell extends { readonly text: string }>(cell: Cell): Cell => ({
-  ...cell,
-  text: isolateBidi(toSingleLine(cell.text).replace(SEPARATORS, '/')),
-});
-
-/** For the text part: data must not add lines, which are rows, or `|`, which starts a cell. */
-export const escapeForText = (data: TemplateData): object =>
-  mapTexts(
-    {
-      ...data,
-      sections: data.sections.map((section) => ({
-        ...section,
-        headers: section.headers.map(escapeTableCell),
-        rows: section.rows.map((row) => ({ ...row, cells: row.cells.map(escapeTableCell) })),
-        totals: section.totals.map(escapeTableCell),
-      })),
-    },
-    keepDescriptionLines,
-  );

@@ -1,6 +1,8 @@
+import { workerData } from 'node:worker_threads';
 import { serveTasks } from '../../base/task-thread.ts';
 import { parseSettings } from '../../definitions/load/parse-definitions.ts';
-import { type DefinitionTask, handleTask } from './definition-tasks.ts';
+import { handleTask } from './definition-tasks.ts';
+import { WARM } from './definition-threads.ts';
 
 const ORG = `version: 1
 name: Warm
@@ -32,19 +34,21 @@ deliveries:
   - email: { to: [lead@warm.example], attach: [csv] }
 `;
 
-const settings = parseSettings(ORG, 'org.yaml').value;
+/** Validates a report that exercises all steps, several times: warm code is several times faster. */
+function warmUp(): void {
+  const settings = parseSettings(ORG, 'org.yaml').value;
+  for (let round = 0; round < 3; round += 1) {
+    handleTask({
+      kind: 'posted',
+      text: REPORT,
+      file: 'warm.yaml',
+      name: { org: 'warm', report: 'warm' },
+      of: settings && { text: ORG, settings: { ...settings, id: 'warm' } },
+      catalog: undefined,
+      now: 0,
+    });
+  }
+}
 
-/** A report that exercises all steps of a validation. Its result is ignored. */
-export const WARM_UP_TASK: DefinitionTask = {
-  kind: 'posted',
-  text: REPORT,
-  file: 'warm.yaml',
-  name: { org: 'warm', report: 'warm' },
-  of: settings && { text: ORG, settings: { ...settings, id: 'warm' } },
-  catalog: undefined,
-  now: 0,
-};
-
-// Warm code is several times faster, and the first text has the same deadline as the others.
-for (let round = 0; round < 3; round += 1) handleTask(WARM_UP_TASK);
+if (workerData === WARM) warmUp();
 serveTasks(handleTask);

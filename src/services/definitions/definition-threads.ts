@@ -9,6 +9,9 @@ import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
 const THREAD_ENTRY = new URL('./definition-thread.js', import.meta.url);
 
+/** The thread's data where the first text has the same short deadline as the others. */
+export const WARM = 'warm';
+
 /** Memory of a thread; the largest valid definition needs a fraction. */
 const MEMORY_MB = 256;
 /** A user waits for the answer. */
@@ -100,6 +103,7 @@ export function startValidationThread({
 } {
   const thread = taskThread<DefinitionTask, DefinitionAnswer>({
     entry,
+    data: WARM,
     memoryMb: MEMORY_MB,
     clock,
     maxWaiting: MAX_WAITING,

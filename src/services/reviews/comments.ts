@@ -1,6 +1,9 @@
 import { DocketError } from '../../base/error.ts';
 import { MAX_NOTE_LENGTH } from '../../definitions/commentary/note.ts';
 import { noteLength, noteProblem } from '../../definitions/commentary/parse-note.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+import { contradictions } from '../../render/figures/contradictions.ts';
+import { figureReferences, referenceText, unknownReferences } from '../../render/figures/references.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { CommentWarning, ReviewView } from './review-service.ts';
 import type { ReviewedFigures } from './reviewed-figures.ts';
@@ -26,37 +29,57 @@ export function normalizeComment(typed: string): string {
       });
 }
 
-/** The sections that can be commented, in the order of the report: those with figures. */
+/** The sections that can be commented, in the order of the report, with the figures that comments may quote: all but texts. */
 export function commentableSections(
-  { definition }: ReviewedFigures,
+  { definition, dataset, locale }: ReviewedFigures,
   { sections }: ReviewInputs,
 ): ReviewView['sections'] {
-  return definition.sections
-    .filter(({ layout }) => layout !== 'text')
-    .map(({ id, title }) => ({
-      id,
-      title: title ?? id,
-      required: sections.some((each) => each.id === id && each.required),
-      references: [],
-    }));
+  const figures = [...figureReferences(dataset, locale).values()];
+  return withFigures(definition).map(({ id, title }) => ({
+    id,
+    title: title ?? id,
+    required: sections.some((each) => each.id === id && each.required),
+    references: figures
+      .filter(({ section }) => section === id)
+      .map((figure) => ({ reference: referenceText(figure), text: figure.text })),
+  }));
 }
 
 /**
  * Checks a comment against the figures. Throws `review.comment_invalid` for a section that cannot be commented, and for a
  * reference that names no figure.
+ *
+ * @returns typed numbers that contradict the figures of the section
  */
 export function checkComment(
   section: string | null,
   text: string | null,
-  figures: ReviewedFigures,
+  { definition, dataset, locale }: ReviewedFigures,
 ): readonly CommentWarning[] {
-  const known = figures.definition.sections.filter(({ layout }) => layout !== 'text').map(({ id }) => id);
   // A comment whose section cannot have one is withdrawn all the same.
-  if (section !== null && text !== null && !known.includes(section)) {
+  if (text === null) return [];
+  const known = withFigures(definition).map(({ id }) => id);
+  if (section !== null && !known.includes(section)) {
     throw new DocketError('review.comment_invalid', 'The report has no such section.', {
       expected: `one of ${known.join(', ')}`,
       got: section,
     });
   }
-  return [];
+  const [unknown] = unknownReferences(text, figureReferences(dataset, locale));
+  if (unknown !== undefined) {
+    throw new DocketError('review.comment_invalid', 'The comment refers to a figure that the report does not have.', {
+      expected: 'a figure of a total or of a single row, e.g. {{ onboarding.profiles.created }}',
+      got: unknown.typed,
+      ...(unknown.near === undefined ? {} : { next: `Did you mean {{ ${unknown.near} }}?` }),
+    });
+  }
+  return contradictions(text, section, dataset, locale).map(({ number, figure }) => ({
+    number,
+    text:
+      figure === undefined
+        ? `${number}: no figure ${section === null ? 'of the report' : `of ${section}`} is rounded to it.`
+        : `${number}: ${figure.label} is ${figure.text}.`,
+  }));
 }
+
+const withFigures = ({ sections }: Definition) => sections.filter(({ layout }) => layout !== 'text');

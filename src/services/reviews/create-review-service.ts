@@ -7,9 +7,10 @@ import type { RedisRunStore } from '../../queue/runs/run-store.ts';
 import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
-import { type RunRecord, type RunState, runNotFoundError } from '../../run/run-record.ts';
+import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-record.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
+import { reviewDeadline } from './review-deadlines.ts';
 import {
   contentChangedError,
   notAllowedError,
@@ -19,10 +20,10 @@ import {
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewService, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, isNamed, reviewersOf } from './review-view.ts';
-import { loadReviewedFigures, type ReviewedFiguresPorts } from './reviewed-figures.ts';
+import { loadReviewedFigures, type ReviewedFigures } from './reviewed-figures.ts';
 import { reviewedFileReader } from './reviewed-files.ts';
 
-export interface ReviewServicePorts extends ReviewedFiguresPorts {
+export interface ReviewServicePorts {
   readonly reviews: Reviews;
   readonly runs: Pick<RedisRunStore, 'get' | 'list' | 'reopen'>;
   readonly queue: Pick<RunQueue, 'requeue'>;
@@ -30,8 +31,6 @@ export interface ReviewServicePorts extends ReviewedFiguresPorts {
   readonly log: Log;
 }
 
-/** States of a run that waits for people. */
-const WAITING_STATES: readonly RunState[] = ['held', 'awaiting_approval'];
 /** Other events that may come in between before a decision gives up. */
 const MAX_TRIES = 20;
 /** Digits of a hash that name it. */
@@ -71,7 +70,9 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
         return review;
       }
       const seq = review.state.seq + 1;
-      if (!(await reviews.append(refOf(review.record), seq, { ...event, seq }))) continue;
+      // Another machine's clock may be ahead; the list is in order of time.
+      const at = Math.max(event.at, review.events.at(-1)?.at ?? 0);
+      if (!(await reviews.append(refOf(review.record), seq, { ...event, seq, at }))) continue;
       const { id, org, report } = review.record;
       log.info('Review event', { run: id, org, report, stage: event.type, who: event.by.name, why: describe(event) });
       const after = (await find(run)) ?? review;
@@ -81,19 +82,19 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
     throw unsettledError(run);
   };
 
-  /** Lets a worker continue a run that waits, unless it was reopened for the last event before. */
+  /** Lets a worker continue a run that waits, unless its last attempt knew the last event. */
   async function reopen({ record, events }: OpenReview): Promise<void> {
     const last = events.at(-1);
-    if (last === undefined || record.reopened.some(({ what, at }) => what === 'review' && at >= last.at)) return;
+    if (last === undefined || (record.review?.seq ?? 0) >= last.seq) return;
     const decision = { what: 'review', by: last.by.name, reason: describe(last), at: last.at } as const;
-    const reopened = await runs.reopen(record.id, WAITING_STATES, decision);
+    const reopened = await runs.reopen(record.id, [...WAITING_STATES], decision);
     // Otherwise a worker has it, which reads the events again before it waits.
     if (reopened !== undefined) await ports.queue.requeue(reopened);
   }
 
   async function viewOf(review: OpenReview, reviewer: Reviewer | undefined): Promise<ReviewView> {
     const { state, events, inputs, record } = review;
-    const figures = await loadReviewedFigures(record, ports);
+    const figures = await figuresOf(review);
     const by = reviewer && actor(review, reviewer);
     const files = state.content === null ? [] : ((await reader(state.content).files(refOf(record))) ?? []);
     return {
@@ -103,13 +104,19 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       sections: commentableSections(figures, inputs),
       drafts: await carriedComments(record, figures.definition, state.comments, ports),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
-      due: null,
+      due: reviewDeadline(state, inputs.approval, figures.settings, clock.now())?.due ?? null,
       reviewers: reviewersOf(review, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
       canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),
       history: historyOf(events),
     };
   }
+
+  /** Also of the last figures while new ones are fetched. */
+  const figuresOf = ({ record, events }: OpenReview): Promise<ReviewedFigures> => {
+    const last = events.findLast((event) => event.type === 'figures');
+    return loadReviewedFigures(reviews, refOf(record), last?.figures ?? '');
+  };
 
   const reader = (content: string) => reviewedFileReader(reviews, content);
 
@@ -136,7 +143,7 @@ export function createReviewService(ports: ReviewServicePorts): ReviewService {
       let warnings: readonly CommentWarning[] = [];
       const review = await append(run, async (before) => {
         assertTakesEvents(before);
-        warnings = checkComment(section, text, await loadReviewedFigures(before.record, ports));
+        warnings = checkComment(section, text, await figuresOf(before));
         const printed = before.state.comments.find((each) => each.section === section);
         if ((printed?.text ?? null) === text) return null;
         const event = { type: 'comment', at: clock.now(), by: actor(before, by), section, text } as const;

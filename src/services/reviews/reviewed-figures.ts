@@ -1,19 +1,25 @@
-import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Definition } from '../../definitions/schema/report-definition.ts';
-import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
-import type { RunOrder } from '../../run/run-record.ts';
-import { loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { Dataset } from '../../fetch/dataset.ts';
+import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
+import { type FrozenInputs, openFigures } from '../../run/review/frozen-figures.ts';
+import type { Reviews } from '../../run/review/load-review.ts';
 
-/** What comments are about: the frozen report. */
-export interface ReviewedFigures {
-  readonly definition: Definition;
-  readonly settings: OrgSettings;
+/** What comments are about: the frozen report, and its figures. */
+export interface ReviewedFigures extends Pick<FrozenInputs, 'definition' | 'settings'> {
+  /** Of the files. */
+  readonly locale: string;
+  /** Judged, without the rows of lists. */
+  readonly dataset: Dataset;
 }
 
-export interface ReviewedFiguresPorts {
-  readonly definitions: Pick<DefinitionStore, 'get'>;
+/** Throws `archive.corrupt` for a missing or changed file. @param figures SHA-256 (hex) */
+export async function loadReviewedFigures(
+  reviews: Pick<Reviews, 'get'>,
+  run: RunRef,
+  figures: string,
+): Promise<ReviewedFigures> {
+  const reader = await openFigures(reviews, run, figures);
+  const { definition, settings } = reader.inputs;
+  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+  return { definition, settings, locale, dataset: await reader.dataset() };
 }
-
-/** Throws `definition.not_found` once the definition has expired. */
-export const loadReviewedFigures = (order: RunOrder, { definitions }: ReviewedFiguresPorts): Promise<ReviewedFigures> =>
-  loadFrozenDefinition(order, definitions);

@@ -2,14 +2,17 @@ import type { Clock } from '../../base/clock.ts';
 import { toDocketError } from '../../base/error.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { Archive } from '../../deliver/archive/archive.ts';
+import type { Archive, Manifest } from '../../deliver/archive/archive.ts';
+import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { Ledger } from '../../deliver/ledger/ledger.ts';
 import { plannedDeliveries } from '../../deliver/planned-deliveries.ts';
 import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import { loadReview, type Reviews } from '../../run/review/load-review.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
+import { reviewedFiles } from '../reviews/reviewed-files.ts';
 
-/** The missing figures of a held run, and the recipients of its files. */
+/** The missing figures of a run that waits for people, and the recipients of its files. */
 export interface ReleasePreview {
   /** In section order; null where the archive does not record it. */
   readonly missing:
@@ -40,6 +43,8 @@ export interface ReleasePreview {
 export interface LoadReleasePreviewPorts {
   readonly definitions: Pick<DefinitionStore, 'get'>;
   readonly archive: Archive;
+  /** Absent: only published runs are known. */
+  readonly reviews?: Pick<Reviews, 'events' | 'get' | 'list'>;
   readonly ledger: Ledger;
   readonly secrets: SecretSource;
   readonly clock: Clock;
@@ -49,8 +54,8 @@ export interface LoadReleasePreviewPorts {
 }
 
 /**
- * The missing figures of a published run, and the recipients of its files if it were released now: those of its frozen
- * definition, checked against the current allow-list. Undefined where its files are not in the archive. Throws
+ * The missing figures of a published or reviewed run, and the recipients of its files if it were released or approved now:
+ * those of its frozen definition, checked against the current allow-list. Undefined where its files do not exist. Throws
  * `archive.*`, `redis.unreachable`.
  */
 export async function loadReleasePreview(
@@ -58,8 +63,8 @@ export async function loadReleasePreview(
   { definitions, settingsNow, workingDirectory = process.cwd(), ...ports }: LoadReleasePreviewPorts,
 ): Promise<ReleasePreview | undefined> {
   const [published, frozen] = await Promise.all([ports.archive.peek(run), readableDefinition(run, definitions)]);
-  if (published === undefined) return undefined;
-  const { manifest } = published;
+  const manifest = published?.manifest ?? (ports.reviews && (await reviewedManifest(run, ports.reviews)));
+  if (manifest === undefined) return undefined;
   const titleOf = (id: string) => frozen?.definition.sections.find((section) => section.id === id)?.title ?? null;
   const missing = manifest.incomplete.map(({ section, code, text }) => {
     return { section, title: titleOf(section), code, text };
@@ -68,6 +73,16 @@ export async function loadReleasePreview(
   const { definition, settings: before } = frozen;
   const settings = { ...before, recipients: settingsNow(run.org)?.recipients ?? before.recipients };
   return { missing, recipients: plannedDeliveries(manifest, { ...ports, definition, settings, workingDirectory }) };
+}
+
+/** The manifest of what is reviewed; undefined while there is nothing to look at. */
+async function reviewedManifest(
+  { id, org, report }: RunOrder,
+  reviews: Pick<Reviews, 'events' | 'get' | 'list'>,
+): Promise<Manifest | undefined> {
+  const run = { id, org, report };
+  const { content } = (await loadReview(reviews, run)).state;
+  return content === null ? undefined : readManifest(reviewedFiles(reviews, run, content));
 }
 
 /** Undefined as well where this version of Docket cannot read the definition: the preview then shows less. */

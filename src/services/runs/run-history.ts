@@ -4,6 +4,8 @@ import { readAttemptHistory } from '../../deliver/archive/attempt-log.ts';
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { DeliveryRow, DeliveryState } from '../../deliver/ledger/ledger.ts';
+import type { Reviews } from '../../run/review/load-review.ts';
+import type { ReviewEvent } from '../../run/review/review-event.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 
 /** The result of an attempt at a delivery. */
@@ -23,35 +25,45 @@ export interface RunHistory {
   readonly madeAt: number | null;
   /** Of the deliveries that were attempted or decided more than once: the ledger keeps the last result of each. Oldest first. */
   readonly events: readonly DeliveryEvent[];
+  /** Of a run that is reviewed before it is delivered, oldest first. */
+  readonly review: readonly ReviewEvent[];
 }
 
-export const NO_HISTORY: RunHistory = { madeAt: null, events: [] };
+export const NO_HISTORY: RunHistory = { madeAt: null, events: [], review: [] };
 
 /** Deliveries whose attempts are read: each is a few small files. */
 const MAX_DELIVERIES = 200;
 
 export interface RunHistoryPorts {
+  /** Absent: reviews are left out. */
+  readonly reviews?: Pick<Reviews, 'events'>;
   readonly storage: Pick<ArchiveStorage, 'runFiles'>;
   readonly log: Pick<Log, 'warn'>;
 }
+
+/** Whether the record says that the run waited for people: others have no review, or an empty one. */
+const hasReview = ({ state, review, reopened }: RunRecord): boolean =>
+  review !== undefined || state === 'awaiting_approval' || reopened.some(({ what }) => what === 'review');
 
 /** Reads as little as the run needs, usually nothing. An archive that cannot be read leaves the history empty. */
 export async function loadRunHistory(
   record: RunRecord,
   rows: readonly DeliveryRow[],
-  { storage, log }: RunHistoryPorts,
+  { storage, reviews, log }: RunHistoryPorts,
 ): Promise<RunHistory> {
   const several = rows.filter(({ epoch, decisions }) => epoch > 1 || decisions.length > 0).slice(0, MAX_DELIVERIES);
   const isOld =
     record.stageEnds === undefined && TERMINAL_STATES.has(record.state) && record.timings.seal !== undefined;
-  if (several.length === 0 && !isOld) return NO_HISTORY;
+  const isReviewed = reviews !== undefined && hasReview(record);
+  if (several.length === 0 && !isOld && !isReviewed) return NO_HISTORY;
   const { id, org, report } = record;
   const run: RunRef = { id, org, report };
   try {
     const files = storage.runFiles(run);
-    const [manifest, attempts] = await Promise.all([
+    const [manifest, attempts, review] = await Promise.all([
       isOld ? readManifest(files) : undefined,
       several.length === 0 ? [] : readAttemptHistory(files, new Set(several.map((row) => row.id))),
+      isReviewed ? reviews.events(run) : [],
     ]);
     const madeAt = manifest === undefined ? Number.NaN : Date.parse(manifest.made_at);
     return {
@@ -59,6 +71,7 @@ export async function loadRunHistory(
       events: attempts.flatMap(({ delivery, state, detail, at, decision }) =>
         decision === undefined ? [{ delivery, state, detail, at }] : [],
       ),
+      review,
     };
   } catch (thrown) {
     const error = toDocketError(thrown);

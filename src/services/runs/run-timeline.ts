@@ -10,6 +10,7 @@ import {
   STAGES,
   type Stage,
 } from '../../run/run-record.ts';
+import { reviewSteps } from './review-timeline.ts';
 import type { DeliveryEvent, RunHistory } from './run-history.ts';
 import { type RunStatus, runStatus } from './run-status.ts';
 import type { WaitReason } from './wait-reason.ts';
@@ -22,6 +23,7 @@ export const TIMELINE_KINDS = [
   'rendered',
   'archived',
   'held',
+  'review',
   'decision',
   'delivery',
   'delivery_decision',
@@ -72,7 +74,11 @@ export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
   const { record, rows, history } = input;
   const entries = [
     ...(record.state === 'skipped' ? [] : stageEntries(input)),
-    ...record.reopened.map((decision) => decided(decision, rows)),
+    ...reviewSteps(history.review).map(({ text, ...of }) => step('review', text, of)),
+    ...record.reopened
+      // The events of the review say more.
+      .filter(({ what }) => what !== 'review' || history.review.length === 0)
+      .map((decision) => decided(decision, rows)),
     ...rows.flatMap((row) => deliveryEntries(row, history.events)),
     ...ended(input),
   ];
@@ -188,8 +194,13 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
   }
   if (record.state === 'held' || reopened.some(({ what }) => what === 'release')) {
     const at = record.state === 'held' ? record.finishedAt : null;
-    const detail = 'Nothing was sent, because figures are missing.';
+    const isCommented = record.error?.code === 'run.comments_missing';
+    const detail = `Nothing was sent, because ${isCommented ? 'comments' : 'figures'} are missing.`;
     entries.push(step('held', 'Held', { at, outcome: 'waiting', detail }));
+  }
+  if (record.state === 'awaiting_approval') {
+    const detail = 'Nothing is sent before enough people have approved it.';
+    entries.push(step('held', 'Awaiting approval', { at: record.finishedAt, outcome: 'waiting', detail }));
   }
   return continues ? [...entries, ...started] : entries;
 }

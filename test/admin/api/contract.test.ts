@@ -10,6 +10,7 @@ import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
+import type { ReviewView } from '../../../src/services/reviews/review-service.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
 import { aDoor } from '../../support/page-auth.ts';
@@ -75,6 +76,37 @@ const received = {
 };
 const group = <Match>(match: Match) => ({ matches: [match], total: 200, isMinimum: true });
 
+const author = { person: 'mlro', name: 'Mia Lro', principal: 'token:mia' };
+const review: ReviewView = {
+  record,
+  state: {
+    seq: 3,
+    phase: 'approval',
+    figures: HASH,
+    content: HASH,
+    comments: [{ section: 'onboarding', text: 'As planned.', by: author, at: 1, version: 1 }],
+    missingComments: ['alerts'],
+    approvals: [{ by: author, at: 2, reason: 'checked' }],
+    need: 2,
+    excluded: ['mlro'],
+    since: 1,
+  },
+  sections: [
+    {
+      id: 'onboarding',
+      title: 'Onboarding',
+      required: true,
+      references: [{ reference: '{{ onboarding.profiles.created }}', text: '12' }],
+    },
+  ],
+  drafts: [{ section: 'onboarding', text: 'Of last week.', author: 'Mia Lro', period: '2026-W45', run: ID }],
+  files: [{ name: 'a.csv', bytes: 3 }],
+  due: 5,
+  reviewers: ['Chief'],
+  refusal: 'Sign in to approve.',
+  history: [{ section: null, text: null, by: 'Mia Lro', at: 1 }],
+};
+
 /** Something of everything, so that every member of every answer is met. */
 const FULL: Partial<Access> = {
   organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
@@ -92,6 +124,13 @@ const FULL: Partial<Access> = {
   runs: async () => ({ runs: [record], next: `1-${ID}` }),
   run: async () => record,
   decide: async () => record,
+  heldRun: async () => null,
+  review: async () => review,
+  reviewFile: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
+  reviewPreview: async () => '<p>Hello</p>',
+  comment: async () => ({ view: review, warnings: [{ number: '12', text: '12: Profiles is 13.' }] }),
+  approve: async () => review,
+  reject: async () => review,
   files: async () => [file, { ...file, name: 'mail.html', kind: 'mail', bytes: null, sha256: null }],
   file: async () => ({ ...file, open: async () => Readable.from([Buffer.from('a,b')], { objectMode: false }) }),
   filesZip: async () => ({
@@ -182,17 +221,21 @@ function asked({ method, path }: DeclaredOperation): {
     .replace('{report}', 'weekly')
     .replace('{id}', ID)
     .replace('{name}', 'a.csv')
+    .replace('{section}', 'onboarding')
     .replace(/\/search$/, '/search?q=board');
   const isText = path.endsWith('/validate');
   const type = isText ? 'application/yaml' : 'application/json';
-  const headers = { authorization, ...(method === 'POST' ? { 'content-type': type } : {}) };
+  const acts = method !== 'GET';
+  const headers = { authorization, ...(acts ? { 'content-type': type } : {}) };
   const body = path.endsWith('/resolve')
     ? { as: 'sent', reason: 'she has it', ...(path.endsWith('/deliveries/resolve') ? { deliveries: [ID] } : {}) }
     : path.endsWith('/runs')
       ? { period: '2026-10', deliver: false, priority: 'backfill' }
-      : { reason: 'because' };
+      : path.endsWith('/comments/{section}')
+        ? { text: 'As planned.' }
+        : { reason: 'because', ...(/\/(approve|reject)$/.test(path) ? { content: HASH } : {}) };
   const text = isText ? 'version: 1' : JSON.stringify(body);
-  return { url, init: { method, headers, ...(method === 'POST' ? { body: text } : {}) } };
+  return { url, init: { method, headers, ...(acts ? { body: text } : {}) } };
 }
 
 describe('what the document declares', () => {
@@ -290,7 +333,7 @@ describe('what the document declares', () => {
       await send(full, { ...init.headers, 'if-none-match': `"${HASH}"` });
       await send(full, { ...init.headers, authorization: `Bearer ${narrow.token}` });
       await ask(full, `${url}?nothing=1`, init);
-      if (operation.method !== 'POST') {
+      if (operation.method === 'GET') {
         await send(full, { ...init.headers, 'if-none-match': 'x'.repeat(1001), 'last-event-id': 'x'.repeat(201) });
         if (operation.path.endsWith('/events')) {
           const events = await (await full.request(url, init)).text();

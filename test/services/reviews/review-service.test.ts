@@ -121,6 +121,29 @@ test.each([
   expect(await eventsOf(review)).toEqual(['figures docket']);
 });
 
+test('references print figures of the run; unknown ones are refused, contradictions are warned about', async () => {
+  const { service } = await opened();
+  const view = await service.view(RUN.id, ANNA);
+  expect(view?.sections).toMatchObject([{ id: 'onboarding', title: 'Onboarding', required: false }]);
+  expect(view?.sections[0]?.references).toContainEqual({
+    reference: '{{ onboarding.profiles.created }}',
+    text: '6,390',
+  });
+  await expect(service.comment(RUN.id, null, 'Up to {{ onboarding.profiles.create }}.', ANNA)).rejects.toMatchObject({
+    code: 'review.comment_invalid',
+    next: expect.stringContaining('{{ onboarding.profiles.created }}'),
+  });
+  const text = 'Profiles created: {{ onboarding.profiles.created }}, not 7,123.';
+  const { warnings } = await service.comment(RUN.id, 'onboarding', text, ANNA);
+  expect(warnings).toMatchObject([{ number: '7,123', text: expect.stringContaining('6,390') }]);
+});
+
+test('the time for approval ends at the end of a business day', async () => {
+  // Begun on Saturday, 21 November.
+  const within = await opened({ ...REVIEW_INPUTS, approval: { ...APPROVAL, within: 1 } });
+  expect((await within.service.view(RUN.id, MIA))?.due).toBe(Date.parse('2026-11-23T23:00:00Z'));
+});
+
 test('a comment by the last ones who could approve is refused', async () => {
   const { service } = await opened();
   await service.comment(RUN.id, null, 'One remains.', MIA);

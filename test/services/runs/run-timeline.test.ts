@@ -80,7 +80,7 @@ describe('the timeline of a run', () => {
     const at = (of: RunRecord) => timeline(of).find(({ kind }) => kind === 'fetched')?.at;
     expect(at(record)).toBe(START.startedAt + 100 + 2_000);
     expect(at({ ...record, starts: 2 })).toBeNull();
-    const made = timeline({ ...record, starts: 2 }, { history: { madeAt: NOW - 5, events: [] } });
+    const made = timeline({ ...record, starts: 2 }, { history: { madeAt: NOW - 5, events: [], review: [] } });
     expect(made.find(({ kind }) => kind === 'rendered')?.at).toBe(NOW - 5);
   });
 
@@ -119,7 +119,7 @@ describe('the timeline of a run', () => {
     });
     const entries = timeline(record, {
       rows: [one],
-      history: { madeAt: null, events: [event('unknown', NOW - 5_500), event('sent', NOW)] },
+      history: { madeAt: null, review: [], events: [event('unknown', NOW - 5_500), event('sent', NOW)] },
     });
     expect(kinds(entries).slice(-6)).toEqual([
       'delivery',
@@ -155,7 +155,7 @@ describe('the timeline of a run', () => {
     const events: DeliveryEvent[] = [{ delivery: one.id, state: 'sending', detail: null, at: NOW - 9 }];
     const entries = timeline(runOf('dead', 'partly_delivered', START), {
       rows: [one],
-      history: { madeAt: null, events },
+      history: { madeAt: null, events, review: [] },
     });
     expect(entries.filter(({ kind }) => kind === 'delivery')).toMatchObject([{ outcome: 'uncertain', at: NOW }]);
   });

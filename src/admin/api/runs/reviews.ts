@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Log } from '../../../base/log.ts';
 import { MAX_NOTE_LENGTH } from '../../../definitions/commentary/note.ts';
 import { ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
-import type { ReviewPhase } from '../../../run/review/review-state.ts';
+import { REVIEW_PHASES } from '../../../run/review/review-state.ts';
 import type { CommentWarning, ReviewView } from '../../../services/reviews/review-service.ts';
 import { notFoundError } from '../../access/access.ts';
 import { DATA_POLICY, PREVIEW_POLICY } from '../../auth/headers.ts';
@@ -21,17 +21,6 @@ import {
   security,
 } from '../openapi-helpers.ts';
 import { idOrPrefixSchema, runSchema, runView } from '../schemas.ts';
-
-const REVIEW_PHASES = [
-  'figures',
-  'comments',
-  'incomplete',
-  'approval',
-  'ready',
-  'sealed',
-  'rejected',
-  'cancelled',
-] as const satisfies readonly ReviewPhase[];
 
 const instantSchema = z.iso.datetime();
 const instant = (at: number): string => new Date(at).toISOString();

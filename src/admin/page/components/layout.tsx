@@ -48,7 +48,8 @@ const NAVIGATION = [
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
 ] as const;
-export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search';
+/** Pages that others link to. */
+export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search' | '/corrections';
 
 interface DocumentProps {
   readonly title: string;

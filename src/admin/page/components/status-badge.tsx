@@ -1,4 +1,5 @@
 import type { RunRecord, Status, StatusCounts } from '../../../run/run-record.ts';
+import type { CorrectionState } from '../../../services/corrections/correction.ts';
 import type { DeliveryState } from '../../../services/deliveries/decisions.ts';
 import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
 
@@ -78,6 +79,22 @@ const FIGURE_STATUS_LABELS: Readonly<Record<Status, Pick<StateLabel, 'label' | '
 };
 
 const WORST_FIRST: readonly Status[] = ['breached', 'watch', 'undefined', 'on_target'];
+
+export const FigureStatusBadge = ({ status }: { readonly status: Status }) => (
+  <Badge {...FIGURE_STATUS_LABELS[status]} />
+);
+
+export const CORRECTION_STATE_LABELS: Readonly<Record<CorrectionState, StateLabel>> = {
+  open: { label: 'To decide', tone: 'warn', description: 'Nothing is sent until somebody decides.' },
+  sent: { label: 'Corrected', tone: 'good', description: 'A corrected edition replaces it.' },
+  dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition stands.' },
+  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The service reports the delivered figures again.' },
+  replaced: { label: 'Replaced', tone: 'idle', description: 'The service has changed the figures again since.' },
+};
+
+export const CorrectionBadge = ({ state, href }: { readonly state: CorrectionState } & Pick<BadgeProps, 'href'>) => (
+  <Badge {...CORRECTION_STATE_LABELS[state]} href={href} />
+);
 
 /** The statuses of a run's figures, the worst first. */
 export const StatusCountBadges = ({ statuses }: { readonly statuses: StatusCounts | undefined }) =>

@@ -10,7 +10,15 @@ import type { Env } from '../../hono-env.ts';
 import { problemOf } from '../../problem.ts';
 import { type PageContext, readFormFields, safeRedirectPath } from './page-context.ts';
 import { REVIEW_ACTIONS } from './review-actions.ts';
-import { type ShowView, showDeliveries, showDelivery, showPauses, showReport, showRun } from './views.tsx';
+import {
+  type ShowView,
+  showCorrection,
+  showDeliveries,
+  showDelivery,
+  showPauses,
+  showReport,
+  showRun,
+} from './views.tsx';
 
 type FormFields = Readonly<Record<string, string>>;
 
@@ -104,6 +112,23 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
       const chosen = fields.which === 'all' ? await undecidedOf(access, id, fields) : selectedDeliveries(fields);
       const rows = await access.resolveMany(id, chosen, as, reason);
       return `/runs/${id}?did=${as}${rows.length === 1 ? '' : '-many'}`;
+    },
+  );
+
+  action(
+    '/corrections/:id/send',
+    () => showCorrection,
+    async (access, fields, { id = '' }) => {
+      const { run } = await access.sendCorrection(id, parseReason(fields));
+      return `/runs/${run}?did=correction`;
+    },
+  );
+  action(
+    '/corrections/:id/dismiss',
+    () => showCorrection,
+    async (access, fields, { id = '' }) => {
+      await access.dismissCorrection(id, parseReason(fields));
+      return '/corrections?did=dismissed';
     },
   );
 

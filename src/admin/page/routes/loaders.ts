@@ -46,8 +46,9 @@ export async function loadOverview(access: Access, now: number) {
 /** Everything that may need a decision. */
 async function loadAttention(access: Access, now: number): Promise<AttentionData> {
   const limit = MAX_ATTENTION_RUNS;
-  const [problems, approvals, held, waiting, failed, undecided, pauses, readings] = await Promise.all([
+  const [problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings] = await Promise.all([
     access.deploymentProblems(),
+    loadOpenCorrections(access),
     access.runs({ states: ['awaiting_approval'], limit }),
     access.runs({ states: ['held'], limit }),
     access.runs({ states: ['waiting'], limit }),
@@ -56,7 +57,17 @@ async function loadAttention(access: Access, now: number): Promise<AttentionData
     access.pauses(),
     access.readings(),
   ]);
-  return { problems, approvals, held, waiting, failed, undecided, pauses, readings };
+  return { problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings };
+}
+
+/** An unavailable archive must not hide the rest of the overview; its health is a check of its own. */
+async function loadOpenCorrections(access: Access): Promise<AttentionData['corrections']> {
+  try {
+    return await access.corrections({ state: 'open' });
+  } catch (thrown) {
+    if (toDocketError(thrown).code.startsWith('archive.')) return [];
+    throw thrown;
+  }
 }
 
 /** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */

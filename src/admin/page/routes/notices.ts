@@ -17,6 +17,8 @@ const NOTICES: Readonly<Record<string, string>> = {
   approved: 'Approved. The run goes on when enough people have approved this content.',
   rejected: 'Rejected. The run ends, and nothing is sent.',
   refetch: 'Rejected. The figures are fetched again, and reviewed again.',
+  correction: 'The run of the corrected edition is queued.',
+  dismissed: 'The correction is dismissed. The delivered edition stands.',
   sent: 'The delivery is marked as sent.',
   resend: 'The delivery is queued to be sent again.',
   'sent-many': 'The deliveries are marked as sent.',

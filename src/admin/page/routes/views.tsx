@@ -13,6 +13,8 @@ import { runZone } from '../components/run-table.tsx';
 import { zonesOf } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
+import { CorrectionPage } from '../views/correction.tsx';
+import { Corrections } from '../views/corrections.tsx';
 import { Deliveries, ReceivedDeliveries } from '../views/deliveries.tsx';
 import { Delivery } from '../views/delivery.tsx';
 import { Overview } from '../views/overview.tsx';
@@ -137,6 +139,19 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   );
   app.get('/deliveries', (context) => showDeliveries(page, context));
   app.get('/deliveries/:id', (context) => showDelivery(page, context));
+  app.get('/corrections', (context) =>
+    show(context, async (access, layout) => {
+      const [corrections, organizations] = await Promise.all([access.corrections(), access.organizations()]);
+      return (
+        <Corrections
+          layout={layout}
+          data={{ corrections, zones: zonesOf(organizations) }}
+          notice={actionNotice(context.req.query('did'))}
+        />
+      );
+    }),
+  );
+  app.get('/corrections/:id', (context) => showCorrection(page, context));
   app.get('/slots', (context) =>
     show(
       context,
@@ -227,6 +242,15 @@ export const showDelivery: ShowView = async (page, context, options = {}) => {
   ]);
   const data = { row, zone: zonesOf(organizations).of(row.org), refused: options.refused };
   return respond(context, <Delivery layout={layout} data={data} notice={noticeOf(context, row)} />, options);
+};
+
+export const showCorrection: ShowView = async (page, context, options = {}) => {
+  const access = page.access(context);
+  const view = await access.correction(context.req.param('id') ?? '');
+  if (isShortId(context, view.id)) return context.redirect(`/corrections/${view.id}`);
+  const layout = await page.layout(context, access, { org: view.run.org, zone: view.period.timezone });
+  const data = { view, refused: options.refused };
+  return respond(context, <CorrectionPage layout={layout} data={data} notice={noticeOf(context)} />, options);
 };
 
 /** Whether the address has a short id: it redirects to the full one. */

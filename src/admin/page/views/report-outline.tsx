@@ -138,6 +138,9 @@ const ReviewFacts = ({ outline: { approval, corrections } }: { readonly outline:
           changes from {percentText(corrections.materiality)},{' '}
           {corrections.on_correction === 'send' ? 'sent to the same recipients' : 'a person decides'}
         </small>
+        <a class="line" href="/corrections">
+          All corrections
+        </a>
       </Fact>
     )}
   </>

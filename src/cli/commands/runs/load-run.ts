@@ -20,7 +20,7 @@ import { redisProcessRegistry } from '../../../queue/process-registry.ts';
 import { redisLiveProgress } from '../../../queue/runs/live-progress.ts';
 import { redisPauses } from '../../../queue/schedules/pauses.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
-import type { RunRecord } from '../../../run/run-record.ts';
+import { type RunRecord, WAITING_STATES } from '../../../run/run-record.ts';
 import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
@@ -134,7 +134,7 @@ async function withoutArchiveOutage<Value>(
 
 function loadRunTimeline(
   record: RunRecord,
-  { runs, decisions, ledger, storage, redis }: DecisionContext,
+  { runs, decisions, ledger, storage, reviewArchive, redis }: DecisionContext,
   { log }: AppContext,
 ): Promise<RunTimeline> {
   const prefix = DEFAULT_KEY_PREFIX;
@@ -144,7 +144,9 @@ function loadRunTimeline(
     pauses: redisPauses(redis, { prefix }),
     live: redisLiveProgress(redis, { prefix }),
     runHistory: async (run: RunRecord, rows: readonly DeliveryRow[]) => {
-      const { value } = await withoutArchiveOutage(NO_HISTORY, () => loadRunHistory(run, rows, { storage, log }));
+      const { value } = await withoutArchiveOutage(NO_HISTORY, () =>
+        loadRunHistory(run, rows, { storage, reviews: reviewArchive, log }),
+      );
       return value;
     },
     earlierDelivery: findDeliveredInRecords({ runs, ledger }),
@@ -153,13 +155,13 @@ function loadRunTimeline(
   return loadTimeline(ports, record);
 }
 
-/** Undefined if the run is not held, or has no archived files. */
+/** Undefined if the run does not wait for people, or has no files to look at. */
 async function loadHeldRun(
   run: RunRecord | undefined,
-  { archive, definitions, ledger }: DecisionContext,
+  { archive, reviewArchive, definitions, ledger }: DecisionContext,
   context: AppContext,
 ): Promise<Omit<HeldRun, 'error'> | undefined> {
-  if (run?.state !== 'held') return undefined;
+  if (run === undefined || !WAITING_STATES.has(run.state)) return undefined;
   // Without definitions on this machine, the settings stored with the run apply.
   const settings = await loadDefinitions(context.config.DOCKET_JOBS).then(
     (local) => local.orgs.get(run.org),
@@ -168,6 +170,7 @@ async function loadHeldRun(
   return loadReleasePreview(run, {
     definitions,
     archive,
+    reviews: reviewArchive,
     ledger,
     secrets: secretSource(context.env, context),
     clock: context.clock,

@@ -32,7 +32,7 @@ export function formatRun(run: LoadedRun, options: RunTextOptions): string[] {
     ...(record?.error ? errorLines(record.error) : []),
     ...section('Review:', review === undefined ? [] : reviewLines(review, options)),
     ...section('Missing figures:', missingLines(run)),
-    ...(held === undefined ? [] : releaseLines(held, options)),
+    ...(held === undefined ? [] : recipientLines(run, held, options)),
     ...earlierLines(run, options),
     ...(timeline === undefined
       ? []
@@ -75,8 +75,16 @@ function missingLines({ held, archived }: LoadedRun): string[] {
   return (archived?.manifest.incomplete ?? []).map(({ section: id, text }) => `  ${id}: ${text}`);
 }
 
-/** The recipients of a held run if it is released. */
-function releaseLines({ recipients }: NonNullable<LoadedRun['held']>, { wide }: RunTextOptions): string[] {
+/** The recipients of a run that waits for people, once it is released or approved. */
+function recipientLines(
+  { record }: LoadedRun,
+  { recipients }: NonNullable<LoadedRun['held']>,
+  { wide }: RunTextOptions,
+): string[] {
+  const [toHeading, notToHeading] =
+    record?.state === 'awaiting_approval' || record?.error?.code === 'run.comments_missing'
+      ? ['It delivers to:', 'It does not deliver to:']
+      : ['A release delivers to:', 'A release does not deliver to:'];
   const linesOf = (receives: boolean): string[] => {
     const chosen = recipients?.filter((each) => each.receives === receives) ?? [];
     const named = wide ? chosen : chosen.slice(0, MAX_RECIPIENTS);
@@ -88,14 +96,14 @@ function releaseLines({ recipients }: NonNullable<LoadedRun['held']>, { wide }: 
   const receiving = linesOf(true);
   return [
     ...section(
-      'A release delivers to:',
+      toHeading,
       recipients === null
         ? ['  unknown: its definition is no longer stored']
         : receiving.length === 0
           ? ['  none']
           : receiving,
     ),
-    ...section('A release does not deliver to:', linesOf(false)),
+    ...section(notToHeading, linesOf(false)),
   ];
 }
 

@@ -3,14 +3,13 @@ import stringWidth from 'fast-string-width';
 /** Characters that take no cell. A joiner inside an emoji is left to the measurement of the emoji. */
 const ZERO_WIDTH = /[\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]|\u200d(?!\p{Emoji})/gu;
 const ELLIPSIS = '…';
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Cells of a terminal that a text takes: 2 for a wide character, 0 for a combining one, a direction control or a style. */
 export const cellWidth = (text: string): number => stringWidth(text.replace(ZERO_WIDTH, ''));
 
 /** What a reader takes for characters: a letter with its accents, an emoji of several parts. */
 export const graphemesOf = (text: string): readonly string[] =>
-  Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
+  Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
 
 /** The first graphemes that fit, without a sign for the rest. */
 export function takeCells(graphemes: readonly string[], width: number): string {

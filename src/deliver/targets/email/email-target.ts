@@ -192,17 +192,19 @@ function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryCont
   throw archiveCorrupt(`${manifest.org}/${manifest.report}/${manifest.run}`, `it has no e-mail body "${name}"`);
 }
 
-/** The subject: the definition's own, or title, period and first headline. */
+/** The subject: the definition's own, or title, period and first headline; of a corrected edition it begins by saying so. */
 function subjectOf(
   { subject, subject_figures: figures = true }: EmailSpec,
   { published: { manifest }, definition, settings }: DeliveryContext,
 ): string {
   const headlines = figures ? (manifest.headlines ?? []) : [];
-  return renderSubject(subject, templateVariables({ ...manifest, headlines }), 'deliveries[].email.subject', {
+  const text = renderSubject(subject, templateVariables({ ...manifest, headlines }), 'deliveries[].email.subject', {
     title: manifest.title,
     period: shortPeriod(manifest.period, definition.locale ?? settings.locale),
     headline: headlines[0] ?? '',
   });
+  const { subject: corrected } = manifest.corrects ?? {};
+  return corrected === undefined ? text : `${corrected}: ${text}`;
 }
 
 /** By the sizes in the archive, before any file is read. */

@@ -3,6 +3,7 @@ import { safeFileName } from '../../../base/files/safe-path.ts';
 import { type Dataset, isTextTable, type Table } from '../../../fetch/dataset.ts';
 import { type NameVariables, renderFileName } from '../../file-names.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
+import { commentsCsv, commentsSchema } from './comments-csv.ts';
 import type { CsvOutput } from './csv-schema.ts';
 import { readingColumns } from './reading-fields.ts';
 import {
@@ -22,12 +23,25 @@ import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 /** The files of a section share one stem, which leaves space for the longest of their suffixes. */
 const LONGEST_SUFFIX = '.totals.schema.json';
+const LONGEST_COMMENTS_SUFFIX = '.comments.schema.json';
+/** What a template for names sees in place of a section. */
+const COMMENTS = { id: 'comments', title: 'comments' };
 
-/** Truncates a long title rather than the section's id, which makes the names unique. */
-function fileStem(template: string | undefined, variables: NameVariables, { id, title }: Table): string {
+/**
+ * Truncates a long title rather than the section's id, which makes the names unique.
+ * @param added to the default name, e.g. the section's id
+ * @param longest of the suffixes
+ */
+function fileStem(
+  template: string | undefined,
+  { ending = '', ...variables }: NameVariables,
+  { id, title }: { readonly id: string; readonly title: string },
+  added: string,
+  longest: string,
+): string {
   const name = renderFileName(template ?? DEFAULT_NAME_TEMPLATE, { ...variables, section: { id, title } }, '.csv');
-  const suffix = template === undefined ? ` ${id}${LONGEST_SUFFIX}` : LONGEST_SUFFIX;
-  return safeFileName(name.slice(0, -'.csv'.length), suffix).slice(0, -LONGEST_SUFFIX.length);
+  const suffix = `${template === undefined ? added : ''}${ending}${longest}`;
+  return safeFileName(name.slice(0, -'.csv'.length), suffix).slice(0, -longest.length);
 }
 
 const csvFile = (name: string, label: string, write: PlannedFile['write']): PlannedFile => ({
@@ -38,11 +52,20 @@ const csvFile = (name: string, label: string, write: PlannedFile['write']): Plan
   write,
 });
 
+const schemaFile = (name: string, described: PlannedFile, write: PlannedFile['write']): PlannedFile => ({
+  name,
+  format: 'schema',
+  mediaType: 'application/json',
+  part: { of: 'csv', role: 'companion' },
+  label: `the schema of ${described.label}`,
+  write,
+});
+
 /** The files of a section: its rows, the service's totals if there are any, and the Table Schema of each. */
 function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context: FormatContext): PlannedFile[] {
   const { variables, locale, signal } = context;
   const settings: CsvSettings = { ...output.csv, locale };
-  const stem = fileStem(output.name, variables, table);
+  const stem = fileStem(output.name, variables, table, ` ${table.id}`, LONGEST_SUFFIX);
   // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
@@ -54,31 +77,44 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
     return computed;
   };
   const totals = () => totalsColumns(columns());
-  const schemaFile = (name: string, described: PlannedFile, columnsOf: () => readonly CsvColumn[]): PlannedFile => ({
-    name,
-    format: 'schema',
-    mediaType: 'application/json',
-    part: { of: 'csv', role: 'companion' },
-    label: `the schema of ${described.label}`,
-    write: (path) => {
+  const tableSchemaFile = (name: string, described: PlannedFile, columnsOf: () => readonly CsvColumn[]) =>
+    schemaFile(name, described, (path) => {
       const schema = tableSchema(dataset, table, columnsOf(), settings);
       return writeChunks(path, [`${JSON.stringify(schema, null, 2)}\n`], signal);
-    },
-  });
+    });
   const data = csvFile(`${stem}.csv`, `the CSV file of section "${table.id}"`, (path) =>
     writeCsv(path, table, columns(), settings, signal),
   );
-  const files = [data, schemaFile(`${stem}.schema.json`, data, columns)];
+  const files = [data, tableSchemaFile(`${stem}.schema.json`, data, columns)];
   if (table.totals === undefined) return files;
   const totalsFile = csvFile(`${stem}.totals.csv`, `the totals of section "${table.id}"`, (path) =>
     writeTotalsCsv(path, totals(), settings, signal),
   );
-  return [...files, totalsFile, schemaFile(`${stem}.totals.schema.json`, totalsFile, totals)];
+  return [...files, totalsFile, tableSchemaFile(`${stem}.totals.schema.json`, totalsFile, totals)];
+}
+
+/** The comments of people and their Table Schema; none without a comment. No section's files end like them. */
+function commentFiles(dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] {
+  if ((dataset.comments ?? []).length === 0) return [];
+  const { variables, locale, signal } = context;
+  const settings: CsvSettings = { ...output.csv, locale };
+  const stem = fileStem(output.name, variables, COMMENTS, '', LONGEST_COMMENTS_SUFFIX);
+  const data = csvFile(`${stem}.comments.csv`, 'the CSV file of comments', (path) =>
+    writeChunks(path, [commentsCsv(dataset, settings)], signal),
+  );
+  return [
+    data,
+    schemaFile(`${stem}.comments.schema.json`, data, (path) =>
+      writeChunks(path, [`${JSON.stringify(commentsSchema(settings), null, 2)}\n`], signal),
+    ),
+  ];
 }
 
 /** A section of text has no file. */
-export const csvFiles = (dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] =>
-  dataset.tables.flatMap((table) => (isTextTable(table) ? [] : sectionFiles(dataset, table, output, context)));
+export const csvFiles = (dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] => [
+  ...dataset.tables.flatMap((table) => (isTextTable(table) ? [] : sectionFiles(dataset, table, output, context))),
+  ...commentFiles(dataset, output, context),
+];
 
 /** The CSV files and their schemas as one zip; undefined when there is only one CSV file. */
 export function zipFile(

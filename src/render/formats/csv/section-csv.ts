@@ -30,7 +30,7 @@ export interface SchemaField {
   readonly targets?: readonly SchemaTarget[];
 }
 
-const BOM = '\ufeff';
+export const BOM = '\ufeff';
 /** Characters written at once, so that a long list is never in memory as a whole. */
 const CHUNK_LENGTH = 64 * 1024;
 

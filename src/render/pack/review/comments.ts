@@ -41,7 +41,7 @@ export function packComments(context: Pick<PackContext, 'dataset' | 'locale' | '
   return (dataset.comments ?? []).map(({ section, author, at, blocks }: Comment) => ({
     section: section !== null && sections.has(section) ? section : null,
     heading: words.review.comment(personName(author), dayText(at, context)),
-    author: personName(author),
+    author: toSingleLine(author).trim(),
     at,
     blocks: cleanBlocks(blocks),
   }));

@@ -6,6 +6,7 @@ export interface PackComment {
   readonly section: string | null;
   /** Who wrote it, and when: `Comment by Ada Lovelace, 3 November 2026`. */
   readonly heading: string;
+  /** A single line. */
   readonly author: string;
   /** ISO, UTC. */
   readonly at: string;

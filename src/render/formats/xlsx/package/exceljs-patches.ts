@@ -1,5 +1,6 @@
 import { PassThrough, type Writable } from 'node:stream';
-import exceljs from 'exceljs';
+import type exceljs from 'exceljs';
+import WorkbookWriter from 'exceljs/lib/stream/xlsx/workbook-writer.js';
 import { DocketError } from '../../../../base/error.ts';
 import { FONT } from '../style/styles.ts';
 import { DIFFERENTIAL_STYLES } from './conditional-formatting.ts';
@@ -43,7 +44,7 @@ const HIGH_WATER_MARK_BYTES = 256 * 1024;
 const isStringBuffer = (chunk: unknown): chunk is { toBuffer: () => Buffer } =>
   typeof chunk === 'object' && chunk !== null && 'toBuffer' in chunk && typeof chunk.toBuffer === 'function';
 
-class DeferredWriter extends exceljs.stream.xlsx.WorkbookWriter {
+class DeferredWriter extends WorkbookWriter {
   // The constructor writes these two parts, before `zip.append` can be patched. `writeDeferredParts` writes them later.
   override addThemes(): Promise<void> {
     return Promise.resolve();

@@ -4,8 +4,8 @@ import { BROKEN_BUILDS } from './broken-builds.ts';
 
 const DEFECTS = BROKEN_BUILDS.flatMap(({ defects }) => defects);
 
-test.each(DEFECTS)('the build holds the code that is broken so that $name', ({ edits }) => {
-  for (const [file, text] of edits) expect(readFileSync(`dist/${file}`, 'utf8'), file).toContain(text);
+test.each(DEFECTS)('the source holds the code that is broken so that $name', ({ edits }) => {
+  for (const [file, text] of edits) expect(readFileSync(`src/${file}`, 'utf8'), file).toContain(text);
 });
 
 test.each(BROKEN_BUILDS)('the defects of a build break different lines', ({ defects }) => {

@@ -1,0 +1,160 @@
+// Builds `dist/`: the program in few files, with most of the packages that it uses; docs/internals/build.md says why and how.
+//
+//   node build/bundle.mjs [FOLDER]     the folder with `src/`; its packages are found from there. This project when absent
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
+import { decode, encode } from '@jridgewell/sourcemap-codec';
+import { rolldown } from 'rolldown';
+import { minifySync } from 'rolldown/utils';
+import { copyAssets } from './assets.mjs';
+import { licensesOf } from './licenses.mjs';
+
+const PROJECT = resolve(import.meta.dirname, '..');
+const folder = resolve(process.argv[2] ?? PROJECT);
+const [source, target] = [join(folder, 'src'), join(folder, 'dist')];
+
+/** The program, and what its threads run. A thread is found in `dist/` where it is in `src/`. */
+const ENTRIES = ['main', 'render/render-worker', 'services/definitions/definition-thread'];
+
+/** Packages that are installed beside Docket. All others that the source imports are bundled. */
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+const INSTALLED = Object.keys({ ...dependencies, ...peerDependencies });
+const isInstalled = (id) => INSTALLED.some((name) => id === name || id.startsWith(`${name}/`));
+
+/** The folder in `dist/` for the files that hold packages. */
+const PACKAGES = 'packages';
+
+/** A module of a package. Broken builds are made in a folder of `node_modules/` (test/soak/broken-builds.ts). */
+const PACKAGE = /[\\/]node_modules[\\/](?!\.docket-)/;
+const packageOf = (module) => /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(module)?.[1] ?? '';
+const isOfPackages = ({ moduleIds }) => moduleIds.some((id) => PACKAGE.test(id));
+
+/** The package that most of these modules are of, as the name of their file. */
+function largestPackage(modules) {
+  const counts = new Map();
+  for (const name of modules.map(packageOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const [largest] = [...counts].sort(([, one], [, other]) => other - one);
+  return largest[0].replace('/', '-');
+}
+
+/** Stands in the code for the path to `dist/`, until it is known which file the code is put in. */
+const ROOT = '__DOCKET_DIST__/';
+
+/** A module finds its assets and threads from its URL. It keeps this URL: that of `src/a/b.ts` is `dist/a/b.js`. */
+const keepUrls = {
+  name: 'keep-urls',
+  transform: {
+    filter: { id: { exclude: PACKAGE }, code: 'import.meta.url' },
+    handler(code, id) {
+      const path = posix.relative(source, id).replace(/\.tsx?$/, '.js');
+      const url = `new URL('${ROOT}${path}', import.meta.url).href`;
+      // On the same line, so that the lines of the source map stay right.
+      return { code: code.replaceAll('import.meta.url', url), map: null };
+    },
+  },
+  renderChunk(code, { fileName }) {
+    if (!code.includes(ROOT)) return null;
+    return { code: code.replaceAll(ROOT, `./${posix.relative(posix.dirname(fileName), '.')}/`), map: null };
+  },
+};
+
+/** Parts of packages that nothing of ours uses, and what stands in their place. */
+const UNUSED = [
+  // BullMQ on PostgreSQL.
+  [/bullmq\/dist\/esm\/postgres\/index\.js$/, 'export {};'],
+  // Messages of zod in fifty languages.
+  [/zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"],
+];
+/** Optional packages that are not there. Each is asked for in a way that takes null. */
+const ABSENT = [
+  // Native; msgpackr reads with it, which BullMQ does not.
+  { name: 'msgpackr-extract', by: /[\\/]msgpackr[\\/]/ },
+  // For exemplars, which our metrics do not have.
+  { name: '@opentelemetry/api', by: /[\\/]prom-client[\\/]/ },
+];
+const isAbsent = (id, importer = '') => ABSENT.some(({ name, by }) => name === id && by.test(importer));
+const withoutUnused = {
+  name: 'without-unused',
+  resolveId: {
+    filter: { id: ABSENT.map(({ name }) => new RegExp(`^${name}$`)) },
+    handler: (id, importer) => (isAbsent(id, importer) ? `\0absent:${id}` : null),
+  },
+  load: {
+    filter: { id: [/^\0absent:/, ...UNUSED.map(([id]) => id)] },
+    handler: (id) => UNUSED.find(([path]) => path.test(id))?.[1] ?? 'module.exports = null;',
+  },
+};
+
+/** Node warns of `new Buffer()` in code that is not in `node_modules/`. */
+const withoutWarning = {
+  name: 'without-warning',
+  transform: {
+    filter: { id: PACKAGE, code: /\bnew Buffer\(/ },
+    handler: (code) => ({ code: code.replaceAll(/\bnew Buffer\(/g, 'newBuffer(') + NEW_BUFFER, map: null }),
+  },
+};
+const NEW_BUFFER = `
+function newBuffer(from, encoding) {
+  return typeof from === 'number' ? Buffer.alloc(from) : Buffer.from(from, encoding);
+}`;
+
+/** A source map that knows the line of each line, not each column: a fifth as large. */
+function withLinesOnly({ version, file, sources, mappings }) {
+  const lines = decode(mappings).map((segments) =>
+    segments.flatMap(([column, source, line], at) => {
+      const [, sourceBefore, lineBefore] = segments[at - 1] ?? [];
+      return source === sourceBefore && line === lineBefore ? [] : [[column, source, line, 0]];
+    }),
+  );
+  return { version, file, sources, names: [], mappings: encode(lines) };
+}
+
+const bundle = await rolldown({
+  input: Object.fromEntries(ENTRIES.map((name) => [name, join(source, `${name}.ts`)])),
+  platform: 'node',
+  // As in tsconfig.json, which does not hold for a folder in `node_modules/`.
+  tsconfig: false,
+  transform: { target: 'node20', jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
+  external: (id, importer) => isInstalled(id) && !isAbsent(id, importer),
+  // Of a package that has both, modules: only what is used of them is bundled.
+  resolve: { mainFields: ['module', 'main'] },
+  preserveEntrySignatures: 'allow-extension',
+  plugins: [keepUrls, withoutUnused, withoutWarning],
+  onLog(level, log, report) {
+    // It would fail where Docket is installed.
+    if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
+    if (level !== 'info') report(level, log);
+  },
+});
+rmSync(target, { recursive: true, force: true });
+const { output } = await bundle.write({
+  dir: target,
+  format: 'esm',
+  comments: false,
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+  chunkFileNames: (chunk) =>
+    isOfPackages(chunk) ? `${PACKAGES}/${largestPackage(chunk.moduleIds)}.js` : 'chunks/[name].js',
+  codeSplitting: {
+    groups: [{ name: PACKAGES, test: PACKAGE, entriesAware: true, includeDependenciesRecursively: false }],
+  },
+});
+await bundle.close();
+
+// Our code keeps its names and lines, for its stack traces; packages keep the names of functions and classes.
+const KEPT = { function: true, class: true };
+const SMALL = { module: true, compress: { target: 'node20', keepNames: KEPT }, mangle: { keepNames: KEPT } };
+const ofPackages = output.filter((file) => file.type === 'chunk' && isOfPackages(file));
+for (const { fileName, code } of ofPackages) {
+  const { code: small, errors } = minifySync(fileName, code, SMALL);
+  if (errors.length > 0) throw new Error(`${fileName}: ${errors[0].message}`);
+  writeFileSync(join(target, fileName), small);
+}
+for (const { fileName, source: map } of output.filter((file) => file.fileName.endsWith('.map'))) {
+  const path = join(target, fileName);
+  if (fileName.startsWith(`${PACKAGES}/`)) rmSync(path);
+  else writeFileSync(path, JSON.stringify(withLinesOnly(JSON.parse(map))));
+}
+writeFileSync(join(target, 'LICENSES.md'), licensesOf(ofPackages.flatMap(({ moduleIds }) => moduleIds)));
+copyAssets(source, target);
+chmodSync(join(target, 'main.js'), 0o755);

@@ -1,0 +1,131 @@
+import type { CorrectionView } from '../../../services/corrections/correction-service.ts';
+import { ErrorDetails } from '../components/error-details.tsx';
+import { FigureChanges } from '../components/figure-changes.tsx';
+import { formatCounted } from '../components/format-numbers.ts';
+import { canAct, Fact, type LayoutData, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
+import { ReportLink, RunLink } from '../components/run-table.tsx';
+import { CORRECTION_STATE_LABELS, CorrectionBadge } from '../components/status-badge.tsx';
+import { Timestamp } from '../components/time.tsx';
+import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
+import { correctionPath } from './corrections.tsx';
+
+export interface CorrectionData {
+  readonly view: CorrectionView;
+  readonly refused?: RejectedForm | undefined;
+}
+
+/** A correction: what has changed, who received the edition, and the forms to send a corrected one or to dismiss it. */
+export const CorrectionPage = ({ layout, data: { view, refused }, notice }: ViewProps<CorrectionData>) => {
+  const zone = view.period.timezone;
+  const { decision } = view;
+  return (
+    <PageLayout
+      layout={layout}
+      title={`Correction of ${view.title} ${view.period.label}`}
+      current="/corrections"
+      notice={notice}
+    >
+      <p class="breadcrumbs">
+        <a href="/corrections">Corrections</a> · <ReportLink {...view.run} />
+      </p>
+      <div class="headline" id="headline" data-live>
+        <h1>
+          {view.title}, {view.period.label}
+        </h1>
+        <CorrectionBadge state={view.state} />{' '}
+        <span class="muted">{CORRECTION_STATE_LABELS[view.state].description}</span>
+      </div>
+      <p class="lead">
+        The service reports {formatCounted(view.material, 'figure')} otherwise than the edition that was delivered.
+      </p>
+      <Decide layout={layout} view={view} refused={refused} />
+      <div class="split">
+        <div>
+          <Section id="changed" heading="What has changed">
+            <FigureChanges view={view} />
+          </Section>
+        </div>
+        <div>
+          <Section id="facts" heading="Edition" live="edition">
+            <dl class="facts">
+              <Fact name="Run">
+                <RunLink run={view.run} />
+              </Fact>
+              {view.deliveredAt === null ? null : (
+                <Fact name="Delivered">
+                  <Timestamp at={view.deliveredAt} zone={zone} />
+                </Fact>
+              )}
+              <Fact name="Change found">
+                <Timestamp at={view.foundAt} zone={zone} />
+              </Fact>
+              {decision === null ? null : (
+                <>
+                  <Fact name="Decided">
+                    {decision.by}, <Timestamp at={decision.at} zone={zone} />
+                    <span class="line muted wrap">{decision.reason}</span>
+                  </Fact>
+                  {decision.run === null ? null : (
+                    <Fact name="Corrected by">
+                      <RunLink run={{ id: decision.run }} />
+                    </Fact>
+                  )}
+                </>
+              )}
+            </dl>
+          </Section>
+          <Section id="recipients" heading="Who received it" live="received-by">
+            <Recipients recipients={view.recipients} />
+          </Section>
+        </div>
+      </div>
+    </PageLayout>
+  );
+};
+
+interface DecideProps {
+  readonly layout: LayoutData;
+  readonly view: CorrectionView;
+  readonly refused: RejectedForm | undefined;
+}
+
+const Decide = ({ layout, view, refused }: DecideProps) => {
+  const path = correctionPath(view.id);
+  const form = { layout, from: path, refused };
+  const receiving = view.recipients.filter(({ receives }) => receives).length;
+  const offers = view.state === 'open' && canAct(layout);
+  return (
+    <div id="decide" data-live>
+      {refused === undefined || offers ? null : (
+        <ErrorDetails error={refused.error} id="rejected" heading="Action rejected" />
+      )}
+      {offers ? (
+        <div class="actions">
+          <ReasonForm {...form} action={`${path}/send`} label="Send a corrected edition" question="Why is it sent?">
+            <p>
+              A corrected edition is made and sent to {formatCounted(receiving, 'recipient')} of the first one. Its file
+              names and first page say what it replaces and what has changed. A report with approval is approved first.
+            </p>
+          </ReasonForm>
+          <ReasonForm {...form} action={`${path}/dismiss`} label="Dismiss" question="Why is it not sent?">
+            <p>The delivered edition stands. The same changes are not reported again.</p>
+          </ReasonForm>
+        </div>
+      ) : null}
+    </div>
+  );
+};
+
+const Recipients = ({ recipients }: Pick<CorrectionView, 'recipients'>) =>
+  recipients.length === 0 ? (
+    <p>Nobody is known to have received it.</p>
+  ) : (
+    <ul class="plain-list compact">
+      {recipients.map(({ recipient, target, receives, why }) => (
+        <li>
+          <span class="wrap">{recipient}</span> <span class="muted target">{target}</span>
+          {receives ? null : <p>Would not receive a corrected edition. {why}</p>}
+        </li>
+      ))}
+    </ul>
+  );

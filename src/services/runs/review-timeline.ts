@@ -1,0 +1,47 @@
+import type { ReviewEvent } from '../../run/review/review-event.ts';
+
+/** What a timeline says of an event of a review. */
+export interface ReviewStep {
+  /** A phrase without a full stop. */
+  readonly text: string;
+  readonly detail: string | null;
+  /** Null for what Docket did itself. */
+  readonly by: string | null;
+  readonly at: number;
+  readonly outcome: 'ok' | 'failed';
+}
+
+/**
+ * The steps of a review, oldest first. Releases and cancellations are decisions about the run, which its record has; the seal
+ * is the publication.
+ */
+export function reviewSteps(events: readonly ReviewEvent[]): readonly ReviewStep[] {
+  const first = events.find(({ type }) => type === 'figures');
+  return events.flatMap((event) => stepsOf(event, event === first));
+}
+
+function stepsOf(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
+  const { at } = event;
+  const by = event.by.name;
+  switch (event.type) {
+    case 'figures': {
+      const text = isFirst ? 'Figures stored for review' : 'Figures stored for review again';
+      return [{ text, detail: null, by: null, at, outcome: 'ok' }];
+    }
+    case 'comment': {
+      const on = event.section === null ? 'on the whole report' : `on ${event.section}`;
+      const text = event.text === null ? `Comment ${on} withdrawn` : `Commented ${on}`;
+      return [{ text, detail: null, by, at, outcome: 'ok' }];
+    }
+    case 'approve':
+      return [{ text: 'Approved', detail: event.reason, by, at, outcome: 'ok' }];
+    case 'reject': {
+      const text = event.refetch ? 'Rejected, to be fetched again' : 'Rejected';
+      return [{ text, detail: event.reason, by, at, outcome: 'failed' }];
+    }
+    case 'release':
+    case 'cancel':
+    case 'seal':
+      return [];
+  }
+}

@@ -1,0 +1,120 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Access } from '../../../src/admin/access/access.ts';
+import { formatFigure } from '../../../src/admin/page/components/figure-changes.tsx';
+import { DocketError } from '../../../src/base/error.ts';
+import { createToken } from '../../support/authenticated-app.ts';
+import { openPage } from '../../support/open-page.ts';
+import { corrections, correctionView, running } from '../../support/page-data.ts';
+import { randomPrefix } from '../../support/queue-harness.ts';
+
+const anna = createToken('anna');
+const ben = createToken('ben', { role: 'viewer' });
+const prefix = randomPrefix();
+let redis: Redis;
+beforeAll(() => {
+  redis = new Redis(inject('redisUrl'));
+});
+afterAll(() => redis.quit());
+
+const PATH = `/corrections/${correctionView.id}`;
+const enter = (change: Partial<Access> = {}, token = anna.token) =>
+  openPage({ redis, prefix }, [anna.entry, ben.entry], () => ({
+    corrections: async ({ state } = {}) =>
+      corrections.filter((correction) => state === undefined || correction.state === state),
+    correction: async () => correctionView,
+    ...change,
+  })).visit(token);
+const show = async (path: string, change: Partial<Access> = {}, token = anna.token) =>
+  (await (await enter(change, token)).send('GET', path)).text();
+
+describe('corrections', () => {
+  it('are listed, those that wait for a decision first, and the overview leads to them', async () => {
+    const page = await show('/corrections');
+    const rows = (id: string) => new RegExp(`<tbody id="${id}"[\\s\\S]*?</tbody>`).exec(page)?.[0] ?? '';
+    const [open, ...others] = corrections;
+    expect(rows('open-corrections')).toContain(`href="/corrections/${open?.id}"`);
+    for (const { id } of others) {
+      expect(rows('open-corrections')).not.toContain(id);
+      expect(rows('decided-corrections')).toContain(`href="/corrections/${id}"`);
+    }
+    expect(rows('decided-corrections')).toContain('The auditor asked');
+    expect(await show('/')).toContain(`<a href="${PATH}">`);
+    const several = corrections.map((correction) => ({ ...correction, state: 'open' as const }));
+    expect(await show('/', { corrections: async () => several })).toContain('<a href="/corrections">');
+    const unreachable = new DocketError('archive.unreachable', 'no answer');
+    expect((await (await enter({ corrections: () => Promise.reject(unreachable) })).send('GET', '/')).status).toBe(200);
+  });
+
+  it('show each changed figure before and after in its unit, and who received it', async () => {
+    const page = await show(PATH);
+    const rows = [
+      ...(/<tbody id="changes"[\s\S]*?<\/tbody>/.exec(page)?.[0] ?? '').matchAll(/<tr>([\s\S]*?)<\/tr>/g),
+    ].map(([, row = '']) =>
+      [...row.matchAll(/<td[^>]*>([\s\S]*?)<\/td>/g)].map(([, cell = '']) =>
+        cell
+          .replaceAll(/<[^>]*>/g, '')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+      ),
+    );
+    expect(rows.map((row) => row.slice(1, 5))).toEqual([
+      ['profiles.created', 'total', '412', '431'],
+      ['profiles.approval_rate', '2026-11-10, profile.risk high &lt;b&gt;', '91.2%', '89.75%'],
+      ['profiles.time_to_decision_p50', 'total', '1 d 2 h', 'undefined'],
+    ]);
+    expect(rows[0]?.[5]).toMatch(/watch.*on target/);
+    expect(rows.map(([section]) => section === 'Onboarding')).toEqual([true, true, false]);
+    for (const { recipient } of correctionView.recipients) expect(page).toContain(recipient);
+    expect(page).toContain('137');
+    const viewed = await show(PATH, {}, ben.token);
+    expect(viewed).not.toContain(`action="${PATH}`);
+    const decided = await show(PATH, {
+      correction: async () => ({ ...correctionView, ...corrections[1], id: correctionView.id }),
+    });
+    expect(decided).not.toContain(`action="${PATH}`);
+    expect(decided).toContain(`href="/runs/${running.id}"`);
+  });
+
+  it('are sent or dismissed with a reason, and by forms alone', async () => {
+    const asked: unknown[] = [];
+    const browser = await enter({
+      sendCorrection: async (...of) => {
+        asked.push(['send', ...of]);
+        return { correction: correctionView, run: running.id };
+      },
+      dismissCorrection: async (...of) => {
+        asked.push(['dismiss', ...of]);
+        return correctionView;
+      },
+    });
+    const post = async (what: string, reason: string) => {
+      const answer = await browser.post(`${PATH}/${what}`, { reason });
+      return [answer.status, answer.headers.get('location')];
+    };
+    expect(await post('send', 'The auditor asked')).toEqual([303, `/runs/${running.id}?did=correction`]);
+    expect(await post('dismiss', 'Known')).toEqual([303, '/corrections?did=dismissed']);
+    expect((await post('send', ''))[0]).toBe(422);
+    for (const what of ['send', 'dismiss']) expect((await browser.send('GET', `${PATH}/${what}`)).status).toBe(404);
+    expect(asked).toEqual([
+      ['send', correctionView.id, 'The auditor asked'],
+      ['dismiss', correctionView.id, 'Known'],
+    ]);
+    const late = await enter({
+      correction: async () => ({ ...correctionView, state: 'dismissed' }),
+      sendCorrection: () => Promise.reject(new DocketError('correction.conflict', 'It was dismissed.')),
+    });
+    const refused = await late.post(`${PATH}/send`, { reason: 'x' });
+    expect([refused.status, (await refused.text()).includes('correction.conflict')]).toEqual([409, true]);
+  });
+});
+
+it.each([
+  [1_204.5, 'count', '1,204.5'],
+  [0.0625, 'ratio', '6.25%'],
+  [90, 'seconds', '1 min 30 s'],
+  [7, null, '7'],
+  [null, 'ratio', 'undefined'],
+])('%s of %s is %s', (value, unit, text) => {
+  expect(formatFigure(value, unit)).toBe(text);
+});

@@ -1,0 +1,165 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { newToken } from '../../../src/admin/auth/tokens.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { openReviews } from '../../../src/compose/decisions.ts';
+import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
+import { type LocalRedis, localRedis } from '../../../src/demo/local-redis.ts';
+import { DEFAULT_KEY_PREFIX } from '../../../src/redis/keys.ts';
+import { storeFigures } from '../../../src/run/review/frozen-figures.ts';
+import { contentFile, loadReview, type Reviews } from '../../../src/run/review/load-review.ts';
+import type { RunRecord } from '../../../src/run/run-record.ts';
+import { dataset, MADE_AT, onboarding } from '../../support/dataset.ts';
+import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';
+import { definitionOf, settingsOf } from '../../support/reports.ts';
+import { DOCKET_ACTOR, REVIEW_INPUTS } from '../../support/review-harness.ts';
+import { type RunOptions, runCommand } from '../../support/run-command.ts';
+
+const reviewSchema = z.looseObject({ phase: z.string(), content: z.string(), approvals: z.array(z.unknown()) });
+const tokens = { mia: newToken(), anna: newToken(), rival: newToken() };
+
+describe('commands that review', () => {
+  let folder: string;
+  let redis: LocalRedis;
+  let bench: QueueHarness;
+  let reviews: Reviews;
+  let env: Record<string, string>;
+  let run: RunRecord;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'docket-review-'));
+    redis = await localRedis({ PATH: process.env.PATH });
+    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    const storage = directoryStorage(join(folder, 'archive'));
+    reviews = openReviews(storage);
+    const file = join(folder, 'tokens.yaml');
+    const entry = (name: keyof typeof tokens, role: string, org: string) =>
+      `- { name: ${name}, sha256: ${tokens[name].sha256}, role: ${role}, orgs: [${org}] }\n`;
+    await writeFile(
+      file,
+      entry('mia', 'viewer', 'acme') + entry('anna', 'operator', 'acme') + entry('rival', 'operator', 'rival'),
+    );
+    env = { REDIS_URL: redis.url, DOCKET_ARCHIVE: `file://${join(folder, 'archive')}`, DOCKET_ADMIN_TOKENS: file };
+    // A command that writes joins the empty Redis and the empty archive.
+    await docket(undefined, ['comment', 'f'.repeat(32), '--text', 'x']);
+  });
+  afterAll(async () => {
+    await bench.close();
+    await redis.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const open = async () => {
+    const order = anOrder({ report: 'weekly' });
+    const { record } = await bench.runs.open(order);
+    run = record;
+    const figures = await storeFigures(reviews, record, {
+      order,
+      definition: definitionOf([{ id: 'onboarding', metrics: ['profiles.created'], commentary: 'required' }]),
+      settings: settingsOf(),
+      docket: '0.0.0',
+      madeAt: MADE_AT,
+      conditions: { conditions: [] },
+      dataset: dataset([onboarding]),
+      review: { ...REVIEW_INPUTS, sections: [{ id: 'onboarding', required: true }] },
+      files: [],
+    });
+    await reviews.append(record, 1, { seq: 1, at: 5, by: DOCKET_ACTOR, type: 'figures', figures });
+    const review = { seq: 1, phase: 'comments', content: null } as const;
+    await bench.runs.update(record.id, { state: 'held', review, finishedAt: Date.now() });
+  };
+  const docket = (as: keyof typeof tokens | undefined, args: readonly string[], options: RunOptions = {}) =>
+    runCommand(args, { ...options, env: { ...env, ...(as && { DOCKET_TOKEN: tokens[as].token }), ...options.env } });
+  const contentNow = async () => (await loadReview(reviews, run)).state.content ?? '';
+  const codeOf = ({ stdout }: { readonly stdout: string }) =>
+    z.object({ error: z.looseObject({ code: z.string() }) }).parse(JSON.parse(stdout)).error.code;
+
+  test('a run is commented and approved, each by its sign-in', async () => {
+    await open();
+    const note = join(folder, 'note.md');
+    await writeFile(note, '- Up to {{ onboarding.profiles.created }}.\r\n- Not 7,123 profiles created.\n');
+    const commented = await docket('anna', [
+      'comment',
+      run.id.slice(0, 12),
+      '--section',
+      'onboarding',
+      '--file',
+      note,
+      '--json',
+    ]);
+    expect(commented).toMatchObject({ code: 0 });
+    expect(JSON.parse(commented.stdout)).toMatchObject({
+      review: { phase: 'approval', comments: [{ author: 'anna' }] },
+      warnings: [{ number: '7,123' }],
+    });
+    expect(await bench.runs.get(run.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', by: 'anna' }] });
+    const content = await contentNow();
+    const approve = ['runs', 'approve', run.id, '--reason', 'checked'];
+    // Without a terminal nobody has looked at anything.
+    const unnamed = await docket('mia', approve);
+    expect(unnamed).toMatchObject({ code: 2, stdout: '' });
+    expect(unnamed.stderr).toContain(content.slice(0, 12));
+    expect(codeOf(await docket('anna', [...approve, '--content', content, '--json']))).toBe('review.not_allowed');
+    expect(codeOf(await docket('mia', [...approve, '--content', 'f'.repeat(12), '--json']))).toBe(
+      'review.content_changed',
+    );
+    const approved = await docket('mia', [...approve, '--content', content.slice(0, 12), '--json']);
+    expect(reviewSchema.parse(JSON.parse(approved.stdout))).toMatchObject({
+      phase: 'ready',
+      approvals: [{ name: 'Mia Lro' }],
+    });
+    const shown = await docket(undefined, ['runs', 'show', run.id, '--json']);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ review: { phase: 'ready' } });
+    const events = await reviews.events(run);
+    expect(events.map(({ type, by }) => [type, by.principal])).toEqual([
+      ['figures', 'docket'],
+      ['comment', 'token:anna'],
+      ['approve', 'token:mia'],
+    ]);
+  });
+
+  test('a token decides, never a name: none, a wrong one, one of another organization', async () => {
+    await open();
+    const approve = ['runs', 'approve', run.id, '--reason', 'x', '--content', await contentNow(), '--json'];
+    expect(codeOf(await docket(undefined, approve))).toBe('usage.invalid');
+    expect(codeOf(await docket(undefined, approve, { env: { DOCKET_TOKEN: 'docket_guessed' } }))).toBe('auth.invalid');
+    expect(codeOf(await docket('rival', approve))).toBe('run.not_found');
+    expect(codeOf(await docket('rival', ['comment', run.id, '--text', 'x', '--json']))).toBe('run.not_found');
+    expect(codeOf(await docket('mia', ['comment', run.id, '--text', 'x', '--json']))).toBe('auth.forbidden');
+    expect(codeOf(await docket('anna', ['comment', run.id, '--json']))).toBe('usage.invalid');
+    expect(codeOf(await docket('mia', [...approve, '--by', 'mlro']))).toBe('usage.invalid');
+    expect(await reviews.events(run)).toHaveLength(1);
+  });
+
+  test('the user of the shell comments and withdraws; the files to look at are copied once they are made', async () => {
+    await open();
+    expect(await docket(undefined, ['comment', run.id, '--text', 'By hand.'])).toMatchObject({ code: 0 });
+    const [, comment] = await reviews.events(run);
+    expect(comment?.by.principal).toMatch(/^shell:/);
+    expect(await docket(undefined, ['comment', run.id, '--withdraw'])).toMatchObject({ code: 0 });
+    expect((await loadReview(reviews, run)).state.comments).toEqual([]);
+    const out = join(folder, 'out');
+    expect(codeOf(await docket(undefined, ['runs', 'get', run.id, '--review', '--out', out, '--json']))).toBe(
+      'run.conflict',
+    );
+    await expect(readdir(out)).rejects.toThrow();
+    expect(await reviews.get(run, contentFile(await contentNow(), 'manifest.json'))).toBeUndefined();
+  });
+
+  test('on a terminal an approval shows what is approved, and asks', async () => {
+    await open();
+    await docket('anna', ['comment', run.id, '--section', 'onboarding', '--text', 'As planned.']);
+    const approve = ['runs', 'approve', run.id, '--reason', 'checked'];
+    const press = (key: string) => (screen: string) => (screen.includes('Approve content') ? key : undefined);
+    const no = await docket('mia', approve, { terminal: { columns: 80, press: press('n\r') } });
+    expect(no.code).not.toBe(0);
+    expect(no.screen).toContain('As planned.');
+    expect((await loadReview(reviews, run)).state.approvals).toEqual([]);
+    const yes = await docket('mia', approve, { terminal: { columns: 80, press: press('y\r') } });
+    expect(yes).toMatchObject({ code: 0 });
+    expect((await loadReview(reviews, run)).state.phase).toBe('ready');
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import type { ReviewEvent } from '../../../src/run/review/review-event.ts';
+import { NO_HISTORY } from '../../../src/services/runs/run-history.ts';
+import { buildTimeline } from '../../../src/services/runs/run-timeline.ts';
+import { runOf } from '../../support/page-data.ts';
+import { DOCKET_ACTOR } from '../../support/review-harness.ts';
+
+const HASH = 'a'.repeat(64);
+const MIA = { person: 'mlro', name: 'Mia Lro', principal: 'token:mia' };
+const REVIEW: readonly ReviewEvent[] = [
+  { seq: 1, at: 1_000, by: DOCKET_ACTOR, type: 'figures', figures: HASH },
+  { seq: 2, at: 2_000, by: MIA, type: 'comment', section: 'onboarding', text: 'Up.' },
+  { seq: 3, at: 3_000, by: MIA, type: 'reject', content: HASH, reason: 'late import', refetch: true },
+  { seq: 4, at: 4_000, by: DOCKET_ACTOR, type: 'figures', figures: HASH },
+  { seq: 5, at: 5_000, by: MIA, type: 'approve', content: HASH, reason: 'checked' },
+  { seq: 6, at: 6_000, by: DOCKET_ACTOR, type: 'seal', content: HASH },
+];
+const reopened = [{ what: 'review', by: 'Mia Lro', reason: 'Approved: checked', at: 5_000 }] as const;
+const waiting = runOf('waiting', 'awaiting_approval', { createdAt: 0, startedAt: 10, finishedAt: 4_500, reopened });
+const timeline = (review: readonly ReviewEvent[]) =>
+  buildTimeline({ record: waiting, live: null, rows: [], history: { ...NO_HISTORY, review }, waits: null });
+
+test('a review is in the timeline with who did what and why, each event once', () => {
+  const steps = timeline(REVIEW).filter(({ kind }) => kind === 'review' || kind === 'decision');
+  expect(steps.map(({ at, by, detail, outcome }) => [at, by, detail, outcome])).toEqual([
+    [1_000, null, null, 'ok'],
+    [2_000, 'Mia Lro', null, 'ok'],
+    [3_000, 'Mia Lro', 'late import', 'failed'],
+    [4_000, null, null, 'ok'],
+    [5_000, 'Mia Lro', 'checked', 'ok'],
+  ]);
+});
+
+test('where the archive cannot be read, the record says that it was reviewed', () => {
+  expect(timeline([]).filter(({ kind }) => kind === 'decision')).toMatchObject([{ by: 'Mia Lro', at: 5_000 }]);
+});
+
+test('a run that waits for approval says so, and that nothing is sent', () => {
+  expect(timeline([]).filter(({ kind }) => kind === 'held')).toMatchObject([{ outcome: 'waiting', at: 4_500 }]);
+});
