@@ -290,3 +290,65 @@ test(
   },
   within(60),
 );
+
+const MLRO = SIGN_INS[0]!.by;
+/** A run of a version whose approvers have two business days, as far as it gets by itself. */
+async function waiting() {
+  const subjects: string[] = [];
+  const world = reviewWorld(
+    folder,
+    answering(() => false),
+    ({ raw }) => void subjects.push(/^Subject: ([^:\r\n]*)/m.exec(raw)?.[1] ?? ''),
+  );
+  const { trigger, reviews } = world.process();
+  const { frozen } = VERSIONS.find(({ frozen: { definition } }) => definition.approval?.otherwise === 'cancel')!;
+  const { record } = await trigger({
+    ...frozen,
+    slot: { trigger: 't' },
+    trigger: 'on_demand',
+    priority: 'on_demand',
+    deliver: true,
+    by: 'ops',
+  });
+  await world.settle();
+  const open = async () => {
+    const found: string[] = [];
+    for await (const { run: each } of reviews.listOpen()) found.push(each.id);
+    return found;
+  };
+  return { world, id: record.id, subjects, open, state: () => world.records.get(record.id)?.state };
+}
+
+test('what is not approved in time is cancelled, its owner is told, and its review is closed', async () => {
+  const { world, id, subjects, open, state } = await waiting();
+  expect([state(), await open()]).toEqual(['awaiting_approval', [id]]);
+  // Monday to Wednesday at midnight.
+  world.advance(61 * HOUR_MS);
+  await world.settle();
+  expect(state()).toBe('awaiting_approval');
+  world.advance(2 * HOUR_MS);
+  await world.settle();
+  expect([state(), await open()]).toEqual(['cancelled', []]);
+  expect(subjects.sort()).toEqual(['Approval needed', 'Approval needed', 'Cancelled'].sort());
+});
+
+test('a lost Redis gets the record and the version back; an approval that nobody told the queue of counts', async () => {
+  const { world, id, state } = await waiting();
+  world.flushRedis();
+  await world.settle();
+  expect(state()).toBe('awaiting_approval');
+  const { reviews, definitions, service } = world.process();
+  expect(await definitions.get(world.records.get(id)?.digest ?? '')).toBeDefined();
+  const { content } = (await loadReview(reviews, { id, org: 'acme', report: 'weekly' })).state;
+  await service.approve(id, content ?? '', 'ok', MLRO);
+  await world.settle();
+  // The process dies after its event is in the archive.
+  for (let at = 1; at < 40 && state() !== 'done'; at += 1) {
+    await world
+      .process(processLife(at))
+      .service.approve(id, content ?? '', 'ok', SIGN_INS[2]!.by)
+      .catch(() => {});
+    await world.settle();
+  }
+  expect(state()).toBe('done');
+});
