@@ -15,6 +15,7 @@ import { createRunOrder } from '../run/run-order.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import { assertApprovable } from '../services/runs/assert-approvable.ts';
 import type { CommandIo } from './io.ts';
 import { openProgressBars } from './terminal/progress-bar.ts';
 import { showRunProgress } from './terminal/run-progress.ts';
@@ -53,13 +54,14 @@ interface PreparedRun extends InlineContext {
 
 /**
  * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `already_delivered`
- * before the first call.
+ * and `approval.unreachable` before the first call.
  */
 export async function runInline(request: InlineRunRequest, context: AppContext, io: CommandIo): Promise<InlineResult> {
   const { settings } = request;
   // The recorded definition is the loaded one.
   const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
   const report = `${definition.org}/${definition.report}`;
+  if (request.deliver !== false) assertApprovable(request, request.deliver.by);
   const order = createOrder(request, context);
   const out = inlineArchive(request.out(order));
   await probeArchive(out, order);

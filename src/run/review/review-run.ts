@@ -44,10 +44,8 @@ export async function reviewRun(
     context.signal.throwIfAborted();
     const review = await loadReview(reviews, order);
     const { state } = review;
-    if (state.phase === 'rejected' || state.phase === 'cancelled') {
-      // The sweep closes the review, after its notices.
-      return cancel(endReason(review));
-    }
+    // It stays open until its record says so and the authors are told: the sweep closes it.
+    if (state.phase === 'rejected' || state.phase === 'cancelled') return cancel(endReason(review));
     if (state.figures === null || state.content === null) {
       const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
       if (outcome.kind !== 'done') return outcome;
