@@ -10,7 +10,7 @@ import { inlineArchive } from '../deliver/archive/inline-archive.ts';
 import type { FindReadings } from '../plan/reading.ts';
 import type { InlineWork } from '../queue/runs/inline-run.ts';
 import { run } from '../run/run.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { RunContext, RunPorts } from '../run/run-context.ts';
 import { createRunOrder } from '../run/run-order.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
@@ -31,6 +31,8 @@ export interface InlineRunRequest {
   readonly period?: PeriodSpec | undefined;
   /** Replaces the stored readings of the archive. */
   readonly readings?: FindReadings;
+  /** As `RunPorts.annotate`. */
+  readonly annotate?: RunPorts['annotate'];
   /** The output folder. */
   readonly out: (order: RunOrder) => string;
   /** `by`: who requested it. `again`: also if it was delivered for this period before. */
@@ -66,8 +68,8 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
   try {
     const bars = scope.add(openProgressBars(io));
-    const { readings } = request;
-    const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }) };
+    const { readings, annotate } = request;
+    const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }), annotate };
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
       run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),

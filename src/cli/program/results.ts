@@ -234,6 +234,66 @@ Examples:
   docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"`)
     .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
 
+  const corrections = program
+    .command('corrections')
+    .description('List figures that the service has changed since they were delivered; decide about them');
+  corrections
+    .command('list', { isDefault: true })
+    .description('List the corrections that wait for a decision, newest first')
+    .option('--org <org>', 'only of this organization')
+    .option('--all', 'also those that were decided, withdrawn or replaced')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reports with \`corrections\` are watched: once a day Docket asks again for what it has delivered, with calls that nobody else
+waits for.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
+Examples:
+  docket corrections
+  docket corrections --org acme --all`)
+    .action(async (flags) => (await import('../commands/corrections.ts')).list(flags, io));
+  corrections
+    .command('show')
+    .description('Show what has changed, and who would receive a corrected edition')
+    .argument('<id>', 'id of the correction: the first 8 digits of the run or more, and its number, e.g. 83b1c195-1')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, LOG_LEVEL
+
+Example:
+  docket corrections show 83b1c195-1`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).show(id, flags, io));
+  corrections
+    .command('send')
+    .description('Send a corrected edition to those who received the first one and are still allowed to')
+    .argument('<id>', 'id of the correction')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+A worker makes it with the definition and the period of the first edition, and the figures of today. Of a report with
+\`approval\` it is approved before it is sent.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket corrections send 83b1c195-1 --reason "the register was late"`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).send(id, flags, io));
+  corrections
+    .command('dismiss')
+    .description('Keep the delivered edition; the same changes are not reported again')
+    .argument('<id>', 'id of the correction')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket corrections dismiss 83b1c195-1 --reason "known: the board was told"`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).dismiss(id, flags, io));
+
   program
     .command('readings')
     .description('List the daily readings of current counts, and the days that were missed')
