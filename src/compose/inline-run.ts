@@ -3,6 +3,7 @@ import { DocketError } from '../base/error.ts';
 import type { Outcome } from '../base/outcome.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { mirroredArchive } from '../deliver/archive/inline-archive.ts';
 import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import { redisLastSentFigures } from '../deliver/last-sent-figures.ts';
@@ -18,6 +19,7 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import { createEditionStore } from '../services/corrections/editions.ts';
 import { archiveOnlyIdentity } from '../services/deployment/deployment-identity.ts';
 import { type FindEarlierDelivery, findDeliveredInArchive } from '../services/runs/already-delivered.ts';
 import { composeFindDelivered, openArchive, openIdentity } from './archive.ts';
@@ -79,6 +81,8 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   const opened = openArchive(app, scope, identity);
   const archive = mirroredArchive(opened.archive, out);
   const reviews = createReviewArchive(opened.storage, reviewEventSchema);
+  const corrections = correctionArchive(opened.storage);
+  const editions = createEditionStore({ corrections, archive: opened.archive, ledger });
   const ports = {
     runs,
     definitions,
@@ -90,7 +94,7 @@ function withRedis(app: AppContext, order: RunOrder, out: Archive, redis: RedisC
   return {
     redis,
     archive,
-    stores: { archive, reviews, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
+    stores: { archive, reviews, editions, ledger, sentFigures: redisLastSentFigures(redis, { prefix }) },
     assertLedgerWritable: async () => {},
     findDelivered: composeFindDelivered(app, { runs, ledger }, scope),
     execute: (frozen, context, work) => recordInlineRun(order, frozen, ports, context, work),

@@ -26,6 +26,7 @@ import type { Budget } from '../fetch/rate-limit/budget.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import { renderPool } from '../render/render-pool.ts';
+import type { EditionStore } from '../run/corrections/corrected-edition.ts';
 import type { Reviews } from '../run/review/load-review.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
@@ -46,6 +47,8 @@ interface RunStores {
   readonly archive: Archive;
   /** Absent: runs that wait for people fail. */
   readonly reviews?: Reviews;
+  /** Figures of editions that are watched for corrections; absent: none are kept. */
+  readonly editions?: EditionStore | undefined;
   readonly budget: BudgetFactory;
   readonly maxWaitMs: number;
   /** Absent for an inline run: no figures are kept between runs. */
@@ -72,6 +75,7 @@ export interface InlineContext {
 export interface DeliveryStores {
   readonly archive: Archive;
   readonly reviews?: Reviews;
+  readonly editions?: EditionStore;
   readonly ledger: Ledger;
   readonly sentFigures?: LastSentFigures;
 }
@@ -223,6 +227,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       responseCache: stores.sharedAnswers,
       render: pool.render,
       archive: stores.archive,
+      editions: stores.editions,
       readings: findReadings(readings, settings.org),
       reviews: stores.reviews,
       ledger: stores.ledger,

@@ -6,6 +6,7 @@ import { secretSource } from '../base/secrets/secret.ts';
 import { HOUR_MS, SECOND_MS } from '../base/time.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
+import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { readingArchive } from '../deliver/archive/readings/reading-archive.ts';
 import { applyRetention } from '../deliver/archive/retention.ts';
 import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
@@ -28,6 +29,11 @@ import type { RunEvent } from '../run/run-events.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { currentKeyFingerprint } from '../services/budgets/key-limits.ts';
+import { createCorrectionNotifier } from '../services/corrections/correction-notices.ts';
+import { createCorrectionRounds } from '../services/corrections/correction-rounds.ts';
+import { createCorrectionService } from '../services/corrections/correction-service.ts';
+import { createEditionStore } from '../services/corrections/editions.ts';
+import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { currentSettings, loadFrozenDefinition } from '../services/definitions/frozen-definition.ts';
 import { createReportScope } from '../services/definitions/report-scope.ts';
 import { onReconnect, reconcileWithArchive, repairLedger } from '../services/deliveries/ledger-repair.ts';
@@ -93,6 +99,7 @@ export async function openWorker(
   await signing?.ready();
   await checkBucket(storage, log);
   const reviews = createReviewArchive(storage, reviewEventSchema);
+  const corrections = correctionArchive(storage);
   const mailOf = createMailRoutes(context, scope);
   const reportScope = createReportScope(context, () => jobs.current().orgs);
   const logScope = (current: Definitions): void =>
@@ -113,6 +120,7 @@ export async function openWorker(
     circuit,
     archive,
     reviews,
+    editions: createEditionStore({ corrections, archive, ledger }),
     budget: sharedBudgets(redis, prefix, clock, log, identity.known),
     orgs: () => jobs.current().orgs,
     maxWaitMs: MAX_TOKEN_WAIT_MS,
@@ -189,6 +197,43 @@ export async function openWorker(
     (opened) => opened.close(),
   );
   scope.use(stopReadings, (controller) => controller.abort());
+  const stopCorrections = new AbortController();
+  const correctionPorts = {
+    corrections,
+    archive,
+    ledger,
+    definitions,
+    runs,
+    queue: store.queue,
+    settingsNow: (org: string) => orgs().get(org),
+    clock,
+    log,
+  };
+  scope.use(
+    startPeriodicTasks({
+      steps: [
+        createCorrectionRounds({
+          ...correctionPorts,
+          service: createCorrectionService(correctionPorts),
+          index: redisWatchIndex(redis, { prefix }),
+          orgs,
+          checkPortsOf: (frozen) => portsOf(currentSettings(frozen, orgs())),
+          notify: createCorrectionNotifier({
+            mailOf: ({ settings: frozen }) => mailOf(currentSettings(frozen, orgs())),
+            ledger,
+            circuit,
+            publicUrl: config.DOCKET_PUBLIC_URL,
+            clock,
+          }),
+          signal: stopCorrections.signal,
+        }),
+      ],
+      clock,
+      log,
+    }),
+    (opened) => opened.close(),
+  );
+  scope.use(stopCorrections, (controller) => controller.abort());
   const retention = new AbortController();
   scope.add(
     startPeriodicTasks({

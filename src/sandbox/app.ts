@@ -110,7 +110,8 @@ export function createApp(options: AppOptions): Hono<Variables> {
     // A read-only key may call GET only (§5.4), unless it was made for metrics, which are read by this POST (§5.5).
     if (key.access === 'read' && key.scope === null) throw forbidden('This key is read-only: GET endpoints only.');
     const question = parseReportQuery(await jsonBody(c), tenant, state);
-    const name = `${tenant.spec.id} ${queryKey(question)}`;
+    // A changed past is another answer.
+    const name = `${tenant.spec.id} ${queryKey(question)} ${state.lateEntries()}`;
     const cached = cache.get(name, clock());
     if (cached !== undefined) return jsonResponse(c, reportBody(cached.held, true, cached.secondsLeft));
     const { meta, rest } = computeReport(question, tenant, state);

@@ -102,6 +102,7 @@ async function faultResponse(
     case 'latency':
     case 'old-catalog':
     case 'clock':
+    case 'history':
       return serve();
   }
 }

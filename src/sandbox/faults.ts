@@ -11,6 +11,11 @@ export const FAULT_KINDS = {
   truncate: { value: null, default: 0, what: 'closes the connection in the middle of the body' },
   'content-type': { value: null, default: 0, what: 'answers with an HTML page and status 200' },
   'old-catalog': { value: 'groups', default: 1, what: 'lists so many groups fewer, as before the newest were made' },
+  history: {
+    value: 'percent',
+    default: 5,
+    what: 'has so many percent more profiles in all its past, as after late entries',
+  },
   clock: { value: 'seconds', default: 300, what: 'has a clock that is wrong by so much, all the time' },
 } as const;
 export type FaultKind = keyof typeof FAULT_KINDS;
@@ -52,7 +57,7 @@ export function parseFault(text: string): Fault {
   if (kind === 'status' && value !== undefined && !/^5\d\d$/.test(value)) throw wrong(`${unit}`);
   const probability = decimals === undefined ? undefined : Number(`${whole}${decimals}`);
   if (probability !== undefined && probability > 1) throw wrong('a probability from 0.0 to 1.0');
-  if (kind === 'clock' && whole !== undefined) throw wrong('"clock" without how often: a clock is wrong all the time');
+  if (LASTING.has(kind) && whole !== undefined) throw wrong(`"${kind}" without how often: it holds all the time`);
   return {
     kind,
     ...(value === undefined ? {} : { value: Number(value) }),
@@ -61,6 +66,9 @@ export function parseFault(text: string): Fault {
     ...(path === undefined ? {} : { path }),
   };
 }
+
+/** States of the service, not faults of some of its answers. */
+const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(['clock', 'history']);
 
 /** Which requests a kind of fault applies to. */
 const appliesTo = (kind: FaultKind, path: string): boolean =>
@@ -76,19 +84,20 @@ export function createFaultInjector(initial: readonly Fault[], share: () => numb
     active = faults.map((fault) => ({ fault, left: fault.count ?? Number.POSITIVE_INFINITY }));
   };
   set(initial);
+  const sumOf = (kind: FaultKind): number =>
+    active.reduce((sum, { fault }) => sum + (fault.kind === kind ? (fault.value ?? FAULT_KINDS[kind].default) : 0), 0);
   return {
     set,
     /** Error of the clock, ms. */
-    skew: () =>
-      active.reduce(
-        (sum, { fault }) => sum + (fault.kind === 'clock' ? (fault.value ?? FAULT_KINDS.clock.default) : 0),
-        0,
-      ) * 1000,
+    skew: () => sumOf('clock') * 1000,
+    /** Share of profiles that its past has in addition; 0.05 is 5 %. */
+    lateEntries: () => sumOf('history') / 100,
     faultsFor: (path: string): readonly Fault[] =>
       active
         .filter((entry) => {
           const { kind, path: only, probability } = entry.fault;
-          if (kind === 'clock' || entry.left <= 0 || !appliesTo(kind, path) || !path.includes(only ?? '')) return false;
+          if (LASTING.has(kind) || entry.left <= 0 || !appliesTo(kind, path) || !path.includes(only ?? ''))
+            return false;
           if (probability !== undefined && share() >= probability) return false;
           entry.left--;
           return true;

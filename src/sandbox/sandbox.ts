@@ -81,7 +81,7 @@ export function buildSandbox(options: SandboxOptions = {}) {
   const clock = options.clock ?? systemClock;
   const faults = createFaultInjector(options.faults ?? [], randomSource(seed, 0x5ab0).uniform);
   const now = () => (options.now ?? clock.now()) + faults.skew();
-  const state = createSandboxState(seed, now, options.ungrouped);
+  const state = createSandboxState(seed, now, options.ungrouped, faults.lateEntries);
   const keys = issueKeys(seed, now());
   const app = createApp({
     state,

@@ -37,37 +37,56 @@ export interface SandboxState {
   readonly tenants: ReadonlyMap<number, Tenant>;
   /** Epoch ms on the clock of the data. */
   now(): number;
+  /** Share of profiles that the past has in addition, see the fault `history`. */
+  lateEntries(): number;
   zone(name: string): ZoneDays;
 }
 
 /**
  * @param now clock of the data, epoch ms; histories end at its first value
  * @param ungrouped share of the profiles and invitations that have no group
+ * @param lateEntries share of profiles that the past has in addition; it may change
  */
-export function createSandboxState(seed: number, now: () => number, ungrouped = 0): SandboxState {
+export function createSandboxState(
+  seed: number,
+  now: () => number,
+  ungrouped = 0,
+  lateEntries: () => number = () => 0,
+): SandboxState {
   const startedAt = now();
   return {
     tenants: new Map(
-      ORGANIZATIONS.map((spec) => [spec.id, createTenant({ ...spec, ungrouped }, seed, startedAt, now)]),
+      ORGANIZATIONS.map((spec) => [spec.id, createTenant({ ...spec, ungrouped }, seed, startedAt, now, lateEntries)]),
     ),
     now,
+    lateEntries,
     zone: memoize(zoneDays, MAX_CACHED_ZONES),
   };
 }
 
-function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, now: () => number): Tenant {
+function createTenant(
+  spec: OrganizationSpec,
+  seed: number,
+  startedAt: number,
+  now: () => number,
+  lateEntries: () => number,
+): Tenant {
   const metrics = [...METRICS, ...(spec.legacy ? REPLACED : [])].filter(
     ({ feature }) => feature === undefined || spec.features.includes(feature),
   );
   const dimensions = dimensionValuesFor(spec);
   let history: History | undefined;
+  let late = 0;
   let view: Snapshot | undefined;
   // Weak: timelines are collected together with a replaced history.
   const timelines = new WeakMap<Float64Array, Timeline>();
 
   const historyUntil = (instant: number): History => {
-    if (history !== undefined && instant < history.horizon) return history;
-    history = generateHistory(spec, seed, startedAt, instant + LOOKAHEAD_MS);
+    if (history !== undefined && instant < history.horizon && late === lateEntries()) return history;
+    late = lateEntries();
+    // A day draws the same profiles and, with a larger mean, more of them.
+    const arrivals = spec.arrivals * (1 + late);
+    history = generateHistory({ ...spec, arrivals }, seed, startedAt, instant + LOOKAHEAD_MS);
     return history;
   };
 
@@ -88,7 +107,8 @@ function createTenant(spec: OrganizationSpec, seed: number, startedAt: number, n
     snapshot() {
       // All events are on whole seconds, so one snapshot per second suffices.
       const second = Math.floor(now() / 1000) * 1000;
-      if (view?.now !== second) view = snapshotAt(historyUntil(second), second);
+      const current = historyUntil(second);
+      if (view?.now !== second || view.history !== current) view = snapshotAt(current, second);
       return view;
     },
     timeline(column) {

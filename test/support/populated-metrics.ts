@@ -47,6 +47,7 @@ export async function populatedExposition(): Promise<Exposition> {
       { org: 'acme', report: 'weekly', since: 1 },
     ],
     readings: [{ org: 'acme', newest: 1_800_000_000_000, missed: [] }],
+    corrections: [{ org: 'acme', watched: 4, open: 1, oldest: 1_800_000_000_000 }],
     pendingNotices: 0,
     unknownDeliveries: 0,
     reports: 1,

@@ -112,6 +112,18 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     newest.set({ org }, (at ?? 0) / 1000);
     missed.set({ org }, gaps.length);
   }
+  const watched = gauge('docket_corrections_watched', 'Delivered editions whose figures are asked for again.', ['org']);
+  const openCorrections = gauge('docket_corrections_open', 'Corrections that wait for somebody to decide.', ['org']);
+  const oldestCorrection = gauge(
+    'docket_corrections_oldest_timestamp_seconds',
+    'When the oldest open correction was found, in seconds since 1970; 0 while there is none.',
+    ['org'],
+  );
+  for (const { org, watched: editions, open, oldest: at } of snapshot.corrections) {
+    watched.set({ org }, editions);
+    openCorrections.set({ org }, open);
+    oldestCorrection.set({ org }, (at ?? 0) / 1000);
+  }
   gauge(
     'docket_deliveries_unknown',
     'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',

@@ -16,6 +16,7 @@ import { RETENTION_DAYS } from '../../redis/keys.ts';
 import { type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
 import { type BudgetEntry, inspectBudgets } from '../budgets/inspect-budgets.ts';
+import { type CorrectionSummary, redisWatchIndex } from '../corrections/watch-index.ts';
 
 /** The budget of one API key for one kind of calls. */
 export type BudgetSample = Pick<BudgetEntry, 'of' | 'calls' | 'state'>;
@@ -39,6 +40,8 @@ export interface MetricsSnapshot {
   readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
   /** Recent readings of current counts, by organization. */
   readonly readings: readonly Pick<ReadingSummary, 'org' | 'newest' | 'missed'>[];
+  /** Watched editions and open corrections, by organization. */
+  readonly corrections: readonly Pick<CorrectionSummary, 'org' | 'watched' | 'open' | 'oldest'>[];
   readonly pendingNotices: number;
   /** Deliveries that may have arrived and need a decision. */
   readonly unknownDeliveries: number;
@@ -65,7 +68,7 @@ export interface MetricsSnapshotPorts {
 export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<MetricsSnapshot> {
   const { redis, prefix, queue, jobs, budgets, secrets, clock } = ports;
   const since = clock.now() - RETENTION_DAYS * 86_400_000;
-  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, readings, pending, unknown] =
+  const [now, counts, runs, processes, heartbeat, memory, clockSteps, pauses, readings, corrections, pending, unknown] =
     await Promise.all([
       inspectBudgets(jobs.orgs.values(), { secrets, budgetOf: budgets }),
       queue.counts(),
@@ -76,6 +79,7 @@ export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<
       redisClock(redis, { prefix }).read(),
       redisPauses(redis, { prefix }).list(),
       redisReadingIndex(redis, { prefix }).list(),
+      redisWatchIndex(redis, { prefix }).summaries(),
       redisNoticeOutbox(redis, { prefix }).list(),
       countUnknown(redis, `${prefix}:`, 0),
     ]);
@@ -95,6 +99,7 @@ export async function readMetricsSnapshot(ports: MetricsSnapshotPorts): Promise<
     clockSteps,
     paused: pauses,
     readings,
+    corrections,
     pendingNotices: pending.length,
     unknownDeliveries: unknown,
     reports: jobs.reports.size,

@@ -35,6 +35,7 @@ const readings = (change: Partial<MetricsSnapshot> = {}): MetricsSnapshot => ({
   clockSteps: { steps: 0, last: null },
   paused: [],
   readings: [],
+  corrections: [],
   pendingNotices: 0,
   unknownDeliveries: 0,
   reports: 2,

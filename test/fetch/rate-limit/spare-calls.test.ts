@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { MAX_SPARE_TOKENS, PRIORITIES } from '../../../src/fetch/rate-limit/budget.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import { createLimiter, LIMITER_ALGORITHMS } from '../../../src/sandbox/limiter.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+
+const KEY = 'k';
+const WINDOW_MS = 1_000;
+const CALLS = 12;
+
+/** A caller that asks again at the time it was told until it has its token; a spare one gives up. */
+interface Caller {
+  readonly id: string;
+  readonly priority: (typeof PRIORITIES)[number] | 'correction';
+  at: number;
+  /** From grant to dispatch, and from there to the reply, ms. */
+  readonly delays: readonly [number, number];
+}
+
+const callers = fc.array(
+  fc.record({
+    priority: fc.constantFrom(...PRIORITIES, 'correction' as const, 'correction' as const, 'correction' as const),
+    at: fc.nat(6_000),
+    delays: fc.tuple(fc.nat(30), fc.nat(300)),
+  }),
+  { minLength: 20, maxLength: 90 },
+);
+
+/** Plays the callers against a server that counts by one of the three algorithms. */
+async function play(kind: (typeof LIMITER_ALGORITHMS)[number], given: readonly Omit<Caller, 'id'>[]) {
+  const start = 1_800_000_000_000;
+  const clock = manualClock(start);
+  const budget = memoryBudget({ calls: CALLS, windowMs: WINDOW_MS, clock });
+  const limiter = createLimiter(kind, CALLS, WINDOW_MS);
+  const events: { readonly at: number; readonly run: () => Promise<void> }[] = [];
+  const plan = (at: number, run: () => Promise<void>) => void events.push({ at, run });
+  const waiting = new Set<string>();
+  const refused: string[] = [];
+  const spare: number[] = [];
+  const ask = async (caller: Caller): Promise<void> => {
+    const { id, priority, delays } = caller;
+    const result = await budget.acquire({ key: KEY, id, org: 'acme', priority, holdMs: 500 });
+    if (!result.granted) {
+      if (priority !== 'correction') {
+        waiting.add(id);
+        plan(result.at, () => ask(caller));
+      } else if (clock.now() < start + 9_000) plan(Math.max(result.at, clock.now() + 50), () => ask(caller));
+      return;
+    }
+    waiting.delete(id);
+    // Nobody waited when the token was given.
+    if (priority === 'correction') expect([...waiting]).toEqual([]);
+    const dispatchAt = clock.now() + delays[0];
+    plan(dispatchAt, async () => {
+      if (priority === 'correction') spare.push(dispatchAt);
+      if (limiter.acquire(KEY, dispatchAt) > 0) refused.push(id);
+      plan(dispatchAt + delays[1], () => budget.complete(KEY, result.token));
+    });
+  };
+  for (const [index, one] of given.entries()) {
+    const caller = { ...one, id: `${one.priority}-${index}` };
+    plan(start + one.at, () => ask(caller));
+  }
+  while (events.length > 0) {
+    events.sort((one, other) => one.at - other.at);
+    const next = events.shift();
+    if (next === undefined) break;
+    clock.set(Math.max(clock.now(), next.at));
+    await next.run();
+  }
+  return { refused, spare, waiting };
+}
+
+test.each(LIMITER_ALGORITHMS)(
+  'a server that counts by a %s window refuses nothing, spare calls get no token while another waits, and every other call ends',
+  async (kind) => {
+    let made = 0;
+    await fc.assert(
+      fc.asyncProperty(callers, async (given) => {
+        const { refused, spare, waiting } = await play(kind, given);
+        expect(refused).toEqual([]);
+        expect(waiting.size).toBe(0);
+        made += spare.length;
+        for (const [index, at] of spare.entries()) {
+          const inWindow = spare.slice(index).filter((other) => other < at + WINDOW_MS).length;
+          expect(inWindow).toBeLessThanOrEqual(Math.min(MAX_SPARE_TOKENS, Math.floor(CALLS / 10)));
+        }
+      }),
+      { numRuns: 60 },
+    );
+    // The watch does get on.
+    expect(made).toBeGreaterThan(60);
+  },
+);

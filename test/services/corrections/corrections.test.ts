@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../src/base/time.ts';
+import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { parseFault } from '../../../src/sandbox/sandbox.ts';
+import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
+import { correctionsHarness } from '../../support/corrections-harness.ts';
+import { definitionOf, type SectionInput } from '../../support/reports.ts';
+
+const DAILY: SectionInput = { id: 'onboarding', metrics: ['profiles.created'], granularity: 'day', totals: true };
+
+const report = (more: Partial<Definition> = {}, ...first: readonly SectionInput[]): Definition =>
+  definitionOf(
+    [
+      ...first,
+      { id: 'rate', metrics: ['profiles.approval_rate', 'profiles.created'], totals: true },
+      // Never corrected.
+      { id: 'queue', metrics: ['alerts.open'] },
+    ],
+    {
+      period: 'previous_month',
+      deliveries: [
+        { email: { to: ['mlro@acme.example', 'board@acme.example', 'x@other.example'], attach: [] } },
+        { email: { to: ['late@acme.example'], attach: [] }, send_if: 'profiles.created > 1000000' },
+      ],
+      corrections: { watch: 3 * 86_400, materiality: 0.02, on_correction: 'notify_owner' },
+      ...more,
+    },
+  );
+
+describe('the watch of a delivered edition', () => {
+  test('finds what has changed materially, and sends a corrected edition to those who received the first', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail, orgs, settings } = harness;
+    const first = await harness.deliver(report({}, DAILY));
+    expect(mail.messages().map(({ to }) => to)).toEqual([['mlro@acme.example'], ['board@acme.example']]);
+
+    // A day later nothing has changed, whatever else has happened meanwhile.
+    await harness.nextDay();
+    expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
+    expect(await service.list('*')).toEqual([]);
+
+    // After Redis was lost, too.
+    sandbox.setFaults([parseFault('history=30')]);
+    harness.frozen.clear();
+    harness.index.lose();
+    await harness.nextDay();
+    const [found] = await service.list('*');
+    expect(found).toMatchObject({ id: `${first.id}-1`, state: 'open', run: first });
+    expect(harness.notified).toEqual([found?.id]);
+    expect(found?.material).toBeGreaterThan(0);
+    expect(new Set(found?.changes.map(({ section }) => section))).toEqual(new Set(['onboarding', 'rate']));
+    const total = found?.changes.find(({ section, bucket }) => section === 'onboarding' && bucket === null);
+    expect(total?.after).toBeGreaterThan(total?.before ?? Number.POSITIVE_INFINITY);
+
+    // The same again is not another correction.
+    await harness.nextDay();
+    expect(await service.list('*')).toHaveLength(1);
+    expect(harness.notified).toHaveLength(1);
+
+    // The board is no longer allowed; the others never received anything.
+    orgs.set(settings.id, {
+      ...settings,
+      recipients: { domains: [], addresses: ['mlro@acme.example', 'late@acme.example'] },
+    });
+    const view = await service.find(found?.id.slice(0, 8).concat('-1') ?? '', ['acme']);
+    expect(view?.recipients.map(({ recipient, receives }) => [recipient, receives])).toEqual([
+      ['mlro@acme.example', true],
+      ['board@acme.example', false],
+    ]);
+    expect(await service.find(found?.id ?? '', ['other'])).toBeUndefined();
+
+    const sent = await service.send(found!, { by: 'anna', reason: 'the register was late' });
+    expect(sent.record).toMatchObject({
+      corrects: first.id,
+      slot: `correction:${first.id}:1`,
+      by: 'anna',
+      state: 'queued',
+    });
+    expect((await service.send(found!, { by: 'eva', reason: 'again' })).record.id).toBe(sent.record.id);
+    expect(harness.records.size).toBe(1);
+    await expect(service.dismiss(found!, { by: 'eva', reason: 'no' })).rejects.toMatchObject({
+      code: 'correction.conflict',
+    });
+
+    const { definition } = harness.frozen.get(sent.record.digest)!;
+    const outcome = await harness.execute(sent.record, definition);
+    expect(outcome.kind).toBe('done');
+    expect(
+      mail
+        .messages()
+        .map(({ to }) => to)
+        .slice(2),
+    ).toEqual([['mlro@acme.example']]);
+    const published = await harness.archive.peek(sent.record);
+    expect(published?.manifest.corrects).toMatchObject({ run: first.id, changes: expect.any(Number) });
+    expect(published?.manifest.period).toEqual((await harness.archive.peek(first))?.manifest.period);
+    const receipts = await harness.archive.getReceipts(published!);
+    expect(receipts.map(({ recipient, state }) => [recipient, state])).toEqual([
+      ['mlro@acme.example', 'sent'],
+      ['board@acme.example', 'refused'],
+      ['x@other.example', 'skipped'],
+      ['late@acme.example', 'skipped'],
+    ]);
+  });
+
+  test('a change below the materiality is none, and one that is taken back is withdrawn', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service } = harness;
+    await harness.deliver(
+      report({ corrections: { watch: 10 * 86_400, materiality: 0.2, on_correction: 'notify_owner' } }),
+    );
+    sandbox.setFaults([parseFault('history=1')]);
+    await harness.nextDay();
+    expect(await service.list('*')).toEqual([]);
+    sandbox.setFaults([parseFault('history=60')]);
+    await harness.nextDay();
+    const [found] = await service.list('*');
+    expect(found?.state).toBe('open');
+    sandbox.setFaults([]);
+    await harness.nextDay();
+    expect(await service.list('*')).toMatchObject([{ state: 'withdrawn' }]);
+    await expect(service.send(found!, { by: 'anna', reason: 'late' })).rejects.toMatchObject({
+      code: 'correction.conflict',
+    });
+    // A dismissed one is not reported again; other figures are.
+    sandbox.setFaults([parseFault('history=60')]);
+    await harness.nextDay();
+    const [second] = await service.list('*');
+    expect((await service.dismiss(second!, { by: 'anna', reason: 'known' })).state).toBe('dismissed');
+    await harness.nextDay();
+    expect((await service.list('*')).map(({ state }) => state)).toEqual(['dismissed', 'withdrawn']);
+    sandbox.setFaults([parseFault('history=120')]);
+    await harness.nextDay();
+    expect((await service.list('*')).map(({ state }) => state)).toEqual(['open', 'dismissed', 'withdrawn']);
+    expect(harness.queued).toEqual([]);
+  });
+
+  test('on_correction: send decides by itself, once, and the corrected edition is watched in its place', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail } = harness;
+    const first = await harness.deliver(
+      report({ corrections: { watch: 10 * 86_400, materiality: 0.02, on_correction: 'send' } }),
+    );
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.nextDay();
+    expect(await service.list('*')).toMatchObject([{ state: 'sent', decision: { by: 'docket' } }]);
+    const [id = ''] = harness.queued;
+    // Its record was lost with Redis: it is opened again.
+    const order = harness.records.get(id)!;
+    harness.records.clear();
+    await harness.nextDay();
+    expect(harness.records.get(id)).toMatchObject({ corrects: first.id, period: order.period });
+    await harness.execute(
+      order,
+      report({ corrections: { watch: 10 * 86_400, materiality: 0.02, on_correction: 'send' } }),
+    );
+    expect(mail.messages()).toHaveLength(4);
+    sandbox.setFaults([parseFault('history=80')]);
+    await harness.nextDay(2);
+    await harness.nextDay(2);
+    const all = await service.list('*');
+    expect(all.map(({ run, state }) => [run.id, state])).toEqual([
+      [id, 'sent'],
+      [first.id, 'sent'],
+    ]);
+    expect(harness.notified).toEqual([]);
+  });
+
+  test('a run that nobody decided to send as a correction makes no call and sends nothing', async () => {
+    const harness = await correctionsHarness();
+    const first = await harness.deliver(report());
+    const record = { ...(await harness.service.list('*')), ...first };
+    const outcome = await harness.execute(
+      {
+        ...record,
+        id: 'f'.repeat(32),
+        slot: `correction:${first.id}:1`,
+        trigger: 'on_demand',
+        priority: 'on_demand',
+        period: { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' },
+        digest: 'd'.repeat(64),
+        deliver: true,
+        createdAt: harness.clock.now(),
+        corrects: first.id,
+      },
+      report(),
+    );
+    expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'correction.not_found' } });
+    expect(harness.mail.messages()).toHaveLength(2);
+  });
+});
+
+test('an edition is compared once a day, and at the end of its watch', () => {
+  const times = (checkedAt?: number) => ({ deliveredAt: 0, watch: 2.5 * 86_400, checkedAt });
+  expect(nextCheckAt(times(), 0)).toBe(DAY_MS);
+  expect(nextCheckAt(times(DAY_MS), 0)).toBe(2 * DAY_MS);
+  expect(nextCheckAt(times(2 * DAY_MS + 5), 0)).toBe(2.5 * DAY_MS);
+  expect(nextCheckAt(times(2.5 * DAY_MS), 0)).toBeUndefined();
+  // Nobody looked for weeks.
+  expect(nextCheckAt(times(), 9 * DAY_MS)).toBe(DAY_MS);
+  expect(nextCheckAt(times(), 10 * DAY_MS)).toBeUndefined();
+});

@@ -1,0 +1,203 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type SteadyClock, systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/base/config/config.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { DAY_MS } from '../../src/base/time.ts';
+import { composeInline } from '../../src/compose/run-ports.ts';
+import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
+import type { Definition } from '../../src/definitions/schema/report-definition.ts';
+import { correctionArchive } from '../../src/deliver/archive/corrections/correction-archive.ts';
+import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
+import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
+import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
+import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
+import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
+import { run } from '../../src/run/run.ts';
+import type { RunPorts } from '../../src/run/run-context.ts';
+import { createRunOrder } from '../../src/run/run-order.ts';
+import type { RunOrder, RunRecord } from '../../src/run/run-record.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type CorrectionRoundPorts, createCorrectionRounds } from '../../src/services/corrections/correction-rounds.ts';
+import { type CorrectionPorts, createCorrectionService } from '../../src/services/corrections/correction-service.ts';
+import { createEditionStore } from '../../src/services/corrections/editions.ts';
+import type { CorrectionSummary, WatchIndex } from '../../src/services/corrections/watch-index.ts';
+import { settingsOf } from './reports.ts';
+
+/** The system's clock, which a test can move ahead. */
+export function movableClock(): SteadyClock & { advance(ms: number): void } {
+  let offset = 0;
+  return {
+    now: () => systemClock.now() + offset,
+    monotonic: () => systemClock.monotonic() + offset,
+    sleep: systemClock.sleep,
+    advance: (ms) => {
+      offset += ms;
+    },
+  };
+}
+
+export function memoryWatchIndex(): WatchIndex & { lose(): void } {
+  const checks = new Map<string, number>();
+  const claims = new Map<string, string>();
+  let summaries: readonly CorrectionSummary[] = [];
+  return {
+    checks: async () => new Map(checks),
+    recordCheck: async (id, at) => {
+      checks.set(id, at);
+      claims.delete(id);
+    },
+    retain: async () => {},
+    claim: async (id, by) => {
+      const holder = claims.get(id) ?? by;
+      claims.set(id, holder);
+      return holder === by;
+    },
+    putSummaries: async (all) => {
+      summaries = all;
+    },
+    summaries: async () => summaries,
+    lose: () => {
+      checks.clear();
+      claims.clear();
+      summaries = [];
+    },
+  };
+}
+
+/**
+ * Delivered editions against a sandbox: runs, the watch and its decisions, with everything but the archive in memory. The
+ * window of the budget is that of the sandbox.
+ */
+export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
+  const clock = movableClock();
+  const windowMs = sandboxOptions.windowMs ?? 200;
+  const sandbox = await startSandbox({ windowMs, clock, ...sandboxOptions });
+  const folder = await mkdtemp(join(tmpdir(), 'docket-corrections-'));
+  const mail = await createMailCatcher(join(folder, 'mailbox'));
+  const storage = directoryStorage(join(folder, 'archive'));
+  const archive = createArchive(storage, clock);
+  const ledger = memoryLedger();
+  const corrections = correctionArchive(storage);
+  const editions = createEditionStore({ corrections, archive, ledger });
+  // The smallest history: a change of the past is generated anew.
+  const key = sandbox.keys.find(({ label }) => label === 'lakeside')?.key ?? '';
+  const settings = settingsOf({
+    budget: { window: windowMs / 1000 },
+    recipients: { domains: ['acme.example'], addresses: [] },
+  });
+  const orgs = new Map<string, OrgSettings>([[settings.id, settings]]);
+  const config = readConfig({ COMPLIANCE_API_URL: sandbox.url, SMTP_URL: mail.url, MAIL_FROM: 'reports@acme.example' });
+  const inline = await composeInline(
+    { config, env: { ACME_KEY: key }, clock, log: silentLog, workingDirectory: folder },
+    archive,
+    { orgs, stores: () => ({ archive, ledger, editions }) },
+  );
+  onTestFinished(async () => {
+    await inline.scope.close();
+    await mail.close();
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const frozen = new Map<string, FrozenDefinition>();
+  const records = new Map<string, RunRecord>();
+  const queued: string[] = [];
+  const notified: string[] = [];
+  const index = memoryWatchIndex();
+  const ports: CorrectionPorts = {
+    corrections,
+    archive,
+    ledger,
+    definitions: {
+      get: async (digest) => frozen.get(digest),
+      put: async (one) => void frozen.set(one.definition.digest, one),
+    },
+    runs: {
+      get: async (id) => records.get(id),
+      open: async (order) => {
+        const known = records.get(order.id);
+        const record = known ?? { ...INITIAL_RUN_FIELDS, ...order };
+        records.set(order.id, record);
+        return { opened: known === undefined, record };
+      },
+    },
+    queue: { enqueue: async ({ id }) => void queued.push(id) },
+    settingsNow: (org) => orgs.get(org),
+    clock,
+    log: silentLog,
+  };
+  const service = createCorrectionService(ports);
+  const stopping = new AbortController();
+  /** Another process over the same archive and Redis. */
+  const process = (change: Partial<CorrectionRoundPorts> = {}) =>
+    createCorrectionRounds({
+      ...ports,
+      service,
+      index,
+      orgs: () => orgs,
+      checkPortsOf: inline.portsOf,
+      notify: async ({ id }) => notified.push(id) > 0,
+      signal: stopping.signal,
+      ...change,
+    });
+  const round = process();
+
+  const execute = async (order: RunOrder, definition: Definition, change: Partial<RunPorts> = {}) => {
+    const now = orgs.get(settings.id) ?? settings;
+    const context = {
+      definition,
+      settings: now,
+      signal: stopping.signal,
+      observe: () => {},
+      lastAttempt: true,
+    };
+    return run(order, context, { ...(await inline.portsOf(now)), ...change });
+  };
+
+  return {
+    clock,
+    sandbox,
+    mail,
+    archive,
+    ledger,
+    corrections,
+    service,
+    settings,
+    orgs,
+    frozen,
+    records,
+    queued,
+    notified,
+    index,
+    inline,
+    process,
+    execute,
+    /** Delivers an edition of a past period. */
+    deliver: async (definition: Definition, slot = new Date(clock.now()).toISOString()) => {
+      const order = createRunOrder({
+        definition,
+        settings,
+        trigger: 'schedule',
+        priority: 'scheduled',
+        slot,
+        at: clock.now(),
+        deliver: true,
+        now: clock.now(),
+      });
+      frozen.set(definition.digest, { definition, settings });
+      const outcome = await execute(order, definition);
+      if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
+      return { id: order.id, org: order.org, report: order.report };
+    },
+    /** A day later: rounds until nothing more is due. */
+    nextDay: async (rounds = 1) => {
+      clock.advance(DAY_MS);
+      for (let index = 0; index < rounds; index += 1) await round();
+    },
+    round,
+  };
+}
