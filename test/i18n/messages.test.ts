@@ -36,6 +36,7 @@ describe('the messages', () => {
       ...filesIn('src/render'),
       ...filesIn('src/fetch'),
       ...filesIn('src/definitions'),
+      ...filesIn('src/run'),
       ...filesIn('templates'),
     ]
       .filter((file) => /\.(ts|mjml|liquid)$/.test(file))
