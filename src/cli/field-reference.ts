@@ -1,18 +1,30 @@
 import { z } from 'zod';
 import type { DefinitionKinds } from '../definitions/schema/kinds.ts';
+import { approvalSchema, commentarySchema, correctionsSchema, peopleSchema } from '../definitions/schema/review.ts';
 
-/** The fields of outputs and deliveries as one page of Markdown, from their schemas: `docs/report-fields.md`. */
+/** The fields of outputs, deliveries and reviews as one page of Markdown, from their schemas: `docs/report-fields.md`. */
 export function fieldReference({ targets, formats }: DefinitionKinds): string {
   const names = formats.map(({ format }) => format);
   return `${[
-    '# Fields of outputs and deliveries',
-    '<!-- Generated from the registries of formats and targets by `npm run docs:cli`; a test compares them. -->',
+    '# Fields of outputs, deliveries and reviews',
+    '<!-- Generated from the registries of formats and targets, and from the schemas of reviews, by `npm run docs:cli`; a test compares them. -->',
     'A report definition lists `outputs`, the files that a run makes, and `deliveries`, where they go. Templates and conditions are described in [where reports go](targets.md).',
     '## outputs[]',
     ...formats.flatMap(({ format, schema }) => [`### \`format: ${format}\``, fieldTable(schema)]),
     '## deliveries[]',
     'Each entry has the field of exactly one target, and may have `send_if`.',
     ...targets.flatMap(({ kind, schema }) => [`### \`${kind}\``, fieldTable(schema(names))]),
+    '## approval',
+    'Nothing is delivered before these people have approved exactly its content.',
+    fieldTable(approvalSchema),
+    '## sections[].commentary',
+    '`required` or `optional`, or these fields. Sections with `layout: text` have none.',
+    fieldTable(commentarySchema),
+    '## corrections',
+    fieldTable(correctionsSchema),
+    '## people, in org.yaml',
+    'A person for each key, who counts once whatever they sign in with.',
+    fieldTable(peopleSchema),
   ].join('\n\n')}\n`;
 }
 
@@ -25,6 +37,7 @@ interface FieldSchema {
   readonly description?: string;
   readonly items?: FieldSchema;
   readonly anyOf?: readonly FieldSchema[];
+  readonly additionalProperties?: FieldSchema | boolean;
   readonly properties?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
 }
@@ -33,8 +46,13 @@ const fieldTable = (schema: z.ZodType): string =>
   [
     '| field | value | |',
     '|---|---|---|',
-    ...rowsOf(z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' }) as FieldSchema, ''),
+    ...rowsOf(withFields(z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' }) as FieldSchema), ''),
   ].join('\n');
+
+/** Of alternatives that with fields; of a mapping with any keys the fields of its values. */
+const withFields = (schema: FieldSchema): FieldSchema =>
+  schema.anyOf?.find(({ properties }) => properties !== undefined) ??
+  (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : schema);
 
 const rowsOf = ({ properties = {}, required = [] }: FieldSchema, prefix: string): readonly string[] =>
   Object.entries(properties).flatMap(([name, field]) => {

@@ -10,11 +10,12 @@ import { inlineArchive } from '../deliver/archive/inline-archive.ts';
 import type { FindReadings } from '../plan/reading.ts';
 import type { InlineWork } from '../queue/runs/inline-run.ts';
 import { run } from '../run/run.ts';
-import type { RunContext } from '../run/run-context.ts';
+import type { RunContext, RunPorts } from '../run/run-context.ts';
 import { createRunOrder } from '../run/run-order.ts';
 import type { RunOrder } from '../run/run-record.ts';
 import type { RunResult } from '../run/run-result.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
+import { assertApprovable } from '../services/runs/assert-approvable.ts';
 import type { CommandIo } from './io.ts';
 import { openProgressBars } from './terminal/progress-bar.ts';
 import { showRunProgress } from './terminal/run-progress.ts';
@@ -30,6 +31,8 @@ export interface InlineRunRequest {
   readonly period?: PeriodSpec | undefined;
   /** Replaces the stored readings of the archive. */
   readonly readings?: FindReadings;
+  /** As `RunPorts.annotate`. */
+  readonly annotate?: RunPorts['annotate'];
   /** The output folder. */
   readonly out: (order: RunOrder) => string;
   /** `by`: who requested it. `again`: also if it was delivered for this period before. */
@@ -51,21 +54,22 @@ interface PreparedRun extends InlineContext {
 
 /**
  * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `already_delivered`
- * before the first call.
+ * and `approval.unreachable` before the first call.
  */
 export async function runInline(request: InlineRunRequest, context: AppContext, io: CommandIo): Promise<InlineResult> {
   const { settings } = request;
   // The recorded definition is the loaded one.
   const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
   const report = `${definition.org}/${definition.report}`;
+  if (request.deliver !== false) assertApprovable(request, request.deliver.by);
   const order = createOrder(request, context);
   const out = inlineArchive(request.out(order));
   await probeArchive(out, order);
   const { portsOf, execute, unrecorded, scope } = await prepareRun(request, order, out, context);
   try {
     const bars = scope.add(openProgressBars(io));
-    const { readings } = request;
-    const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }) };
+    const { readings, annotate } = request;
+    const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }), annotate };
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ signal: io.signals.stop(), observe }, (runContext) =>
       run(order, { definition, settings, ...runContext, lastAttempt: true, unrecorded }, ports),

@@ -2,6 +2,7 @@ import type { AppContext } from '../base/context.ts';
 import { type Scope, withScope } from '../base/scope.ts';
 import { MINUTE_MS } from '../base/time.ts';
 import type { Archive } from '../deliver/archive/archive.ts';
+import { correctionArchive } from '../deliver/archive/corrections/correction-archive.ts';
 import { createReviewArchive } from '../deliver/archive/reviews/create-review-archive.ts';
 import type { ArchiveStorage } from '../deliver/archive/storage/archive-storage.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
@@ -15,6 +16,11 @@ import { openRedis } from '../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../redis/keys.ts';
 import type { Reviews } from '../run/review/load-review.ts';
 import { reviewEventSchema } from '../run/review/review-event.ts';
+import {
+  type CorrectionPorts,
+  type CorrectionService,
+  createCorrectionService,
+} from '../services/corrections/correction-service.ts';
 import { createDecisionArchive, type DecisionArchivePorts } from '../services/deliveries/decision-archive.ts';
 import {
   createDecisionService,
@@ -48,6 +54,8 @@ const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
 export interface DecisionContext {
   readonly decisions: DecisionService;
   readonly reviews: ReviewService;
+  /** @param settingsNow the current settings of an organization, where this machine has them */
+  readonly correctionsWith: (settingsNow: CorrectionPorts['settingsNow']) => CorrectionService;
   readonly reviewArchive: Reviews;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
@@ -84,5 +92,8 @@ async function openDecisions(context: AppContext, decides: boolean, scope: Scope
   const stores = { runs, definitions, ledger, searchIndex, archive, storage, redis };
   const reviewArchive = openReviews(storage);
   const reviews = createReviewService({ ...ports, reviews: reviewArchive });
-  return { decisions: composeDecisionService(ports), reviews, reviewArchive, ...stores };
+  const corrections = correctionArchive(storage);
+  const correctionsWith: DecisionContext['correctionsWith'] = (settingsNow) =>
+    createCorrectionService({ ...ports, corrections, settingsNow });
+  return { decisions: composeDecisionService(ports), correctionsWith, reviews, reviewArchive, ...stores };
 }

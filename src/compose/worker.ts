@@ -49,6 +49,8 @@ import {
 } from '../services/deployment/storage-health.ts';
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
+import { createReviewNotices } from '../services/reviews/approver-notices.ts';
+import { createReviewSweep } from '../services/reviews/review-sweep.ts';
 import { createReviewContinuer } from '../services/runs/continue-review.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { checkBucket, openArchive } from './archive.ts';
@@ -60,6 +62,9 @@ import type { TracedContext } from './tracing/tracing.ts';
 const MAX_TOKEN_WAIT_MS = 5 * SECOND_MS;
 const SHUTDOWN_GRACE_MS = 10 * SECOND_MS;
 const DEFAULT_CONCURRENCY = 4;
+
+/** States in which an attempt of a run in review may end. */
+const REVIEW_STATES: ReadonlySet<string> = new Set(['held', 'awaiting_approval', 'cancelled']);
 
 export interface WorkerSettings {
   readonly jobs: DefinitionSource;
@@ -144,6 +149,26 @@ export async function openWorker(
   const pauses = redisPauses(redis, { prefix });
   const keyOf = currentKeyFingerprint(jobs, secretSource(context.env, context));
 
+  const sweepReviews = createReviewSweep({
+    reviews,
+    runs,
+    definitions,
+    queue: store.queue,
+    archive,
+    notices: createReviewNotices({
+      reviews,
+      mailOf: (frozen) => mailOf(currentSettings(frozen, jobs.current().orgs)),
+      ledger,
+      circuit,
+      publicUrl: context.config.DOCKET_PUBLIC_URL,
+      clock,
+      log,
+      observe: (order, event) => settings.observe?.(order, event),
+    }),
+    clock,
+    log,
+  });
+  const reviewTasks = scope.add(startPeriodicTasks({ steps: [sweepReviews], clock, log }));
   const shared = { jobs, definitions, runs, archive, reviews, clock, log };
   const execute = createRunExecutor({ ...shared, portsOf, notices, pauses, keyOf, trace });
   const worker = scope.use(
@@ -158,7 +183,11 @@ export async function openWorker(
       clock,
       log,
       concurrency: settings.concurrency ?? DEFAULT_CONCURRENCY,
-      ...(settings.observe === undefined ? {} : { observe: settings.observe }),
+      observe: (order, event) => {
+        settings.observe?.(order, event);
+        // A run that begins to wait, or was rejected, has somebody to notify.
+        if (event.type === 'finished' && REVIEW_STATES.has(event.state)) reviewTasks.wake();
+      },
     }),
     (opened) => opened.close(settings.graceMs ?? SHUTDOWN_GRACE_MS),
   );

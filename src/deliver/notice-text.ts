@@ -24,7 +24,9 @@ export interface NoticeContent {
 export type NoticeKind = 'failed' | 'held' | 'partial';
 
 export const noticeKind = (error: ErrorJson | null): NoticeKind =>
-  error === null ? 'partial' : error.code === 'run.held' ? 'held' : 'failed';
+  error === null ? 'partial' : isHeld(error) ? 'held' : 'failed';
+
+const isHeld = ({ code }: ErrorJson): boolean => code === 'run.held' || code === 'run.comments_missing';
 
 const HEADLINES: Readonly<Record<NoticeKind, { readonly subject: string; readonly text: string }>> = {
   failed: { subject: 'Failed', text: 'failed. It is not retried automatically.' },
@@ -120,11 +122,13 @@ export function buildNotice(content: NoticeContent): Notice {
       ]),
       ...deliveryGroup('Delivered:', ['sent'], receipts),
       ...(receipts.length === 0 && error !== null ? [{ heading: 'Nothing was delivered.', lines: [] }] : []),
-      ...(kind === 'held'
-        ? [{ heading: 'To send it as it is:', lines: [command(`runs release ${order.id} --reason "..."`)] }]
-        : kind === 'failed' && receipts.length === 0
-          ? [{ heading: 'To retry after the cause is fixed:', lines: [retry()] }]
-          : []),
+      ...(error?.code === 'run.comments_missing'
+        ? [{ heading: 'To write a comment:', lines: [command(`comment ${order.id} --section <id> --file note.md`)] }]
+        : kind === 'held'
+          ? [{ heading: 'To send it as it is:', lines: [command(`runs release ${order.id} --reason "..."`)] }]
+          : kind === 'failed' && receipts.length === 0
+            ? [{ heading: 'To retry after the cause is fixed:', lines: [retry()] }]
+            : []),
     ],
     facts: noticeFacts(order),
     closing: 'You receive this message once, as the owner of the report.',

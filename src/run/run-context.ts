@@ -10,6 +10,7 @@ import type { LastSentFigures } from '../deliver/last-sent-figures.ts';
 import type { Ledger } from '../deliver/ledger/ledger.ts';
 import type { MailRoute, Target } from '../deliver/targets/target.ts';
 import type { CatalogCache } from '../fetch/cache/catalog-cache.ts';
+import type { Dataset } from '../fetch/dataset.ts';
 import type { FetchPorts } from '../fetch/fetch-context.ts';
 import type { FindReadings } from '../plan/reading.ts';
 import type { Format } from '../render/formats/format.ts';
@@ -31,6 +32,8 @@ export interface RunPorts
   readonly archive: Archive;
   /** Stored readings of current counts; undefined: none are used. */
   readonly readings?: FindReadings | undefined;
+  /** Adds to the judged figures of a run without review before its files are rendered: the comments of a sample. */
+  readonly annotate?: ((dataset: Dataset, locale: string) => Dataset) | undefined;
   /** Reviews of runs that wait for people; undefined: a run that needs one fails. */
   readonly reviews?: Reviews | undefined;
   /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */

@@ -66,10 +66,7 @@ async function deliverPublished(
   ports: RunPorts,
 ): Promise<Outcome<RunResult>> {
   try {
-    const outcome = await finalize(order, published, context, ports);
-    // Until then a lost record is opened again, for the rest of the deliveries.
-    if (outcome.kind === 'done' && published.manifest.review !== undefined) await ports.reviews?.close(order);
-    return outcome;
+    return await finalize(order, published, context, ports);
   } finally {
     await ports.archive.discardCheckout(published);
     // Not awaited: responses that remain expire.
@@ -132,6 +129,10 @@ async function makePlan(
   });
 }
 
+/** As for the files: the digest freezes both. */
+const localeOf = ({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): string =>
+  definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+
 /** The dataset with the statuses of its figures and the sentences about them. */
 function judgedDataset(
   dataset: Dataset,
@@ -144,8 +145,7 @@ function judgedDataset(
     followedTargets(own, definition, catalog),
   );
   const judged = judgeDataset(dataset, targets, { sections: definition.sections, calendar: settings });
-  // As for the files: the digest freezes both.
-  const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
+  const locale = localeOf({ definition, settings });
   const metrics = headline && followedMetrics(headline, definition, catalog);
   return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };
 }
@@ -191,14 +191,16 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   return inStagedFolder(order, ports, async (folder) => {
     const fetched = await fetchFigures(order, context, ports, folder);
     if (fetched.kind !== 'done') return fetched;
-    const { dataset, secrets } = fetched.value;
+    const { secrets } = fetched.value;
+    const dataset = ports.annotate?.(fetched.value.dataset, localeOf(context)) ?? fetched.value.dataset;
     return done(await renderAndPublish(dataset, folder, order, secrets, context, ports));
   });
 }
 
 /** As `buildFiles`, for a run that waits for people in between. */
 const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
-  reviewRun(order, context, ports, async (folder) => {
-    const fetched = await fetchFigures(order, context, ports, folder);
+  reviewRun(order, context, ports, async (folder, again) => {
+    const fresh = again ? { ...context, definition: { ...context.definition, max_age: 0 } } : context;
+    const fetched = await fetchFigures(order, fresh, ports, folder);
     return fetched.kind === 'done' ? done(fetched.value.dataset) : fetched;
   });

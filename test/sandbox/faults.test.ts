@@ -196,6 +196,7 @@ describe('parseFault', () => {
     ['throttle=30:1.0@/report', { kind: 'throttle', value: 30, probability: 1, path: '/report' }],
     ['old-catalog=2:3', { kind: 'old-catalog', value: 2, count: 3 }],
     ['clock=-90', { kind: 'clock', value: -90 }],
+    ['history=5', { kind: 'history', value: 5 }],
   ])('reads %s', (text, fault) => {
     expect(parseFault(text)).toEqual(fault);
   });
@@ -209,6 +210,8 @@ describe('parseFault', () => {
     'latency=-5',
     'reset:1.5',
     'clock=3:2',
+    'history=-5',
+    'history=5:1',
     'reset:x',
     'hang:0.1:3',
   ])('refuses %j with what it expected', (text) => {

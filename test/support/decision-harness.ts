@@ -5,6 +5,7 @@ import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/led
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
 import { type NoticeOutbox, redisNoticeOutbox } from '../../src/queue/runs/notice-outbox.ts';
 import type { Pauses } from '../../src/queue/schedules/pauses.ts';
+import type { Reviews } from '../../src/run/review/load-review.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import {
   createDecisionService,
@@ -51,7 +52,7 @@ export interface DecisionHarness {
 }
 
 /** Decisions over a bench's own Redis; the archive is a note of what was to be kept. */
-export function decisionHarness(bench: QueueHarness, log: Log = silentLog): DecisionHarness {
+export function decisionHarness(bench: QueueHarness, log: Log = silentLog, reviews?: Reviews): DecisionHarness {
   const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
   const noticeOutbox = redisNoticeOutbox(bench.producer, { prefix: bench.prefix });
   const gone = new Set<string>();
@@ -64,7 +65,7 @@ export function decisionHarness(bench: QueueHarness, log: Log = silentLog): Deci
   };
   const { runs, queue } = bench;
   return {
-    decisions: createDecisionService({ runs, queue, ledger, noticeOutbox, archive, clock: systemClock, log }),
+    decisions: createDecisionService({ runs, queue, ledger, noticeOutbox, archive, reviews, clock: systemClock, log }),
     owed: noticeOutbox,
     ledger,
     gone,

@@ -135,7 +135,7 @@ export function addCorrectionRoutes(app: AdminApp): void {
   });
   app.openapi(showRoute, async (context) => {
     const { id } = context.req.valid('param');
-    return context.json(viewBody(await context.get('access').correction(id)), 200);
+    return context.json(correctionViewBody(await context.get('access').correction(id)), 200);
   });
   app.openapi(sendRoute, async (context) => {
     const { id } = context.req.valid('param');
@@ -150,7 +150,7 @@ export function addCorrectionRoutes(app: AdminApp): void {
   });
 }
 
-const correctionBody = ({ id, run, state, foundAt, material, total, changes, decision }: Correction) => ({
+export const correctionBody = ({ id, run, state, foundAt, material, total, changes, decision }: Correction) => ({
   id,
   run: run.id,
   organization: run.org,
@@ -172,7 +172,7 @@ const correctionBody = ({ id, run, state, foundAt, material, total, changes, dec
   decision: decision && { ...decision, at: instant(decision.at) },
 });
 
-const viewBody = (view: CorrectionView) => ({
+export const correctionViewBody = (view: CorrectionView) => ({
   ...correctionBody(view),
   title: view.title,
   period: view.period,

@@ -68,7 +68,7 @@ Examples:
     .details(`
 Recipes:
 ${Object.values(RECIPES)
-  .map(({ name, summary }) => `  ${name.padEnd(11)} ${summary}`)
+  .map(({ name, summary }) => `  ${name.padEnd(13)} ${summary}`)
   .join('\n')}
 
 The file has no errors for \`docket check\`, comments that explain it, and lists further metrics. It overwrites nothing. \`docket

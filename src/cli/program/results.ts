@@ -102,7 +102,7 @@ Example:
       .option('--json', 'one JSON document on stdout')
       .actor()
       .action(async (id, flags) => (await import('../commands/runs/decide.ts')).decide(name, id, flags, io));
-  decision('cancel', 'Cancel a run that has not ended').details(`
+  decision('cancel', 'Cancel a run that has not ended, or that waits for people').details(`
 A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
 message that is being sent is finished first. Deliveries that were made stay made and listed; \`docket runs retry\` continues
 with the others.
@@ -121,7 +121,8 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 Example:
   docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`);
   decision('release', 'Deliver a run that is held because figures are missing').details(`
-Every missing figure is marked in the files; check them first, with \`docket runs get\`.
+Every missing figure is marked in the files; check them first, with \`docket runs get\`. A release never approves: a report with
+\`approval\` waits for it afterwards. Approving incomplete figures releases them.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -232,6 +233,66 @@ Examples:
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"
   docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"`)
     .action(async (text, flags) => (await import('../commands/deliveries.ts')).resolve(text, flags, io));
+
+  const corrections = program
+    .command('corrections')
+    .description('List figures that the service has changed since they were delivered; decide about them');
+  corrections
+    .command('list', { isDefault: true })
+    .description('List the corrections that wait for a decision, newest first')
+    .option('--org <org>', 'only of this organization')
+    .option('--all', 'also those that were decided, withdrawn or replaced')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Reports with \`corrections\` are watched: once a day Docket asks again for what it has delivered, with calls that nobody else
+waits for.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
+
+Examples:
+  docket corrections
+  docket corrections --org acme --all`)
+    .action(async (flags) => (await import('../commands/corrections.ts')).list(flags, io));
+  corrections
+    .command('show')
+    .description('Show what has changed, and who would receive a corrected edition')
+    .argument('<id>', 'id of the correction: the first 8 digits of the run or more, and its number, e.g. 83b1c195-1')
+    .wide()
+    .option('--json', 'one JSON document on stdout')
+    .details(`
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, LOG_LEVEL
+
+Example:
+  docket corrections show 83b1c195-1`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).show(id, flags, io));
+  corrections
+    .command('send')
+    .description('Send a corrected edition to those who received the first one and are still allowed to')
+    .argument('<id>', 'id of the correction')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+A worker makes it with the definition and the period of the first edition, and the figures of today. Of a report with
+\`approval\` it is approved before it is sent.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket corrections send 83b1c195-1 --reason "the register was late"`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).send(id, flags, io));
+  corrections
+    .command('dismiss')
+    .description('Keep the delivered edition; the same changes are not reported again')
+    .argument('<id>', 'id of the correction')
+    .option('--json', 'one JSON document on stdout')
+    .actor()
+    .details(`
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+
+Example:
+  docket corrections dismiss 83b1c195-1 --reason "known: the board was told"`)
+    .action(async (id, flags) => (await import('../commands/corrections.ts')).dismiss(id, flags, io));
 
   program
     .command('readings')

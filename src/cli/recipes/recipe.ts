@@ -1,5 +1,5 @@
 /** The reports that `docket new` and `docket init` can write. */
-export const RECIPE_NAMES = ['weekly-kpi', 'board-pack', 'backlog', 'export'] as const;
+export const RECIPE_NAMES = ['weekly-kpi', 'board-pack', 'approved-pack', 'backlog', 'export'] as const;
 export type RecipeName = (typeof RECIPE_NAMES)[number];
 
 /** A section of a recipe, before it is limited to the catalog. */
@@ -19,6 +19,8 @@ export interface SectionTemplate {
   readonly toDate?: 'year';
   /** Exceptions need rows: without its dimensions the section has the default layout. */
   readonly layout?: 'scorecard' | 'exceptions';
+  /** The run is held until somebody has commented it. */
+  readonly commented?: true;
   /** Further fields, as a comment: not every organization has the figures. */
   readonly suggestion?: string;
   /** Every organization has its metrics (specification §2.6): used without a catalog. */
@@ -40,6 +42,8 @@ export interface Recipe {
   readonly unit: 'days' | 'weeks' | 'months';
   /** Absent: no comparison. */
   readonly compare?: 'previous_period';
+  /** Nothing is sent before somebody has approved it. */
+  readonly approved?: true;
   readonly sections: readonly SectionTemplate[];
   /** The files that it makes; the first is attached to the e-mail. `csv` alone is delivered into a folder if there is one. */
   readonly formats: readonly ('xlsx' | 'csv')[];

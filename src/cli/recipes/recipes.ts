@@ -1,3 +1,4 @@
+import { APPROVED_PACK } from './approved-pack.ts';
 import { BACKLOG } from './backlog.ts';
 import { BOARD_PACK } from './board-pack.ts';
 import { EXPORT } from './export.ts';
@@ -7,6 +8,7 @@ import { WEEKLY_KPI } from './weekly-kpi.ts';
 export const RECIPES: Readonly<Record<RecipeName, Recipe>> = {
   'weekly-kpi': WEEKLY_KPI,
   'board-pack': BOARD_PACK,
+  'approved-pack': APPROVED_PACK,
   backlog: BACKLOG,
   export: EXPORT,
 };

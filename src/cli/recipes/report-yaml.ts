@@ -16,6 +16,8 @@ export interface ReportOptions extends FitOptions {
   readonly to: readonly string[];
   /** A folder that the organization allows for deliveries; absent: none is known. */
   readonly folder?: string | undefined;
+  /** Who may approve: keys of `people`. Absent or empty: the account of the owner. */
+  readonly approvers?: readonly string[] | undefined;
 }
 
 export const yamlList = (items: readonly string[], indent: string): string =>
@@ -38,7 +40,7 @@ sections:                    # a table each, in the ${recipe.formats[0] === 'csv
 ${sections.map((section) => sectionYaml(section, unit)).join('\n')}
 ${outputsYaml(recipe)}
 ${deliveriesYaml(recipe, options, title)}
-on_incomplete: flag          # if figures are missing: flag and deliver them, hold the run, or fail it
+${recipe.approved ? approvalYaml(options) : ''}on_incomplete: flag          # if figures are missing: flag and deliver them, hold the run, or fail it
 ${targetsHint(
   sections.flatMap(({ metrics }) => metrics),
   catalog,
@@ -68,6 +70,19 @@ function deliveriesYaml({ formats }: Recipe, { to, folder, report }: ReportOptio
   const directory = `- directory: { path: ${scalar(path, 'QUOTE_DOUBLE')} }`;
   return ['deliveries:', ...(to.length === 0 ? [`  ${directory}`] : [...email, `  # ${directory}`]), ''].join('\n');
 }
+
+/** Who approves, with what else an approval may say. */
+const approvalYaml = ({ owner, approvers = [] }: ReportOptions): string =>
+  [
+    'approval:                    # nothing is sent before they have approved exactly its content',
+    '  by:                        # keys of people in org.yaml, names of tokens, or accounts of the sign-in',
+    yamlList(approvers.length === 0 ? [owner] : approvers, '    '),
+    '  need: 1                    # this many different people',
+    '  four_eyes: true            # not whoever triggered the run, or wrote a text in it',
+    '  within: 2bd                # business days; then they are reminded (otherwise: cancel ends the run)',
+    '# corrections: { watch: 35d, materiality: 1% }   # finds figures that changed after they were sent',
+    '',
+  ].join('\n');
 
 /** The layout, and as comments what it may have besides. */
 function layoutYaml({ layout, metrics, current }: RecipeSection, unit: string): string[] {
@@ -103,6 +118,9 @@ function sectionYaml(section: RecipeSection, unit: string): string {
     ...(toDate === undefined ? [] : [`    to_date: ${toDate}            # and the figures from its first day on`]),
     ...(suggestion === undefined ? [] : [`    # ${suggestion}`]),
     ...(chart === undefined ? [] : [`    chart: ${chart}`]),
+    ...(section.commented
+      ? ['    commentary: { required: true, carry: true }   # the last one is offered as a draft, and never printed']
+      : []),
     '',
   ].join('\n');
 }

@@ -114,18 +114,37 @@ function commentaryDiagnostics(
   });
 }
 
-/** A watch that is longer than editions are kept. */
+/** A materiality without a percent sign, and a watch that is longer than editions are kept. */
 function correctionsDiagnostics(
   source: SourceFile,
   { corrections }: ReportFile,
   org: ReviewSettings | undefined,
 ): Diagnostic[] {
-  const days = org?.retention_days;
-  if (corrections === undefined || days === undefined || corrections.watch * 1000 <= days * DAY_MS) return [];
+  if (corrections === undefined) return [];
+  return [...materialityDiagnostics(source), ...watchDiagnostics(source, corrections.watch, org?.retention_days)];
+}
+
+/** Stored definitions have a share. In a file 1 would be read as 100% by Docket and as 1% by people. */
+function materialityDiagnostics(source: SourceFile): Diagnostic[] {
+  const node = source.tree?.fields?.get('corrections')?.value?.fields?.get('materiality')?.value;
+  const { offset, end } = node ?? {};
+  const written = offset === undefined || end === undefined ? undefined : source.text.slice(offset, end);
+  if (written === undefined || written.includes('%')) return [];
+  return [
+    diagnosticAt(source, ['corrections', 'materiality'], {
+      expected: 'a percentage from 0% to 100%, e.g. 1%',
+      got: `${written} without a percent sign`,
+      next: 'add it',
+    }),
+  ];
+}
+
+function watchDiagnostics(source: SourceFile, watch: number, days: number | undefined): Diagnostic[] {
+  if (days === undefined || watch * 1000 <= days * DAY_MS) return [];
   return [
     diagnosticAt(source, ['corrections', 'watch'], {
       expected: `at most the organization's retention_days (${days}d): later editions are no longer in the archive`,
-      got: formatDurationLiteral(corrections.watch),
+      got: formatDurationLiteral(watch),
       next: 'shorten it, or raise retention_days in org.yaml',
     }),
   ];

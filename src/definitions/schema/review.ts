@@ -52,9 +52,15 @@ export const commentarySchema = z
     [
       z.enum(['required', 'optional']).transform((text) => ({ required: text === 'required' })),
       z.strictObject({
-        required: z.boolean().optional(),
-        required_if: z.enum(COMMENTARY_TRIGGERS).optional(),
-        carry: z.boolean().optional(),
+        required: z.boolean().optional().describe('true: the run is held until the section has a comment.'),
+        required_if: z
+          .enum(COMMENTARY_TRIGGERS)
+          .optional()
+          .describe('The same, but only where a figure of the section has this status, or a worse one.'),
+        carry: z
+          .boolean()
+          .optional()
+          .describe("true: offers the last period's comment as a draft; it is never printed for this period."),
       }),
     ],
     { error: 'required, optional, or { required, required_if, carry }' },

@@ -63,8 +63,17 @@ const METRIC_FIELDS = [
   'chart',
 ] as const;
 const LIST_FIELDS = ['ordering', 'search'] as const;
-/** A text has figures of no kind. */
-const NOT_OF_TEXT = ['metrics', 'list', ...METRIC_FIELDS.slice(1), ...LIST_FIELDS, 'groups', 'trend', 'top'] as const;
+/** A text has figures of no kind, and none to comment. */
+const NOT_OF_TEXT = [
+  'metrics',
+  'list',
+  ...METRIC_FIELDS.slice(1),
+  ...LIST_FIELDS,
+  'groups',
+  'trend',
+  'top',
+  'commentary',
+] as const;
 
 const fieldsSchema = z.strictObject({
   id: idSchema.describe('Names the section in files and errors; unique in the report.'),
@@ -131,23 +140,22 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
     context.addIssue({ code: 'custom', path, message, params });
   const has = (name: keyof SectionFields) => section[name] !== undefined && section[name] !== false;
 
-  const { commentary } = section;
-  if (commentary !== undefined && 'required_if' in commentary && commentary.required_if !== undefined) {
-    const without = section.layout === 'text' || has('list');
-    if (without) {
-      add(['commentary', 'required_if'], 'no "required_if" here: the section has no figures with a status', {
-        next: 'write commentary: required, or optional',
-      });
-    } else if (commentary.required === true) {
-      add(['commentary', 'required_if'], 'either "required" or "required_if"', { next: 'remove one of them' });
-    }
-  }
   if (section.layout === 'text') {
     for (const name of NOT_OF_TEXT) {
       if (has(name))
         add([name], `no "${name}" here: a section of text has no figures of its own`, { next: 'remove it' });
     }
     return;
+  }
+  const { commentary } = section;
+  if (commentary !== undefined && 'required_if' in commentary && commentary.required_if !== undefined) {
+    if (has('list')) {
+      add(['commentary', 'required_if'], 'no "required_if" here: a list has no figures with a status', {
+        next: 'write commentary: required, or optional',
+      });
+    } else if (commentary.required === true) {
+      add(['commentary', 'required_if'], 'either "required" or "required_if"', { next: 'remove one of them' });
+    }
   }
   const hasMetrics = has('metrics') || has('groups');
   if (has('list') === hasMetrics) {

@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { recoverRows } from '../ledger/ledger-recovery.ts';
 import { readArchivedStates, readReceipts } from './attempt-log.ts';
 import type { RunChain } from './chain/run-chain.ts';
+import { deleteExpiredCorrections } from './corrections/correction-retention.ts';
 import { deleteExpiredReadings } from './readings/reading-archive.ts';
 import { deleteExpiredReviews } from './reviews/review-retention.ts';
 import { readManifest } from './run-folder/run-metadata.ts';
@@ -89,6 +90,12 @@ export async function applyRetention(ports: RetentionPorts): Promise<number | un
   });
   await deleteExpiredReviews(storage, retainedSince, (path, thrown) => {
     log.error('Expired review could not be deleted from the archive', { path, error: toDocketError(thrown).toJSON() });
+  });
+  await deleteExpiredCorrections(storage, retainedSince, ports.isOpen, (path, thrown) => {
+    log.error('Expired corrections could not be deleted from the archive', {
+      path,
+      error: toDocketError(thrown).toJSON(),
+    });
   });
   for (const org of signing === undefined ? [] : await storage.listOrgs()) await signCheckpoint(org, ports);
   await storage.metadata.put(LAST_SWEEP_FILE, String(now));

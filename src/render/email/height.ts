@@ -59,7 +59,7 @@ const commentsHeight = ({ comments, sections }: BodyData): number =>
   );
 
 const commentHeight = ({ heading, lines: own, more }: BodyData['comments'][number]): number =>
-  14 + small(heading) + sum(own.map(({ spans }) => normal(spans.map(({ text }) => text).join('')))) + small(more);
+  14 + small(heading) + sum(own.map(({ spans }) => normal(spans.map(({ text }) => text).join('')) + 4)) + small(more);
 
 type Cells = Section['rows'][number]['cells'];
 

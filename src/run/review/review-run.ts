@@ -12,8 +12,11 @@ import { type LoadedReview, loadReview, type Reviews } from './load-review.ts';
 import type { NewReviewEvent } from './review-event.ts';
 import { publishReviewed, reviewedManifest } from './reviewed-files.ts';
 
-/** The figures of a run with their statuses, as an attempt fetches them into `folder`. */
-export type FetchFigures = (folder: string) => Promise<Outcome<Dataset>>;
+/**
+ * The figures of a run with their statuses, as an attempt fetches them into `folder`.
+ * @param again whether a reviewer has asked for new ones: no response of before is used
+ */
+export type FetchFigures = (folder: string, again: boolean) => Promise<Outcome<Dataset>>;
 
 /** What an attempt of a reviewed run comes to: files to deliver, or a state in which it waits for people. */
 export type Reviewed =
@@ -41,16 +44,20 @@ export async function reviewRun(
     context.signal.throwIfAborted();
     const review = await loadReview(reviews, order);
     const { state } = review;
-    if (state.phase === 'rejected' || state.phase === 'cancelled') {
-      await reviews.close(order);
-      return cancel(endReason(review));
-    }
+    // It stays open until its record says so and the authors are told: the sweep closes it.
+    if (state.phase === 'rejected' || state.phase === 'cancelled') return cancel(endReason(review));
     if (state.figures === null || state.content === null) {
       const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
       if (outcome.kind !== 'done') return outcome;
       continue;
     }
     const figures = await openFigures(reviews, order, state.figures);
+    if (figures.inputs.definition.digest !== context.definition.digest) {
+      // The slot was opened again with another version, after Redis was lost: these figures are not of its sections.
+      const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
+      if (outcome.kind !== 'done') return outcome;
+      continue;
+    }
     const { figures: hash, content, phase } = state;
     if (!isRenderedAlike(figures.inputs, context)) {
       await inStagedFolder(order, ports, async (folder) => {
@@ -91,9 +98,11 @@ async function storeFetched(
   fetchFigures: FetchFigures,
 ): Promise<Outcome<void>> {
   return inStagedFolder(order, ports, async (folder): Promise<Outcome<void>> => {
-    const dataset = await fetchFigures(folder);
+    const dataset = await fetchFigures(folder, review.inputs !== undefined);
     if (dataset.kind !== 'done') return dataset;
     const figures = await freezeFigures(dataset.value, order, context, ports, reviews);
+    // They belong to these figures. A crash before this is as the fetch that it interrupts.
+    await ports.responses.delete(order.id);
     await append(order, review, { type: 'figures', figures }, ports, reviews);
     return done(undefined);
   });
@@ -140,5 +149,5 @@ function endReason({ events, state }: LoadedReview): string {
 const notReviewableError = ({ org, report }: RunOrder): DocketError =>
   new DocketError('review.not_approved', `${org}/${report} waits for people before it is delivered.`, {
     expected: 'workers and an archive, which keep it while it waits',
-    next: 'Set REDIS_URL, or use `docket trigger`; `--no-deliver` makes the files without delivering them.',
+    next: 'Set REDIS_URL; `--no-deliver` makes the files without delivering them.',
   });

@@ -16,7 +16,7 @@ import { type RunOrder, type RunRecord, type RunState, type RunStore, TERMINAL_S
 import { incompleteError } from '../../run/run-result.ts';
 
 /** Final states without a notice, even if an earlier attempt has enqueued one. */
-const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'cancelled', 'skipped']);
+const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'awaiting_approval', 'cancelled', 'skipped']);
 const ATTEMPT_TIMEOUT_MS = 60_000;
 /** A notice that could not be sent for this long is dropped, with an error in the log. */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;

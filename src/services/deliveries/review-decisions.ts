@@ -54,13 +54,10 @@ export function createReviewDecisions(reviews: Reviews | undefined, clock: Clock
           next: `See \`docket runs show ${record.id}\`.`,
         });
       }),
-    cancel: async (record, author) => {
-      const isCancelled = await append(record, author, ({ state }) =>
+    cancel: (record, author) =>
+      append(record, author, ({ state }) =>
         ENDED_PHASES.has(state.phase) ? undefined : { type: 'cancel', reason: author.reason },
-      );
-      if (isCancelled) await reviews?.close(record);
-      return isCancelled;
-    },
+      ),
     assertRetryable: async (record) => {
       const phase = reviews && (await loadReview(reviews, record)).state.phase;
       if (phase !== 'rejected' && phase !== 'cancelled') return;

@@ -18,8 +18,8 @@ import { claimIdentity, type Identity, readIdentity } from '../../redis/identity
 import type { RunState, RunStore } from '../../run/run-record.ts';
 import type { AuditLog } from '../audit-log.ts';
 
-/** States of runs whose files were archived. */
-const PUBLISHED_STATES: readonly RunState[] = ['done', 'partly_delivered', 'held'];
+/** States of runs with files in the archive, be it those of a review. */
+const ARCHIVED_STATES: readonly RunState[] = ['done', 'partly_delivered', 'held', 'awaiting_approval'];
 
 /**
  * The deployment that a process belongs to: a random id in Redis and in the marker of the archive. Paths, hosts and the
@@ -189,7 +189,7 @@ async function claimArchive(ports: IdentityContext, marker: ArchiveMarker): Prom
 }
 
 const hasArchived = async ({ runs }: Pick<IdentityPorts, 'runs'>): Promise<boolean> =>
-  (await runs.list({ states: PUBLISHED_STATES, limit: 1 })).length > 0;
+  (await runs.list({ states: ARCHIVED_STATES, limit: 1 })).length > 0;
 
 /**
  * Joins Redis and an archive of different deployments: Redis gets the id of the archive; an archive without one gets that

@@ -14,16 +14,17 @@ import type { RunOrder } from '../../run/run-record.ts';
 import { incompleteError, type RunResult } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { OwnerNotices } from '../deliveries/owner-notices.ts';
+import { adoptReview } from './adopt-review.ts';
 
 /** Binds the ports of a run to one organization: its API key, budget and mail server. */
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
 export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' | 'isPublished'> {
   readonly jobs: Pick<DefinitionSource, 'current'>;
-  readonly definitions: Pick<DefinitionStore, 'get'>;
+  readonly definitions: Pick<DefinitionStore, 'get' | 'put'>;
   readonly archive: Pick<Archive, 'peek'>;
   /** Absent: no run waits for people. */
-  readonly reviews?: Pick<Reviews, 'events'> | undefined;
+  readonly reviews?: Pick<Reviews, 'events' | 'get'> | undefined;
   readonly portsOf: RunPortsFactory;
   readonly notices: Pick<OwnerNotices, 'enqueue' | 'send'>;
   readonly trace?: Trace | undefined;
@@ -35,7 +36,7 @@ export interface ExecuteRunPorts extends Omit<PauseEnforcementPorts, 'frozenOf' 
  * BullMQ verb. Each attempt is a span in the trace of the trigger.
  */
 export function createRunExecutor(ports: ExecuteRunPorts): Execute {
-  const { jobs, definitions, archive, reviews, portsOf, notices, trace = noTrace } = ports;
+  const { jobs, definitions, archive, reviews, portsOf, notices, log, trace = noTrace } = ports;
   const enforcement: PauseEnforcementPorts = {
     ...ports,
     frozenOf: (order) => loadFrozenDefinition(order, definitions),
@@ -62,7 +63,8 @@ export function createRunExecutor(ports: ExecuteRunPorts): Execute {
     return trace.span(
       { name: 'run', run: id, org, report, trigger, attempt: context.attempt },
       async (setAttributes) => {
-        const outcome = await attempt(order, context);
+        const reviewed = reviews === undefined ? order : await adoptReview(order, { reviews, definitions, log });
+        const outcome = await attempt(reviewed, context);
         await notifyOwner(order, outcome, context, notices);
         setAttributes(spanAttributes(outcome));
         return outcome;
@@ -87,9 +89,10 @@ async function notifyOwner(
   if (outcome.kind !== 'done') return;
   const { state, incomplete, review } = outcome.value;
   if (state === 'partly_delivered') await notices.send(order, null);
-  // A review has notices of its own.
-  if (state === 'held' && review === undefined)
+  // Of a review the sweep tells: its notices are recorded in the archive, since the run is not published yet.
+  if (state === 'held' && review === undefined) {
     await notices.send(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
+  }
 }
 
 /** A storage outage spends no attempt: the run waits for its storage. */

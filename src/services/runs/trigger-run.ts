@@ -4,7 +4,6 @@ import type { Log } from '../../base/log.ts';
 import { sha256 } from '../../base/sha256.ts';
 import type { Trace } from '../../base/trace.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
-import { remainingApprovers } from '../../definitions/people.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../../definitions/schema/report-definition.ts';
@@ -15,6 +14,7 @@ import { createRunOrder } from '../../run/run-order.ts';
 import type { RunOrder, RunRecord, RunStore } from '../../run/run-record.ts';
 import type { AuditEntry, AuditLog } from '../audit-log.ts';
 import { assertNotDelivered, type FindEarlierDelivery } from './already-delivered.ts';
+import { assertApprovable } from './assert-approvable.ts';
 
 export interface TriggerRequest {
   readonly definition: Definition;
@@ -72,7 +72,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   const { definition, settings, slot } = request;
   if (request.deliver && request.trigger !== 'schedule') {
     assertRecipientsAllowed(definition, settings);
-    assertApprovable(request);
+    assertApprovable(request, request.by);
   }
   const now = ports.clock.now();
   const scheduled = 'scheduled' in slot;
@@ -140,18 +140,6 @@ function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: Org
       next: 'Correct the recipient, or allow it in org.yaml.',
     });
   }
-}
-
-/** Under `four_eyes` who triggers a run cannot approve it: the run would wait forever. */
-function assertApprovable({ definition: { approval }, settings: { people }, by: triggeredBy }: TriggerRequest): void {
-  if (approval?.four_eyes !== true) return;
-  const remaining = remainingApprovers(approval.by, people, { triggeredBy, authors: [] });
-  if (remaining.length >= approval.need) return;
-  throw new DocketError('approval.unreachable', 'Too few people could approve a run that you trigger.', {
-    expected: `${approval.need} of approval.by besides ${triggeredBy ?? 'nobody'} (four_eyes)`,
-    got: remaining.length === 0 ? 'nobody' : remaining.map(({ name }) => name).join(', '),
-    next: 'Ask somebody who does not approve to trigger it, or trigger it without deliveries.',
-  });
 }
 
 /** Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. */

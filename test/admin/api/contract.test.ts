@@ -10,6 +10,7 @@ import { DocketError } from '../../../src/base/error.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { INITIAL_RUN_FIELDS } from '../../../src/queue/runs/stored-record.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
+import type { Correction } from '../../../src/services/corrections/correction.ts';
 import type { ReviewView } from '../../../src/services/reviews/review-service.ts';
 import { createTestAdmin } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
@@ -108,6 +109,20 @@ const review: ReviewView = {
   history: [{ section: null, text: null, by: 'Mia Lro', at: 1 }],
 };
 
+const change = { section: 'kpis', metric: 'profiles.created', bucket: null, group: null, before: 1, after: 2 };
+const correction: Correction = {
+  id: `${ID}-1`,
+  run: { id: ID, org: 'acme', report: 'weekly' },
+  number: 1,
+  state: 'sent',
+  foundAt: 1,
+  changes: [change, { ...change, group: { dimension: 'profile.type', value: 'entity' } }],
+  material: 1,
+  total: 1,
+  notified: true,
+  decision: { at: 2, by: 'ops', reason: 'material', run: ID },
+};
+
 /** Something of everything, so that every member of every answer is met. */
 const FULL: Partial<Access> = {
   organizations: async () => [{ org: 'acme', name: 'Acme', timezone: null, reports: 1, pause }],
@@ -202,6 +217,17 @@ const FULL: Partial<Access> = {
       },
     ],
   }),
+  corrections: async () => [correction, { ...correction, state: 'open', decision: null }],
+  correction: async () => ({
+    ...correction,
+    title: 'Weekly',
+    period: record.period,
+    deliveredAt: 1,
+    recipients: [{ target: '0-email', recipient: 'a@acme.example', receives: true, why: null }],
+    sections: [],
+  }),
+  sendCorrection: async () => ({ correction, run: ID }),
+  dismissCorrection: async () => correction,
   audit: async () => ({ entries: [{ id: '1-0', at: 1, event: 'run.triggered', who: 'ops' }], next: '1-0' }),
 };
 const giving = (full: Partial<Access>): Access => full as Access;
@@ -220,7 +246,7 @@ function asked({ method, path }: DeclaredOperation): {
   const url = path
     .replace('{org}', 'acme')
     .replace('{report}', 'weekly')
-    .replace('{id}', ID)
+    .replace('{id}', path.startsWith('/api/corrections') ? `${ID}-1` : ID)
     .replace('{name}', 'a.csv')
     .replace('{section}', 'onboarding')
     .replace(/\/search$/, '/search?q=board');

@@ -63,6 +63,11 @@ describe('reviews in definitions', () => {
     ['nobody', 'approval: { by: [] }', ['approval.by field.invalid']],
     ['a time that is none', 'approval: { by: [mlro], within: 2d }', ['approval.within field.invalid']],
     [
+      'a materiality without a unit',
+      'corrections: { watch: 35d, materiality: 1 }',
+      ['corrections.materiality report.invalid'],
+    ],
+    [
       'a materiality that is none',
       'corrections: { watch: 35d, materiality: 101% }',
       ['corrections.materiality field.invalid'],
@@ -85,6 +90,11 @@ describe('reviews in definitions', () => {
   });
 
   test.each([
+    [
+      'a text',
+      { list: '  - { id: intro, layout: text, description: Hello, commentary: required }\n' },
+      'sections.2.commentary field.invalid',
+    ],
     ['a list', { list: '    commentary: { required_if: watch }\n' }, 'sections.1.commentary.required_if field.invalid'],
     [
       'required besides',

@@ -79,6 +79,32 @@ describe('the worker', () => {
   };
   const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
 
+  it('executes a run again at once whose review went on while it began to wait', async () => {
+    const id = await opened();
+    const review = { seq: 1, phase: 'approval', content: 'ab' } as const;
+    const states: RunState[] = ['awaiting_approval', 'done'];
+    const known: (number | undefined)[] = [];
+    start(
+      async () => {
+        const state = states.shift();
+        return done(
+          state === 'done' ? aResult() : aResult({ state: 'awaiting_approval', files: [], receipts: [], review }),
+        );
+      },
+      {
+        continueReview: async (order, { seq }) => {
+          const record = await bench.runs.get(order.id);
+          known.push(seq, record?.review?.seq);
+          expect(record).toMatchObject({ state: 'awaiting_approval', error: null, review });
+          const event = { what: 'review', by: 'ann', reason: 'Approved', at: 5 } as const;
+          return (await bench.runs.reopen(order.id, ['awaiting_approval'], event)) !== undefined;
+        },
+      },
+    );
+    await reached(id, 'done');
+    expect([states, known]).toEqual([[], [1, 1]]);
+  });
+
   it('finishes a run and writes down what came of it', async () => {
     const id = await opened();
     const events: RunEvent[] = [];

@@ -245,6 +245,6 @@ test('the files of an open or held run are needed, those of an ended or unknown 
     await runs.update(order.id, { state });
     if (await createNeededCheck(runs)(order.id)) needed.push(state);
   }
-  expect(needed.sort()).toEqual(['held', 'queued', 'running', 'waiting']);
+  expect(needed.sort()).toEqual(['awaiting_approval', 'held', 'queued', 'running', 'waiting']);
   expect(await createNeededCheck(runs)('f'.repeat(32))).toBe(false);
 });

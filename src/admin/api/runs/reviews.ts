@@ -59,6 +59,7 @@ const reviewSchema = z
       .describe('Of exactly this content.'),
     reviewers: z.array(z.string()).readonly().describe('Who may approve it now.'),
     refusal: z.string().nullable().describe('Why you may not approve it; null where you may.'),
+    can_reject: z.boolean().describe('Whether you may reject it now.'),
     sections: z
       .array(
         z.object({
@@ -112,6 +113,7 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   approvals: state.approvals.map(({ by, at, reason }) => ({ name: by.name, at: instant(at), reason })),
   reviewers: view.reviewers,
   refusal: view.refusal,
+  can_reject: view.canReject,
   sections: view.sections,
   drafts: view.drafts,
   files: view.files.map(({ name, bytes }) => {

@@ -246,7 +246,7 @@ function noDeliveries({ deliver, state, deliveries }: RunRecord): string {
 const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now: number; readonly zone: string }) => (
   <dl class="facts">
     <Fact name="Triggered">{triggerText(record)}</Fact>
-    {record.slot.startsWith('trigger:') ? null : (
+    {/^(trigger|correction):/.test(record.slot) ? null : (
       <Fact name="Slot">
         <Timestamp at={Date.parse(record.slot)} zone={zone} />
       </Fact>

@@ -7,6 +7,7 @@ import { recipientRefusal } from '../../../definitions/allow-lists/recipients.ts
 import { formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import type { LoadedOrg } from '../../../definitions/load/parse-definitions.ts';
+import { approvers } from '../../../definitions/people.ts';
 import { ID_DESCRIPTION, ID_PATTERN } from '../../../definitions/schema/values/primitives.ts';
 import { loadDefinitions } from '../../../services/definitions/built-in-kinds.ts';
 import { validateText } from '../../../services/definitions/definition-tasks.ts';
@@ -46,7 +47,9 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
     : await fetchCatalog(context, jobs, of);
   const withoutWeeks = (of.settings.week_start ?? 'MON') !== 'MON';
   const folder = of.settings.destinations?.folders[0];
-  const text = reportYaml(recipe, { report, title: flags.title, ...readers, folder, withoutWeeks }, catalog);
+  const approvedBy = peopleWhoSignIn(of.settings);
+  const options = { report, title: flags.title, ...readers, folder, withoutWeeks, approvers: approvedBy };
+  const text = reportYaml(recipe, options, catalog);
   const path = join(context.config.DOCKET_JOBS, org, `${report}.yaml`);
   assertValid(text, { path, org, report, of, catalog, now: context.clock.now() });
   await writeFiles([{ path, text, shared: false }]);
@@ -71,6 +74,12 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
   if (why !== undefined) print.printStatus(`written without the catalog: ${why}`);
   print.printLine(`\nNext:\n${nextSteps(next, recipe)}`);
 }
+
+/** Keys of the people of an organization who can approve. */
+const peopleWhoSignIn = ({ people = {} }: LoadedOrg['settings']): readonly string[] =>
+  approvers(Object.keys(people), people)
+    .filter(({ canSignIn }) => canSignIn)
+    .map(({ id }) => id);
 
 function nextSteps(commands: readonly string[], { name }: Recipe): string {
   const comments = ['all errors, after a change', 'shows it with sample data', `other metrics for the ${name}`];

@@ -19,6 +19,7 @@ import { runInline } from '../../run-inline.ts';
 import { formatFileGroup, groupFiles } from '../../terminal/output-groups.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { relativePath } from '../../terminal/relative-path.ts';
+import { sampleComments } from './sample-comments.ts';
 
 interface PreviewFlags {
   readonly period?: string;
@@ -44,6 +45,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
         settings: source.settings,
         ...('orgs' in source ? { orgs: source.orgs } : {}),
         ...('readings' in source ? { readings: source.readings } : {}),
+        ...(flags.sample ? { annotate: sampleComments(definition, context.clock.now()) } : {}),
         period,
         out: ({ period: { label } }) => resolvePath(flags.out ?? `out/preview/${report}/${label}`, io),
         deliver: false,

@@ -48,7 +48,9 @@ export function reviewLines(
     ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${by.name}: ${reason}`),
     ...comments.flatMap(({ section, text, by, at, version }) => [
       `  comment on ${section ?? 'the whole report'}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
-      ...text.split('\n').map((line) => `    ${isolateBidi(line)}`),
+      ...printedText(text, view)
+        .split('\n')
+        .map((line) => `    ${isolateBidi(line)}`.trimEnd()),
     ]),
     ...drafts.map(
       ({ section, period, author }) =>
@@ -56,3 +58,9 @@ export function reviewLines(
     ),
   ];
 }
+
+/** The comment with the figures that it prints. */
+const printedText = (text: string, { sections }: ReviewView): string =>
+  sections
+    .flatMap(({ references }) => references)
+    .reduce((typed, { reference, text: figure }) => typed.replaceAll(reference, () => figure), text);

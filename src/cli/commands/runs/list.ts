@@ -81,11 +81,12 @@ const rowsIn =
 
 /** States that need somebody, the most urgent first, and what `docket runs show` tells of them. */
 const NEEDS = {
+  awaiting_approval: 'awaiting approval: what is reviewed, and who may approve it',
   held: 'held: what is missing, and who would get it',
   failed: 'failed: why, and what to do',
   partly_delivered: 'partly delivered: who did not get it',
 } as const;
-const NEEDY_STATES = ['held', 'failed', 'partly_delivered'] as const;
+const NEEDY_STATES = ['awaiting_approval', 'held', 'failed', 'partly_delivered'] as const;
 
 /** The newest run of each state that needs somebody. */
 function nextCommands(runs: readonly RunRecord[], idCell: (id: string) => Cell): readonly NextCommand[] {

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../../base/time.ts';
 import { redisLiveProgress } from '../../../queue/runs/live-progress.ts';
 import { DEFAULT_KEY_PREFIX } from '../../../redis/keys.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
-import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../../run/run-record.ts';
 import { watchRun } from '../../../services/runs/watch-run.ts';
 import { createContext } from '../../context.ts';
 import type { CommandIo } from '../../io.ts';
@@ -111,14 +111,14 @@ const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefi
     },
   );
 
-/** Prints the result and sets the exit code: 0 done, 1 failed or cancelled, 3 held or partly delivered. */
+/** Prints the result and sets the exit code: 0 done, 1 failed or cancelled, 3 it waits for people or is partly delivered. */
 export function printRunResult(record: RunRecord, json: boolean, io: CommandIo): void {
   const print = createPrinter(io);
   if (json) print.printJson(record);
   else print.printText(formatRunResult(record));
   if (!json) printRunCommands(record, io);
   const { state } = record;
-  io.exitCode = state === 'done' ? 0 : state === 'held' || state === 'partly_delivered' ? 3 : 1;
+  io.exitCode = state === 'done' ? 0 : WAITING_STATES.has(state) || state === 'partly_delivered' ? 3 : 1;
 }
 
 function printRunCommands({ id, state, files }: RunRecord, io: CommandIo): void {

@@ -61,7 +61,7 @@ export function partsOf(spans: readonly NoteSpan[], max: number): (readonly Note
 
 export interface ShortenedNote {
   readonly blocks: readonly NoteBlock[];
-  /** Whether something was left out. The last line then ends with an ellipsis. */
+  /** Whether something was left out. A line of which only the beginning is there ends with an ellipsis. */
   readonly cut: boolean;
 }
 

@@ -31,6 +31,20 @@ const json = async (args: readonly string[], env: Record<string, string>) => {
   return { code, document: JSON.parse(stdout) };
 };
 
+describe('the approvers of a new report', () => {
+  const approvalOf = async (org: string) => {
+    const { env } = await open(org);
+    const { document } = await json(['new', 'acme/pack', '--from', 'approved-pack', '--offline'], env);
+    return parse(await readFile(document.written, 'utf8')).approval;
+  };
+
+  test('are the people of the organization who can sign in, or the owner', async () => {
+    const people = 'people: { mlro: { tokens: [ann] }, guest: {}, head: { accounts: [bob@acme.example] } }\n';
+    expect(await approvalOf(ORG + people)).toEqual({ by: ['mlro', 'head'], need: 1, four_eyes: true, within: '2bd' });
+    expect(await approvalOf(ORG)).toMatchObject({ by: ['lead@acme.example'] });
+  });
+});
+
 describe.each(RECIPE_NAMES)('a new report from %s', (recipe) => {
   test.each(['acme', 'lakeside'] as const)('passes check against the catalog of %s', async (owner) => {
     const { folder, env } = await open(ORG, owner);

@@ -168,7 +168,7 @@ describe('listings and runs on a terminal', () => {
       `docket runs show ${held.id.slice(0, 8)}`,
       `docket runs show ${failed.id.slice(0, 8)}`,
       `docket runs show ${partly.id.slice(0, 8)}`,
-      'docket runs --state held failed partly_delivered',
+      'docket runs --state awaiting_approval held failed partly_delivered',
     ]);
     expect(commandsIn(await screenOf('runs --state done', 120))).toEqual([]);
     const [sent, resend, shown] = commandsIn(await screenOf(`deliveries --run ${partly.id}`, 120));

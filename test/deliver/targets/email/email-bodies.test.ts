@@ -39,7 +39,12 @@ const HEADLINES = ['Approval rate: 83.0%, target 90.0%, breached', 'Profiles cre
 
 async function caseOf(
   deliveries: readonly TestDelivery[],
-  { mail, script = {}, fromName }: { mail?: RunMail; script?: SmtpScript; fromName?: string } = {},
+  {
+    mail,
+    script = {},
+    fromName,
+    manifest = {},
+  }: { mail?: RunMail; script?: SmtpScript; fromName?: string; manifest?: Parameters<typeof sealedRun>[3] } = {},
 ) {
   const root = await folderFor(onTestFinished);
   const server = await scriptedSmtp(script);
@@ -48,7 +53,11 @@ async function caseOf(
     await mailer.close();
     await server.close();
   });
-  const sealed = await sealedRun(root, undefined, undefined, { headlines: HEADLINES, ...(mail ? { mail } : {}) });
+  const sealed = await sealedRun(root, undefined, undefined, {
+    headlines: HEADLINES,
+    ...(mail ? { mail } : {}),
+    ...manifest,
+  });
   const input: DeliverInput = {
     order: ORDER,
     definition: definitionWith(deliveries),
@@ -124,6 +133,19 @@ test('the subject is title, period and first headline; without figures where the
     c: 'Weekly KPIs||0',
     d: `Own ${HEADLINES[0]}`,
   });
+});
+
+test('the subject of a corrected edition says so first, whatever its template is', async () => {
+  const send = (target: string) => ({ target, recipient: null, send_if: 'correction', send: true, reason: 'Got it.' });
+  const { input, messages } = await caseOf([email('a'), email('b', { subject: 'Own' })], {
+    manifest: {
+      corrects: { run: 'f'.repeat(32), at: '2026-11-03T09:56:00Z', changes: 1, subject: 'Corrected' },
+      conditions: [send('0-email'), send('1-email')],
+    },
+  });
+  await deliver(input);
+  const subjects = (await messages()).map(({ subject }) => subject).sort();
+  expect(subjects).toEqual(['Corrected: Own', `Corrected: Weekly KPIs, 2026-W46: ${HEADLINES[0]}`]);
 });
 
 test('a message names its sender and its list, and asks for no automatic reply', async () => {

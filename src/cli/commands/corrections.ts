@@ -1,0 +1,212 @@
+import { correctionBody, correctionViewBody } from '../../admin/api/corrections.ts';
+import type { AppContext } from '../../base/context.ts';
+import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import { dismissCorrection, sendCorrection } from '../../services/corrections/audited-corrections.ts';
+import {
+  type CorrectionService,
+  type CorrectionView,
+  requireCorrection,
+} from '../../services/corrections/correction-service.ts';
+import { loadDefinitions } from '../../services/definitions/built-in-kinds.ts';
+import { openAuditLog } from '../audit-log.ts';
+import { createContext } from '../context.ts';
+import type { CommandIo } from '../io.ts';
+import { type ActorFlags, readActor } from '../options/actor.ts';
+import { timesFor } from '../terminal/local-times.ts';
+import { type Column, createPrinter } from '../terminal/print.ts';
+import { instantCell, stateCell } from '../terminal/table/cell.ts';
+
+interface ListFlags {
+  readonly org?: string;
+  readonly all?: boolean;
+  readonly wide?: boolean;
+  readonly json?: boolean;
+}
+
+const RUN_DIGITS = 8;
+/** The run's first digits with the number: what people type. */
+const shortId = ({ run, number }: Pick<CorrectionView, 'run' | 'number'>): string =>
+  `${run.id.slice(0, RUN_DIGITS)}-${number}`;
+
+const COLUMNS: readonly Column[] = [
+  { name: 'FOUND', whenNarrow: 'keep' },
+  { name: 'STATE', whenNarrow: 'keep' },
+  { name: 'REPORT', cut: 'report' },
+  { name: 'FIGURES', whenNarrow: 'keep' },
+  { name: 'CORRECTION', whenNarrow: 'keep' },
+  { name: 'DECIDED BY', whenNarrow: 'drop', rank: 2 },
+  { name: 'REASON', whenNarrow: 'drop', rank: 1 },
+];
+
+/** Corrections are decided with the settings that this machine has; without definitions nobody is known to be refused. */
+async function withCorrections<T>(
+  context: AppContext,
+  use: (corrections: CorrectionService, opened: DecisionContext) => Promise<T>,
+  options: { readonly decides?: boolean; readonly definitions?: boolean } = {},
+): Promise<T> {
+  const orgs: ReadonlyMap<string, OrgSettings> = options.definitions
+    ? (await loadDefinitions(context.config.DOCKET_JOBS)).orgs
+    : new Map();
+  return withDecisions(
+    context,
+    (opened) =>
+      use(
+        opened.correctionsWith((org) => orgs.get(org)),
+        opened,
+      ),
+    options,
+  );
+}
+
+export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const { org, all, wide } = flags;
+  const found = await withCorrections(context, (corrections) => corrections.list(org === undefined ? '*' : [org]));
+  const shown = found.filter(({ state }) => all || state === 'open');
+  if (flags.json) return print.printJson({ corrections: shown.map(correctionBody) });
+  if (shown.length === 0) return print.printLine(all ? 'No corrections.' : 'No correction waits for a decision.');
+  const times = timesFor(io, context.clock.now(), { wide });
+  print.printTable(
+    COLUMNS,
+    shown.map((correction) => {
+      const { id, run, state, foundAt, material, decision } = correction;
+      return [
+        instantCell(foundAt, times),
+        stateCell(state),
+        `${run.org}/${run.report}`,
+        String(material),
+        { exact: id, brief: shortId(correction) },
+        decision?.by ?? '',
+        decision?.reason ?? '',
+      ];
+    }),
+    { wide },
+  );
+  const [open] = shown.filter(({ state }) => state === 'open');
+  if (open === undefined) return;
+  print.printNext([
+    { command: `docket corrections show ${shortId(open)}`, why: 'what has changed, and who would receive it' },
+  ]);
+}
+
+const CHANGE_COLUMNS: readonly Column[] = [
+  { name: 'SECTION', cut: 'middle' },
+  { name: 'METRIC', whenNarrow: 'keep' },
+  { name: 'OF', cut: 'middle' },
+  { name: 'DELIVERED', whenNarrow: 'keep' },
+  { name: 'NOW', whenNarrow: 'keep' },
+  { name: 'STATUS', whenNarrow: 'drop', rank: 1 },
+];
+/** Changes that a terminal lists. */
+const MAX_SHOWN = 30;
+
+export async function show(
+  id: string,
+  flags: { readonly wide?: boolean; readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const context = createContext(io);
+  const view = await withCorrections(context, (corrections) => requireCorrection(id, '*', corrections), {
+    definitions: true,
+  });
+  if (flags.json) return print.printJson(correctionViewBody(view));
+  printCorrection(view, flags, io);
+}
+
+function printCorrection(view: CorrectionView, { wide }: { readonly wide?: boolean }, io: CommandIo): void {
+  const print = createPrinter(io);
+  const times = timesFor(io, createContext(io).clock.now(), { wide });
+  const { title, period, run, state, foundAt, deliveredAt, changes, material, total, decision, recipients } = view;
+  print.printText(`${title}, ${period.label} (${run.org}/${run.report}, run ${run.id.slice(0, RUN_DIGITS)})`);
+  print.printText(
+    `${deliveredAt === null ? '' : `Delivered ${times.exact(deliveredAt)}. `}Found ${times.exact(foundAt)}: ${material === 1 ? '1 figure has' : `${material} figures have`} changed materially${total === material ? '' : `, ${total} in all`}.`,
+  );
+  print.printText(
+    decision === null
+      ? `State: ${state}.`
+      : `State: ${state}, by ${decision.by} at ${times.exact(decision.at)}: ${decision.reason}${decision.run === null ? '' : ` (run ${decision.run.slice(0, RUN_DIGITS)})`}`,
+  );
+  print.printLine();
+  const sections = new Map(view.sections.map((section) => [section.id, section]));
+  print.printTable(
+    CHANGE_COLUMNS,
+    (wide ? changes : changes.slice(0, MAX_SHOWN)).map(
+      ({ section, metric, bucket, group, within, before, after, statusBefore, statusAfter }) => {
+        const unit = sections.get(section)?.units[metric] ?? null;
+        const parts = [bucket, group?.value, within?.value].filter((part) => part != null);
+        return [
+          sections.get(section)?.title ?? section,
+          metric,
+          parts.length === 0 ? 'total' : parts.join(', '),
+          formatFigure(before, unit),
+          formatFigure(after, unit),
+          statusBefore === statusAfter ? '' : `${statusBefore ?? '–'} → ${statusAfter ?? '–'}`,
+        ];
+      },
+    ),
+    { wide },
+  );
+  if (!wide && total > MAX_SHOWN) print.printText(`… and ${total - MAX_SHOWN} more: --wide lists them.`);
+  print.printLine();
+  print.printText('A corrected edition goes to:');
+  for (const { recipient, receives, why } of recipients) {
+    print.printText(`  ${recipient}${receives ? '' : `  not sent: ${why ?? ''}`}`);
+  }
+  if (state !== 'open') return;
+  print.printNext([
+    { command: `docket corrections send ${shortId(view)} --reason "…"`, why: 'sends a corrected edition' },
+    { command: `docket corrections dismiss ${shortId(view)} --reason "…"`, why: 'keeps the delivered one' },
+  ]);
+}
+
+/** A raw value: percent for ratios, the unit behind others that are no counts. */
+function formatFigure(value: number | null, unit: string | null): string {
+  if (value === null) return '–';
+  const format = (style: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat('en', { maximumFractionDigits: 2, ...style }).format(value);
+  if (unit === 'ratio') return format({ style: 'percent' });
+  return unit === null || unit === 'count' ? format({}) : `${format({})} ${unit === 'seconds' ? 's' : unit}`;
+}
+
+export async function send(id: string, flags: ActorFlags & { readonly json?: boolean }, io: CommandIo): Promise<void> {
+  const print = createPrinter(io);
+  const actor = readActor(flags);
+  const context = createContext(io);
+  await withCorrections(
+    context,
+    async (corrections, { redis }) => {
+      const found = await requireCorrection(id, '*', corrections);
+      const audit = openAuditLog(redis, context);
+      const { correction, record } = await sendCorrection(found, actor, { corrections, audit });
+      if (flags.json) return print.printJson({ correction: correctionBody(correction), run: record.id });
+      print.printText(
+        `The corrected edition of ${found.title} ${found.period.label} is queued; \`docket runs show ${record.id}\` shows the result.`,
+      );
+    },
+    { decides: true, definitions: true },
+  );
+}
+
+export async function dismiss(
+  id: string,
+  flags: ActorFlags & { readonly json?: boolean },
+  io: CommandIo,
+): Promise<void> {
+  const print = createPrinter(io);
+  const actor = readActor(flags);
+  const context = createContext(io);
+  await withCorrections(
+    context,
+    async (corrections, { redis }) => {
+      const found = await requireCorrection(id, '*', corrections);
+      const audit = openAuditLog(redis, context);
+      const dismissed = await dismissCorrection(found, actor, { corrections, audit });
+      if (flags.json) return print.printJson(correctionBody(dismissed));
+      print.printText('Dismissed: the delivered edition stays, and the same changes are not reported again.');
+    },
+    { decides: true, definitions: true },
+  );
+}

@@ -1,0 +1,32 @@
+import type { ArchiveStorage } from '../storage/archive-storage.ts';
+import { CORRECTIONS_FOLDER, correctionArchive } from './correction-archive.ts';
+
+/**
+ * Deletes the figures and corrections of runs that have left the archive, in organizations with a retention. Safe to
+ * interrupt and to run twice at once.
+ *
+ * @param retainedSince epoch ms; undefined: no limit
+ * @param isOpen whether a run has not ended: its figures are stored before it is published
+ * @returns the number of runs
+ */
+export async function deleteExpiredCorrections(
+  storage: Pick<ArchiveStorage, 'metadata' | 'runFiles' | 'location'>,
+  retainedSince: (org: string) => number | undefined,
+  isOpen: (run: string) => Promise<boolean>,
+  onFailure: (folder: string, error: unknown) => void,
+): Promise<number> {
+  const corrections = correctionArchive(storage);
+  let deleted = 0;
+  for (const { run } of await corrections.list()) {
+    if (retainedSince(run.org) === undefined) continue;
+    try {
+      // Before the manifest is read: a run that is published in between was open.
+      if ((await isOpen(run.id)) || (await storage.runFiles(run).get('manifest.json')) !== undefined) continue;
+      await corrections.delete(run);
+      deleted += 1;
+    } catch (error) {
+      onFailure(`${CORRECTIONS_FOLDER}/${run.org}/${run.report}/${run.id}`, error);
+    }
+  }
+  return deleted;
+}

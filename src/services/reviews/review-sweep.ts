@@ -1,0 +1,152 @@
+import type { Clock } from '../../base/clock.ts';
+import { isRedisOutage, isStorageOutage, toDocketError } from '../../base/error.ts';
+import type { Log } from '../../base/log.ts';
+import type { Archive } from '../../deliver/archive/archive.ts';
+import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
+import type { DefinitionStore } from '../../queue/definitions/definition-store.ts';
+import type { RunQueue } from '../../queue/jobs/run-queue.ts';
+import type { RedisRunStore } from '../../queue/runs/run-store.ts';
+import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
+import { parseOpenReview } from '../../run/review/open-review.ts';
+import type { ReviewActor } from '../../run/review/review-event.ts';
+import type { ReviewPhase, ReviewState } from '../../run/review/review-state.ts';
+import { type RunOrder, type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../run/run-record.ts';
+import type { ReviewNotices } from './approver-notices.ts';
+import { DOCKET } from './due-notices.ts';
+import { reviewDeadline } from './review-deadlines.ts';
+
+export interface ReviewSweepPorts {
+  readonly reviews: Reviews;
+  readonly runs: Pick<RedisRunStore, 'get' | 'open' | 'update' | 'reopen'>;
+  readonly definitions: Pick<DefinitionStore, 'get' | 'put'>;
+  readonly queue: Pick<RunQueue, 'requeue'>;
+  readonly archive: Pick<Archive, 'peek'>;
+  readonly notices: ReviewNotices;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Phases in which people have to do something. */
+const WAITING_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['comments', 'incomplete', 'approval']);
+
+/**
+ * Looks at each open review: a periodic task of every worker. It needs no leader: an event is appended once, a record is
+ * reopened once, a notice is a ledger row.
+ *
+ * Opens records again that Redis has lost, from what the archive has. Reopens runs whose review went on while nobody told
+ * the queue. Cancels what was not approved in time, or reminds the approvers. Sends the notices. Closes what has ended.
+ */
+export function createReviewSweep(ports: ReviewSweepPorts): () => Promise<void> {
+  const { reviews, log } = ports;
+  return async () => {
+    for await (const open of reviews.listOpen()) {
+      try {
+        await sweepOne(open, ports);
+      } catch (thrown) {
+        const error = toDocketError(thrown);
+        if (isRedisOutage(error) || isStorageOutage(error)) throw error;
+        // An unreadable review must not stop the others.
+        log.error('Review could not be continued', { run: open.run.id, error: error.toJSON() });
+      }
+    }
+  };
+}
+
+async function sweepOne(
+  { run, order: stored }: { readonly run: RunRef; readonly order: string },
+  ports: ReviewSweepPorts,
+): Promise<void> {
+  const { reviews, runs, definitions, archive, notices, clock } = ports;
+  const { order, definition, settings } = parseOpenReview(stored);
+  if ((await definitions.get(order.digest)) === undefined) await definitions.put({ definition, settings });
+  const record = await runs.get(run.id);
+  if (record === undefined) return restoreRecord(order, ports);
+  const review = await loadReview(reviews, run);
+  const { approval } = definition;
+  const deadline = reviewDeadline(review.state, approval, settings, clock.now());
+  if (deadline?.cancels === true) {
+    await cancel(run, review, DOCKET, `Not approved within ${approval?.within} business days.`, ports);
+    return sweepOne({ run, order: stored }, ports);
+  }
+  const published = (await archive.peek(run)) !== undefined;
+  const step = stepFor(record, review.state, published);
+  if (step === 'reopen') return reopen(record, 'the review went on', ports);
+  if (step === 'cancel') {
+    const who = record.cancel?.by;
+    const by = who === undefined ? DOCKET : { person: who, name: who, principal: `name:${who}` };
+    await cancel(run, review, by, record.cancel?.reason ?? record.error?.message ?? 'The run was cancelled.', ports);
+  }
+  // An open review may wait for longer than records are kept.
+  await runs.update(run.id, {});
+  if (step === 'cancel' || step === 'running' || step === 'failed') return;
+  const settled = await notices.send({
+    order,
+    definition,
+    settings,
+    events: review.events,
+    state: review.state,
+    deadline,
+  });
+  if (step === 'close' && settled) await reviews.close(run);
+}
+
+/**
+ * What a review needs. `none`: the run waits for people. `running`: a worker has it, or will. `failed`: a person may retry it.
+ * `cancel`: its run was cancelled, and the review shall not begin again.
+ */
+export type ReviewStep = 'none' | 'running' | 'failed' | 'reopen' | 'cancel' | 'close';
+
+export function stepFor(
+  { state, review }: Pick<RunRecord, 'state' | 'review'>,
+  { phase, content }: Pick<ReviewState, 'phase' | 'content'>,
+  isPublished: boolean,
+): ReviewStep {
+  if (!TERMINAL_STATES.has(state)) return 'running';
+  const waits = WAITING_STATES.has(state);
+  if (isPublished || phase === 'rejected' || phase === 'cancelled') return waits ? 'reopen' : 'close';
+  if (!waits) return state === 'cancelled' ? 'cancel' : 'failed';
+  // The last attempt knew what the events say now, and has made the files of it.
+  const isCurrent = review !== undefined && review.phase === phase && review.content === content;
+  return isCurrent && WAITING_PHASES.has(phase) ? 'none' : 'reopen';
+}
+
+/** Ends the review. False when another event came first. */
+async function cancel(
+  run: RunRef,
+  { state }: LoadedReview,
+  by: ReviewActor,
+  reason: string,
+  { reviews, clock, log }: ReviewSweepPorts,
+): Promise<boolean> {
+  const seq = state.seq + 1;
+  const appended = await reviews.append(run, seq, { type: 'cancel', seq, at: clock.now(), by, reason });
+  if (appended) log.info('Review cancelled', { run: run.id, org: run.org, report: run.report, why: reason });
+  return appended;
+}
+
+/** Opens the record of a run again. The worker finds in the archive how far the run is. */
+async function restoreRecord(order: RunOrder, ports: ReviewSweepPorts): Promise<void> {
+  const { runs, log } = ports;
+  const { opened } = await runs.open(order);
+  if (!opened) return;
+  const { id: run, org, report } = order;
+  log.warn('Record of a run in review restored from the archive', { run, org, report });
+  // Reopened, so that it belongs to the workers, whoever opened it.
+  await runs.update(run, { state: 'held' });
+  await reopen(order, 'the record was lost', ports);
+}
+
+async function reopen({ id }: Pick<RunOrder, 'id'>, reason: string, { runs, queue, clock, log }: ReviewSweepPorts) {
+  const record = await runs.reopen(id, [...WAITING_STATES], { what: 'review', by: 'docket', reason, at: clock.now() });
+  // Another process has reopened it.
+  if (record === undefined) return;
+  await queue.requeue(record);
+  log.info('Run reopened', {
+    run: id,
+    org: record.org,
+    report: record.report,
+    stage: 'review',
+    who: 'docket',
+    why: reason,
+  });
+}

@@ -1,0 +1,27 @@
+import { DocketError } from '../../base/error.ts';
+import { remainingApprovers } from '../../definitions/people.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
+import type { Definition } from '../../definitions/schema/report-definition.ts';
+
+/**
+ * Under `four_eyes` who triggers a run cannot approve it. Throws `approval.unreachable` where too few people remain: the run
+ * would wait forever.
+ *
+ * @param by name of who triggers it; undefined: a schedule
+ */
+export function assertApprovable(
+  {
+    definition: { approval },
+    settings: { people },
+  }: { readonly definition: Definition; readonly settings: OrgSettings },
+  by: string | undefined,
+): void {
+  if (approval?.four_eyes !== true) return;
+  const remaining = remainingApprovers(approval.by, people, { triggeredBy: by, authors: [] });
+  if (remaining.length >= approval.need) return;
+  throw new DocketError('approval.unreachable', 'Too few people could approve a run that you trigger.', {
+    expected: `${approval.need} of approval.by besides ${by ?? 'nobody'} (four_eyes)`,
+    got: remaining.length === 0 ? 'nobody' : remaining.map(({ name }) => name).join(', '),
+    next: 'Ask somebody who does not approve to trigger it, or trigger it without deliveries.',
+  });
+}

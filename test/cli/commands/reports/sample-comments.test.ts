@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { sampleComments } from '../../../../src/cli/commands/reports/sample-comments.ts';
+import { noteText } from '../../../../src/definitions/commentary/parse-note.ts';
+import { reportFileSchema } from '../../../../src/services/definitions/built-in-kinds.ts';
+import { dataset, onboarding, workload } from '../../../support/dataset.ts';
+
+const figures = dataset([onboarding, workload]);
+const section = (id: string, commentary?: string) => ({
+  id,
+  metrics: ['profiles.created'],
+  ...(commentary === undefined ? {} : { commentary }),
+});
+const report = (sections: readonly object[], more: object = {}) =>
+  reportFileSchema.parse({
+    version: 1,
+    title: 'Weekly',
+    owner: 'ops@acme.example',
+    schedule: [],
+    period: 'previous_week',
+    outputs: [{ format: 'xlsx' }],
+    sections,
+    ...more,
+  });
+const comments = (...args: Parameters<typeof report>) =>
+  sampleComments(report(...args), 0)(figures, 'en').comments?.map(({ section: of, blocks }) => [of, noteText(blocks)]);
+
+test('a sample has a comment where the report may have one, with figures of the section', () => {
+  expect(comments([section('onboarding', 'required'), section('workload')])).toEqual([
+    ['onboarding', expect.stringContaining('6,390, +1.6%')],
+  ]);
+  expect(comments([section('onboarding')], { approval: { by: ['mlro'] } })).toEqual([[null, expect.any(String)]]);
+  expect(comments([section('onboarding')])).toBeUndefined();
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import type { Output } from '../../../src/definitions/schema/kinds.ts';
+import type { FigureChange } from '../../../src/fetch/dataset.ts';
+import { renderEmail } from '../../../src/render/email/render-email.ts';
+import { formatApart } from '../../../src/render/figures/format-value.ts';
+import { buildPack } from '../../../src/render/pack/build-pack.ts';
+import { countColumn, dataset, MADE_AT, onboarding, row, table, typeColumn } from '../../support/dataset.ts';
+import { cellsOf, readWorkbook } from '../../support/read-files.ts';
+import { artifactNamed, useRenderFolder } from '../../support/render-folder.ts';
+import { correction } from '../../support/reviewed-dataset.ts';
+
+const { render } = useRenderFolder();
+const grouped = table({
+  id: 'types',
+  title: 'By type',
+  columns: [typeColumn, countColumn],
+  rows: [row({ 'profile.type': 'entity', 'profiles.created': 3 })],
+});
+const change = (more: Partial<FigureChange>): FigureChange => ({
+  section: 'onboarding',
+  metric: 'profiles.created',
+  bucket: null,
+  group: null,
+  before: 1,
+  after: 2,
+  ...more,
+});
+const corrected = (changes: readonly FigureChange[]) => ({
+  ...dataset([onboarding, grouped]),
+  correction: correction(changes),
+});
+const CHANGES = [
+  change({ bucket: '2026-11-10', before: 1204, after: 1250 }),
+  change({
+    metric: 'profiles.approval_rate',
+    before: 0.91,
+    after: 0.836,
+    statusBefore: 'on_target',
+    statusAfter: 'breached',
+  }),
+  change({ metric: 'profiles.time_to_decision_p50', before: null, after: 19_011.5 }),
+  change({ section: 'types', group: { dimension: 'profile.type', value: 'entity' }, before: 3, after: 0 }),
+];
+const SENTENCES = [
+  'Onboarding: Profiles created (Tue 10 Nov 2026): 1,250, was 1,204',
+  'Onboarding: Approval rate: 83.6%, was 91.0%; ■ breached, was ● on target',
+  'Onboarding: Time to decision (median): 5.3 hours, was –',
+  'By type: Profiles created (Entity (KYB)): 0, was 3',
+];
+
+describe('a corrected edition', () => {
+  it('names the edition that it replaces, and lists what changed as the pack shows figures', () => {
+    expect(buildPack(corrected(CHANGES)).correction).toEqual({
+      text: 'Corrected, replaces the edition of 3 November 2026',
+      run: 'f'.repeat(32),
+      heading: '4 figures changed',
+      changes: SENTENCES,
+      more: '',
+    });
+    expect(buildPack(corrected(CHANGES), { locale: 'de-CH' }).correction).toMatchObject({
+      text: 'Korrigiert, ersetzt die Ausgabe vom 3. November 2026',
+      changes: SENTENCES.map(() => expect.stringContaining(', zuvor ')),
+    });
+    expect(buildPack(dataset([onboarding])).correction).toBeUndefined();
+  });
+
+  it('tells figures apart that are rounded to the same text', () => {
+    expect(formatApart(0.81, 0.810_04, { kind: 'ratio' }, 'en-GB')).toEqual(['81.000%', '81.004%']);
+    expect(formatApart(7200, 7201, { kind: 'duration', scale: 'hours' }, 'en-GB')).toEqual([
+      '2.0000 hours',
+      '2.0003 hours',
+    ]);
+    expect(formatApart(1, 2, { kind: 'count' }, 'en-GB')).toEqual(['1', '2']);
+  });
+
+  it('lists so many changes, and counts the others', () => {
+    const many = Array.from({ length: 45 }, (_, index) => change({ after: index + 2 }));
+    const { changes, more, heading } = buildPack(corrected(many)).correction ?? {};
+    expect(changes).toHaveLength(40);
+    expect(more).toContain('5');
+    expect(heading).toContain('45');
+  });
+
+  it('describes a figure that the report does not have any more by its names', () => {
+    const [gone] =
+      buildPack(corrected([change({ section: 'gone', metric: 'm.x', bucket: 'q' })])).correction?.changes ?? [];
+    expect(gone).toMatch(/^gone: m\.x: 2, was 1$/);
+  });
+
+  it('says so in the names of its files, on the first page of the workbook, and in the e-mail', async () => {
+    const outputs = [{ format: 'xlsx', name: 'KPIs' }, { format: 'csv' }] as Output[];
+    const artifacts = await render(corrected(CHANGES), outputs);
+    const ending = ' (corrected, replaces the edition of 3 Nov 2026)';
+    expect(artifacts.map(({ name }) => name)).toEqual([
+      `KPIs${ending}.xlsx`,
+      `Weekly compliance KPIs 2026-W46 onboarding${ending}.csv`,
+      `Weekly compliance KPIs 2026-W46 onboarding${ending}.schema.json`,
+      `Weekly compliance KPIs 2026-W46 onboarding${ending}.totals.csv`,
+      `Weekly compliance KPIs 2026-W46 onboarding${ending}.totals.schema.json`,
+      `Weekly compliance KPIs 2026-W46 types${ending}.csv`,
+      `Weekly compliance KPIs 2026-W46 types${ending}.schema.json`,
+    ]);
+    const book = readWorkbook(artifactNamed(artifacts, '.xlsx').path);
+    const texts = cellsOf(book, 'Summary').flatMap((cells) => cells.flatMap((cell) => cell?.v ?? []));
+    for (const sentence of SENTENCES) expect(texts).toContain(`– ${sentence}`);
+    const run = cellsOf(book, 'Run').flatMap((cells) => cells.flatMap((cell) => cell?.v ?? []));
+    expect(run).toContain('f'.repeat(32));
+
+    const options = { run: '0'.repeat(32), madeAt: MADE_AT };
+    const full = await renderEmail(corrected([...CHANGES, ...CHANGES]), artifacts, options);
+    expect(full.text).toContain('Corrected, replaces the edition of 3 November 2026');
+    expect(full.text).toContain(`* ${SENTENCES[0]}`);
+    expect(full.text).toContain('2 more figures changed.');
+    const notice = await renderEmail(corrected(CHANGES), artifacts, { ...options, body: 'notice' });
+    expect(notice.text).toContain('Corrected, replaces the edition of 3 November 2026');
+    for (const sentence of SENTENCES) expect(notice.text + notice.html).not.toContain(sentence);
+  });
+
+  it('keeps the ending of a name whatever its template is, and the names of first editions as they were', async () => {
+    const outputs = [{ format: 'xlsx', name: '{{ title }}'.padEnd(300, 'x') }] as Output[];
+    const [first] = await render(dataset([onboarding]), outputs);
+    const [second] = await render(corrected(CHANGES), outputs, { locale: 'de-DE' });
+    expect(second?.name).toMatch(/x \(korrigiert, ersetzt die Ausgabe vom 3\. Nov\. 2026\)\.xlsx$/);
+    expect(second?.name).toHaveLength(120);
+    expect(first?.name).toMatch(/x\.xlsx$/);
+  });
+});

@@ -1,0 +1,354 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadReview } from '../../src/run/review/load-review.ts';
+import { TERMINAL_STATES, WAITING_STATES } from '../../src/run/run-record.ts';
+import { ALL_CASES, cases, within } from '../support/fuzz.ts';
+import { Killed, type ProcessLife, processLife } from '../support/review-world/killable.ts';
+import { approvalOracle, type KnownRun, Violation } from '../support/review-world/oracle.ts';
+import { policyOf, SIGN_INS, VERSIONS } from '../support/review-world/reports.ts';
+import { type AnsweringService, recordedAnswers } from '../support/review-world/service.ts';
+import { type ReviewWorld, reviewWorld } from '../support/review-world/world.ts';
+
+const HOUR_MS = 3_600_000;
+
+type Command =
+  | { readonly do: 'trigger'; readonly who: number; readonly kind: 'on_demand' | 'schedule' | 'backfill' }
+  | { readonly do: 'edit'; readonly to: number }
+  | { readonly do: 'comment'; readonly who: number; readonly run: number; readonly text: number; readonly all: boolean }
+  | { readonly do: 'approve'; readonly who: number; readonly run: number; readonly stale: boolean }
+  | { readonly do: 'reject'; readonly who: number; readonly run: number; readonly refetch: boolean }
+  | { readonly do: 'release' | 'retry' | 'cancel' | 'resend'; readonly run: number }
+  | { readonly do: 'flush' | 'orphans' | 'truncate' }
+  | { readonly do: 'clock'; readonly hours: number }
+  /** Something happens while a process works: it dies at a step, or a person decides. */
+  | { readonly do: 'work' | 'sweep'; readonly at: number | null; readonly meanwhile: Command | 'dies' }
+  /** The process that takes a decision dies at a step. */
+  | { readonly do: 'dying'; readonly at: number; readonly decision: Command };
+
+const run = fc.nat({ max: 2 });
+const who = fc.nat({ max: SIGN_INS.length - 1 });
+const decision: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('approve' as const),
+      who,
+      run,
+      stale: fc.boolean().map((flag) => flag),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('comment' as const),
+      who,
+      run,
+      text: fc.nat({ max: 3 }),
+      all: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('reject' as const), who, run, refetch: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom('release', 'retry', 'cancel', 'resend', 'release', 'retry'), run }),
+  },
+);
+const step: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 6, arbitrary: decision },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('trigger' as const),
+      who,
+      kind: fc.constantFrom('on_demand', 'schedule', 'backfill'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('edit' as const), to: fc.nat({ max: VERSIONS.length - 1 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('flush', 'orphans', 'truncate') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('dying' as const), at: fc.nat({ max: 30 }), decision }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('clock' as const), hours: fc.integer({ min: -30, max: 100 }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('work', 'work', 'work', 'sweep'),
+      at: fc.option(fc.integer({ min: 1, max: 160 })),
+      meanwhile: fc.oneof(fc.constant('dies' as const), decision),
+    }),
+  },
+);
+/** A review usually begins with these. */
+const opening: fc.Arbitrary<readonly Command[]> = fc
+  .record({ who, to: fc.nat({ max: VERSIONS.length - 1 }) })
+  .map(({ who: by, to }): readonly Command[] => [
+    { do: 'edit', to },
+    { do: 'trigger', who: by, kind: 'on_demand' },
+    { do: 'work', at: null, meanwhile: 'dies' },
+  ]);
+const sequence = fc
+  .tuple(opening, fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }))
+  .map(([first, rest]) => [...first, ...rest]);
+
+/** The report is edited to need no approval, Redis is lost, and the schedule opens the slot of a review again. */
+const REOPENED_SLOT: Command[] = [
+  { do: 'edit', to: 0 },
+  { do: 'trigger', who: 0, kind: 'schedule' },
+  { do: 'work', at: null, meanwhile: 'dies' },
+  { do: 'flush' },
+  { do: 'edit', to: VERSIONS.length - 1 },
+  { do: 'trigger', who: 0, kind: 'schedule' },
+  { do: 'work', at: null, meanwhile: 'dies' },
+];
+
+const TEXTS = ['Fewer than in spring.', 'It was {{ onboarding.profiles.created }}.', '=1+1', null] as const;
+
+/** How often each kind of thing happened, over all sequences: a test that never sends shows nothing. */
+const met = new Map<string, number>();
+const count = (what: string): void => void met.set(what, (met.get(what) ?? 0) + 1);
+
+let folder: string;
+let answering: (truncated: () => boolean) => AnsweringService;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-review-model-'));
+  answering = await recordedAnswers();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Playing {
+  readonly world: ReviewWorld;
+  readonly known: Map<string, KnownRun>;
+  readonly seen: Map<string, string>;
+  version: number;
+  truncated: boolean;
+  triggers: number;
+  resends: number;
+}
+
+async function play(playing: Playing, command: Command, life = processLife()): Promise<void> {
+  const { world, known } = playing;
+  const at = (index: number): string => [...known.keys()][index % Math.max(1, known.size)] ?? '';
+  const signIn = (index: number) => SIGN_INS[index % SIGN_INS.length]?.by ?? SIGN_INS[0]!.by;
+  const here = world.process(life);
+  const author = { by: 'ops', reason: 'r' };
+  switch (command.do) {
+    case 'edit':
+      playing.version = command.to;
+      return;
+    case 'truncate':
+      playing.truncated = !playing.truncated;
+      return;
+    case 'clock':
+      return world.advance(command.hours * HOUR_MS);
+    case 'flush':
+      return world.flushRedis();
+    case 'orphans':
+      return world.requeueOrphans();
+    case 'trigger': {
+      const { frozen } = VERSIONS[playing.version % VERSIONS.length]!;
+      const { name } = signIn(command.who);
+      const { kind } = command;
+      playing.triggers += 1;
+      const { record } = await here.trigger({
+        ...frozen,
+        slot:
+          kind === 'schedule' ? { scheduled: Date.parse('2026-11-23T08:00:00Z') } : { trigger: `t${playing.triggers}` },
+        trigger: kind,
+        priority: kind === 'schedule' ? 'scheduled' : kind,
+        deliver: true,
+        ...(kind === 'schedule' ? {} : { by: name }),
+      });
+      if (!known.has(record.id)) {
+        known.set(record.id, { digest: record.digest, triggeredBy: kind === 'schedule' ? null : name });
+      }
+      return;
+    }
+    case 'comment': {
+      const text = TEXTS[command.text % TEXTS.length] ?? null;
+      await here.service.comment(at(command.run), command.all ? null : 'onboarding', text, signIn(command.who));
+      return count('comment');
+    }
+    case 'approve': {
+      const id = at(command.run);
+      const { state } = await loadReview(here.reviews, { id, org: 'acme', report: 'weekly' });
+      const content = (command.stale ? playing.seen.get(id) : undefined) ?? state.content ?? 'f'.repeat(64);
+      playing.seen.set(id, content);
+      await here.service.approve(id, content, 'ok', signIn(command.who));
+      return count('approve');
+    }
+    case 'reject': {
+      const id = at(command.run);
+      const { state } = await loadReview(here.reviews, { id, org: 'acme', report: 'weekly' });
+      const { refetch } = command;
+      await here.service.reject(id, state.content ?? 'f'.repeat(64), { reason: 'no', refetch }, signIn(command.who));
+      return count(refetch ? 'refetch' : 'reject');
+    }
+    case 'release':
+      await here.decisions.release(at(command.run), author);
+      return count('release');
+    case 'retry':
+      await here.decisions.retry(at(command.run), author);
+      return count('retry');
+    case 'cancel':
+      await here.decisions.cancel(at(command.run), author);
+      return count('cancel');
+    case 'resend': {
+      await here.decisions.resolveMany(at(command.run), 'all', 'resend', author);
+      playing.resends += 1;
+      return count('resend');
+    }
+    case 'dying': {
+      const dying = processLife(command.at);
+      await attempt(playing, command.decision, dying);
+      if (dying.isDead()) count('killed decision');
+      return;
+    }
+    case 'work':
+    case 'sweep': {
+      const { meanwhile } = command;
+      const event =
+        meanwhile === 'dies'
+          ? meanwhile
+          : () => {
+              count(`${meanwhile.do} during ${command.do}`);
+              return attempt(playing, meanwhile);
+            };
+      const working = processLife(command.at ?? undefined, event);
+      if (command.do === 'work') await world.work(working);
+      else await world.process(working).sweep();
+      if (working.isDead()) count(`killed ${command.do}`);
+    }
+  }
+}
+
+/** Expected refusals are part of the game; a defect or a violation is not. */
+async function attempt(playing: Playing, command: Command, life?: ProcessLife): Promise<void> {
+  try {
+    await play(playing, command, life);
+  } catch (thrown) {
+    if (thrown instanceof Violation) throw thrown;
+    if (thrown instanceof Killed || life?.isDead() === true) return;
+    if (playing.world.codeOf(thrown) === 'internal.defect') throw thrown;
+  }
+}
+
+test(
+  'nothing with an approval leaves without the approval of exactly its content by enough different people',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(sequence, async (commands) => {
+        const known = new Map<string, KnownRun>();
+        const violations: unknown[] = [];
+        const playing: Playing = {
+          known,
+          seen: new Map(),
+          version: 0,
+          truncated: false,
+          triggers: 0,
+          resends: 0,
+          world: reviewWorld(
+            folder,
+            answering(() => playing.truncated),
+            (mail) => {
+              try {
+                oracle.onMail(mail);
+              } catch (violation) {
+                violations.push(violation);
+              }
+            },
+          ),
+        };
+        const { world } = playing;
+        const oracle = approvalOracle(world.files, known);
+        for (const command of commands) await attempt(playing, command);
+        await world.settle();
+        expect(violations).toEqual([]);
+        const { reviews } = world.process();
+        for await (const { run: open } of reviews.listOpen()) {
+          expect(TERMINAL_STATES.has(world.records.get(open.id)?.state ?? 'queued'), `${open.id} goes on`).toBe(true);
+        }
+        for (const [id, { digest }] of known) {
+          const record = world.records.get(id);
+          const { state, events } = await loadReview(reviews, { id, org: 'acme', report: 'weekly' });
+          count(`${policyOf(digest) === undefined ? '' : 'approval '}${record?.state ?? 'lost'}`);
+          const to = oracle.sent.get(id) ?? [];
+          if (to.length > 0) count(`sent${policyOf(digest) === undefined ? '' : ' approved'}`);
+          if (playing.resends === 0) expect(new Set(to).size, `${id} was sent twice`).toBe(to.length);
+          // It was lost with Redis before its review began, or after its end.
+          if (record === undefined || events.length === 0) continue;
+          // Nobody waits for a worker, and no worker for anybody.
+          expect(TERMINAL_STATES.has(record.state), `${id} is ${record.state}`).toBe(true);
+          if (WAITING_STATES.has(record.state)) expect(['comments', 'incomplete', 'approval']).toContain(state.phase);
+          if (record.state === 'awaiting_approval') expect(state.phase).toBe('approval');
+        }
+      }),
+      { ...cases(2_000), examples: [[REOPENED_SLOT]], ...JSON.parse(process.env.REVIEW_MODEL ?? '{}') },
+    );
+    console.log(Object.fromEntries([...met].sort()));
+    if (ALL_CASES) expect(met.get('sent approved') ?? 0).toBeGreaterThan(100);
+  },
+  within(60),
+);
+
+const MLRO = SIGN_INS[0]!.by;
+/** A run of a version whose approvers have two business days, as far as it gets by itself. */
+async function waiting() {
+  const subjects: string[] = [];
+  const world = reviewWorld(
+    folder,
+    answering(() => false),
+    ({ raw }) => void subjects.push(/^Subject: ([^:\r\n]*)/m.exec(raw)?.[1] ?? ''),
+  );
+  const { trigger, reviews } = world.process();
+  const { frozen } = VERSIONS.find(({ frozen: { definition } }) => definition.approval?.otherwise === 'cancel')!;
+  const { record } = await trigger({
+    ...frozen,
+    slot: { trigger: 't' },
+    trigger: 'on_demand',
+    priority: 'on_demand',
+    deliver: true,
+    by: 'ops',
+  });
+  await world.settle();
+  const open = async () => {
+    const found: string[] = [];
+    for await (const { run: each } of reviews.listOpen()) found.push(each.id);
+    return found;
+  };
+  return { world, id: record.id, subjects, open, state: () => world.records.get(record.id)?.state };
+}
+
+test('what is not approved in time is cancelled, its owner is told, and its review is closed', async () => {
+  const { world, id, subjects, open, state } = await waiting();
+  expect([state(), await open()]).toEqual(['awaiting_approval', [id]]);
+  // Monday to Wednesday at midnight.
+  world.advance(61 * HOUR_MS);
+  await world.settle();
+  expect(state()).toBe('awaiting_approval');
+  world.advance(2 * HOUR_MS);
+  await world.settle();
+  expect([state(), await open()]).toEqual(['cancelled', []]);
+  expect(subjects.sort()).toEqual(['Approval needed', 'Approval needed', 'Cancelled'].sort());
+});
+
+test('a lost Redis gets the record and the version back; an approval that nobody told the queue of counts', async () => {
+  const { world, id, state } = await waiting();
+  world.flushRedis();
+  await world.settle();
+  expect(state()).toBe('awaiting_approval');
+  const { reviews, definitions, service } = world.process();
+  expect(await definitions.get(world.records.get(id)?.digest ?? '')).toBeDefined();
+  const { content } = (await loadReview(reviews, { id, org: 'acme', report: 'weekly' })).state;
+  await service.approve(id, content ?? '', 'ok', MLRO);
+  await world.settle();
+  // The process dies after its event is in the archive.
+  for (let at = 1; at < 40 && state() !== 'done'; at += 1) {
+    await world
+      .process(processLife(at))
+      .service.approve(id, content ?? '', 'ok', SIGN_INS[2]!.by)
+      .catch(() => {});
+    await world.settle();
+  }
+  expect(state()).toBe('done');
+});

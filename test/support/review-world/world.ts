@@ -1,0 +1,233 @@
+import { type Job, UnrecoverableError } from 'bullmq';
+import type { SteadyClock } from '../../../src/base/clock.ts';
+import { toDocketError } from '../../../src/base/error.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { secretSource } from '../../../src/base/secrets/secret.ts';
+import type { Definitions } from '../../../src/definitions/load/load-definitions.ts';
+import { createArchive } from '../../../src/deliver/archive/create-archive.ts';
+import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
+import type { Ledger } from '../../../src/deliver/ledger/ledger.ts';
+import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
+import type { Mailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
+import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
+import { memoryResponseCache } from '../../../src/fetch/cache/memory-response-cache.ts';
+import { memoryResponseStore, type ResponseStore } from '../../../src/fetch/cache/response-store.ts';
+import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
+import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
+import { loadRecord, type ProcessJobPorts, processRun } from '../../../src/queue/jobs/process-job.ts';
+import { RetryLater } from '../../../src/queue/jobs/retry-delay.ts';
+import { MAX_RUN_ATTEMPTS } from '../../../src/queue/jobs/run-queue.ts';
+import type { PendingNotice } from '../../../src/queue/runs/notice-outbox.ts';
+import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
+import type { RunPorts } from '../../../src/run/run-context.ts';
+import { type RunRecord, TERMINAL_STATES } from '../../../src/run/run-record.ts';
+import { createDecisionArchive } from '../../../src/services/deliveries/decision-archive.ts';
+import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
+import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
+import { createReviewNotices } from '../../../src/services/reviews/approver-notices.ts';
+import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
+import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
+import { createReviewContinuer } from '../../../src/services/runs/continue-review.ts';
+import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
+import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
+import { NO_PAUSES } from '../decision-harness.ts';
+import { type ProcessLife, processLife, seenBy } from './killable.ts';
+import { memoryDefinitions, memoryQueue, memoryRuns, memoryStorage } from './memory-stores.ts';
+import { VERSIONS } from './reports.ts';
+import { type AnsweringService, packRenderer } from './service.ts';
+
+export interface SentMail {
+  readonly to: string;
+  readonly raw: string;
+}
+
+/** Sleeps of a request are over at once, those of a deadline never. */
+const MAX_SLEEP_MS = 200;
+
+/** An archive and a mail server that outlive everything, a Redis that can be lost, and processes that come and go. */
+export function reviewWorld(folder: string, service: AnsweringService, onMail: (mail: SentMail) => void) {
+  let now = Date.parse('2026-11-23T09:00:00Z');
+  const clock: SteadyClock = {
+    now: () => now,
+    monotonic: () => now,
+    sleep: (ms, signal) => {
+      if (ms <= MAX_SLEEP_MS) {
+        now += ms;
+        return Promise.resolve();
+      }
+      return new Promise((_, reject) => {
+        if (signal?.aborted) reject(signal.reason);
+        else signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+    },
+  };
+  const files = new Map<string, Buffer>();
+  const records = new Map<string, RunRecord>();
+  const definitions = new Map<string, FrozenDefinition>();
+  const jobs = new Set<string>();
+  const attempts = new Map<string, number>();
+  const owed = new Map<string, PendingNotice>();
+  let ledger: Ledger = memoryLedger();
+  let responses: ResponseStore = memoryResponseStore();
+  const settings = VERSIONS[0]?.frozen.settings;
+  if (settings === undefined) throw new Error('no version');
+  // Nothing else of them is read.
+  const current = { orgs: new Map([['acme', settings]]) } as unknown as Definitions;
+  const mailer: Mailer = {
+    send: async ({ to }, raw) => {
+      onMail({ to, raw: Buffer.from(raw).toString('latin1') });
+      return { kind: 'accepted', response: '250 Ok' };
+    },
+    close: async () => {},
+  };
+
+  /** Everything that a process of Docket has. */
+  const process = (life: ProcessLife = processLife()) => {
+    const runs = seenBy(life, memoryRuns(records));
+    const storage = seenBy(life, memoryStorage(folder, files), ['metadata', 'runFiles']);
+    const ownLedger = seenBy(life, ledger);
+    const queue = seenBy(life, memoryQueue(jobs));
+    const store = seenBy(life, memoryDefinitions(definitions));
+    const ownMailer = seenBy(life, mailer);
+    const archive = createArchive(storage, clock);
+    const reviews = createReviewArchive(storage, reviewEventSchema);
+    const noticeOutbox = seenBy(life, {
+      enqueue: async (notice: PendingNotice) => void owed.set(notice.run, notice),
+      list: async () => [...owed.values()],
+      delete: async (run: string) => void owed.delete(run),
+    });
+    const shared = { runs, ledger: ownLedger, queue, archive, reviews, definitions: store, clock, log: silentLog };
+    const mailOf = async () => ({ mailer: ownMailer, from: 'docket@acme.example' });
+    const frozenOf = async ({ digest }: { readonly digest: string }): Promise<FrozenDefinition> => {
+      const frozen = await store.get(digest);
+      if (frozen === undefined) throw new Error(`no definition ${digest}`);
+      return frozen;
+    };
+    const notices = createOwnerNotices({ ...shared, noticeOutbox, frozenOf, mailOf, observe: () => {} });
+    const reviewNotices = createReviewNotices({ ...shared, mailOf, observe: () => {} });
+    const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
+    const portsOf = async (): Promise<RunPorts> => ({
+      ...shared,
+      client: service.client,
+      key: 'key',
+      budget,
+      reads: budget,
+      responses: seenBy(life, responses),
+      responseCache: memoryResponseCache(clock),
+      catalogs: memoryCatalogCache(clock),
+      maxWaitMs: 1,
+      secrets: secretSource({}),
+      render: packRenderer,
+      mail: await mailOf(),
+      templates: undefined,
+      workingDirectory: folder,
+    });
+    const execute = createRunExecutor({
+      ...shared,
+      jobs: { current: () => current },
+      portsOf,
+      notices,
+      pauses: NO_PAUSES,
+      keyOf: async () => 'key',
+    });
+    return {
+      ...shared,
+      service: createReviewService(shared),
+      decisions: createDecisionService({
+        ...shared,
+        noticeOutbox,
+        archive: createDecisionArchive({ ...shared, storage }),
+      }),
+      sweep: createReviewSweep({ ...shared, notices: reviewNotices }),
+      retryNotices: () => notices.retryPending(),
+      trigger: (request: Parameters<typeof triggerRun>[0]) => triggerRun(request, shared),
+      execute,
+      onTerminal: (order: RunRecord, error: Parameters<NonNullable<ProcessJobPorts['onTerminal']>>[1]) =>
+        notices.send(order, error.toJSON()),
+    };
+  };
+
+  /** One attempt of the first job, as a worker makes it. */
+  const work = async (life: ProcessLife = processLife()): Promise<void> => {
+    const [id] = jobs;
+    if (id === undefined) return;
+    const { runs: store, reviews, execute, onTerminal } = process(life);
+    const made = attempts.get(id) ?? 0;
+    const job = {
+      data: { run: id },
+      attemptsMade: made,
+      stalledCounter: 0,
+      opts: { attempts: MAX_RUN_ATTEMPTS },
+      priority: 0,
+      moveToDelayed: async () => {},
+      changePriority: async () => {},
+    } as unknown as Job;
+    const ports: ProcessJobPorts = {
+      store,
+      live: { put: async () => {}, delete: async () => {} },
+      execute,
+      continueReview: createReviewContinuer({ reviews, runs: store, log: silentLog }),
+      onTerminal: (order, error) => onTerminal(order as RunRecord, error),
+      clock,
+      log: silentLog,
+      maxCrashes: 1_000,
+      backoff: () => 1,
+    };
+    // At the end of the line: one that is delayed does not stop the others.
+    const requeue = () => {
+      jobs.delete(id);
+      jobs.add(id);
+    };
+    try {
+      const record = await loadRecord(job, ports);
+      const active = { controller: new AbortController(), confirmLock: async () => 60_000 };
+      if (record !== undefined) await processRun(job, 'token', record, active, ports);
+    } catch (thrown) {
+      if (life.isDead()) return requeue();
+      if (thrown instanceof RetryLater) attempts.set(id, made + 1);
+      if (!(thrown instanceof UnrecoverableError)) return requeue();
+    }
+    jobs.delete(id);
+    attempts.delete(id);
+  };
+
+  /** What schedulers do with runs that lost their job. */
+  const requeueOrphans = (): void => {
+    for (const { id, state } of records.values()) if (!TERMINAL_STATES.has(state)) jobs.add(id);
+  };
+
+  return {
+    files,
+    records,
+    jobs,
+    process,
+    work,
+    requeueOrphans,
+    ledger: () => ledger,
+    advance: (ms: number) => {
+      now = Math.max(Date.parse('2026-11-23T00:00:00Z'), now + ms);
+    },
+    flushRedis: () => {
+      records.clear();
+      definitions.clear();
+      jobs.clear();
+      attempts.clear();
+      owed.clear();
+      ledger = memoryLedger();
+      responses = memoryResponseStore();
+    },
+    /** Lets everything come to rest that no person has to decide. */
+    settle: async () => {
+      for (let round = 0; round < 12; round += 1) {
+        requeueOrphans();
+        for (let left = 20; jobs.size > 0 && left > 0; left -= 1) await work();
+        await process().sweep();
+        await process().retryNotices();
+        now += 60_000;
+        if (jobs.size === 0) return;
+      }
+    },
+    codeOf: (thrown: unknown) => toDocketError(thrown).code,
+  };
+}
+export type ReviewWorld = ReturnType<typeof reviewWorld>;
