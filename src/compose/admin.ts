@@ -36,6 +36,7 @@ import { type AuditLog, redisAuditLog } from '../services/audit-log.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import { budgetOverview } from '../services/budgets/inspect-budgets.ts';
 import { createCorrectionService } from '../services/corrections/correction-service.ts';
+import { redisWatchIndex } from '../services/corrections/watch-index.ts';
 import { startValidationThread } from '../services/definitions/definition-threads.ts';
 import { findDeploymentProblems } from '../services/deployment/deployment-problems.ts';
 import { createReviewService } from '../services/reviews/create-review-service.ts';
@@ -165,6 +166,7 @@ function openAccessPorts(
     }),
     reviews: createReviewService({ reviews, runs, queue, clock, log }),
     pauses,
+    correctionIndex: redisWatchIndex(redis, { prefix }),
     corrections: createCorrectionService({
       corrections: correctionArchive(storage),
       archive,

@@ -141,9 +141,7 @@ export function approverOf(
  */
 export function isInvolved(person: PersonRef, { triggeredBy, authors }: Involved, people: People | undefined): boolean {
   const called = callNames(person, people);
-  // The name of an account without a verified address ends with this.
-  const ending = ` (${sha256(person.principal).slice(0, 12)})`;
-  const isCalled = (text: string) => called.has(withoutPrefix(text)) || text.endsWith(ending);
+  const isCalled = (text: string) => called.has(withoutPrefix(text)) || hasLabel(person, text, people);
   return (
     (triggeredBy !== undefined && isCalled(triggeredBy)) ||
     authors.some(
@@ -154,6 +152,23 @@ export function isInvolved(person: PersonRef, { triggeredBy, authors }: Involved
         (personAt(people, author.person) === undefined && isCalled(author.name)),
     )
   );
+}
+
+/**
+ * Whether a name may be that of an account of the person without a verified address: it ends with digits of the hash of issuer
+ * and subject. Whose issuer is not known here, because the person has signed in with a token, may be the one.
+ */
+function hasLabel({ person, principal }: PersonRef, text: string, people: People | undefined): boolean {
+  const digits = / \(([0-9a-f]{12})\)$/.exec(text)?.[1];
+  if (digits === undefined) return false;
+  const own =
+    personAt(people, person)?.accounts.filter((account) => account.includes(' ') || !account.includes('@')) ?? [];
+  const issuer = principal.includes(' ') ? principal.slice(0, principal.indexOf(' ')) : undefined;
+  return [principal, ...own].some((account) => {
+    if (account.includes(' ')) return sha256(account).startsWith(digits);
+    if (account === principal) return false;
+    return issuer === undefined || sha256(`${issuer} ${account}`).startsWith(digits);
+  });
 }
 
 /** Those of `by` who can sign in and whom `four_eyes` does not exclude. */

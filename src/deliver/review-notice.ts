@@ -90,7 +90,7 @@ function textOf(news: ReviewNews, { order, pageUrl, timezone }: ReviewNoticeCont
         subject: 'Approval needed',
         lead: `waits for ${approvals(news.need)}. Nothing was sent.`,
         groups: [
-          ...(news.due === null ? [] : [{ heading: 'Please decide before:', lines: [sentence(instant(news.due))] }]),
+          ...(news.due === null ? [] : [{ heading: 'Please decide by:', lines: [sentence(instant(news.due))] }]),
           howToReview(order.id, pageUrl),
         ],
       };
@@ -99,7 +99,7 @@ function textOf(news: ReviewNews, { order, pageUrl, timezone }: ReviewNoticeCont
         subject: 'Reminder, approval needed',
         lead: `still waits for ${approvals(news.need)}. Nothing was sent.`,
         groups: [
-          { heading: 'It was to be decided before:', lines: [sentence(instant(news.due))] },
+          { heading: 'The deadline was:', lines: [sentence(instant(news.due))] },
           howToReview(order.id, pageUrl),
         ],
       };
@@ -130,7 +130,7 @@ const approvals = (need: number): string => (need === 1 ? 'approval' : `the appr
 const runAgain = ({ org, report }: NoticeContent['order']): string => `run ${org}/${report}`;
 
 const howToReview = (run: string, pageUrl: string | undefined): NoticeGroup => ({
-  heading: pageUrl === undefined ? 'To see what waits:' : 'See the files on the page, or what waits with:',
+  heading: pageUrl === undefined ? 'To see what waits:' : 'The files are on the page. In a terminal:',
   lines: [command(`runs show ${run}`)],
 });
 

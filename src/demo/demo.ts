@@ -6,8 +6,8 @@ import { Redis } from 'ioredis';
 import { DateTime } from 'luxon';
 import { systemClock } from '../base/clock.ts';
 import { readConfig } from '../base/config/config.ts';
+import type { AppContext } from '../base/context.ts';
 import { isErrno } from '../base/errno.ts';
-import { DocketError } from '../base/error.ts';
 import { stderrLog } from '../base/log.ts';
 import { createScope, type Scope } from '../base/scope.ts';
 import { createRedactor, passwordsIn } from '../base/secrets/redactor.ts';
@@ -23,8 +23,11 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunRecord } from '../run/run-record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { loadDefinitions, requireReport } from '../services/definitions/built-in-kinds.ts';
+import { demoSignIn, openDemoPage } from './demo-page.ts';
+import { awaitReview, reviewRun } from './demo-review.ts';
 import { localRedis } from './local-redis.ts';
 import { createMailCatcher } from './mail-catcher.ts';
+import { runStates } from './run-states.ts';
 import { sampleReadings } from './sample-readings.ts';
 
 /** The reports that the demo runs, in the order of its summary. */
@@ -38,11 +41,13 @@ export interface DemoOptions {
   /** Shows the progress of a run. */
   readonly observerOf: (report: string, now: () => number) => OnRunEvent;
   readonly signal: AbortSignal;
+  /** Somebody comments and approves the board pack on the page; by default the demo does it. */
+  readonly page: boolean;
 }
 
 /**
- * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. Returns
- * their results and the absolute path of the output.
+ * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. The board
+ * pack waits for a comment and for approval before it is sent. Returns their results and the absolute path of the output.
  */
 export async function runDemo({ out, ...options }: DemoOptions) {
   const target = resolve(out);
@@ -65,7 +70,7 @@ export async function runDemo({ out, ...options }: DemoOptions) {
 
 async function runReports(
   staging: string,
-  { env, printLine, observerOf, signal }: Omit<DemoOptions, 'out'>,
+  { env, printLine, observerOf, signal, page }: Omit<DemoOptions, 'out'>,
   scope: Scope,
 ): Promise<RunRecord[]> {
   const redis = scope.use(await localRedis(env, printLine), (opened) => opened.close());
@@ -75,7 +80,9 @@ async function runReports(
   const mail = scope.use(await createMailCatcher(join(staging, 'mailbox')), (opened) => opened.close());
   printLine(`Redis    ${redis.origin}`);
   printLine(`Sandbox  ${sandbox.url}, ${sandbox.organizations.length} organizations, 30 calls a minute per key`);
+  const signIn = await demoSignIn(scope);
   printLine(`Mail     ${mail.url}`);
+  printLine(`Page     ${signIn.url}`);
   printLine('');
 
   const jobs = await loadDefinitions(fileURLToPath(new URL('../../jobs', import.meta.url)));
@@ -86,33 +93,35 @@ async function runReports(
     MAIL_FROM: 'reports@docket.example',
     DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
     LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
+    ...signIn.env,
   });
   const { registerSecret, redact } = createRedactor();
   // The Redis may be external.
   for (const password of passwordsIn(redis.url)) registerSecret(password);
   const lines = new Map(DEMO_REPORTS.map((name) => [name as string, observerOf(name, systemClock.now)]));
-  const ended = countdown(DEMO_REPORTS.length, signal);
-  const { store } = scope.use(
-    await composeDocket(
-      {
-        config,
-        env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
-        clock: systemClock,
-        log: stderrLog(config.LOG_LEVEL, { redact }),
-        registerSecret,
-        workingDirectory: staging,
+  const states = runStates(signal);
+  const context: AppContext = {
+    config,
+    env: { DEMO_API_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key },
+    clock: systemClock,
+    log: stderrLog(config.LOG_LEVEL, { redact }),
+    registerSecret,
+    workingDirectory: staging,
+  };
+  const source = staticDefinitions(jobs);
+  const running = scope.use(
+    await composeDocket(context, {
+      jobs: source,
+      prefix,
+      observe: (order, event) => {
+        lines.get(`${order.org}/${order.report}`)?.(event);
+        if (event.type === 'finished') states.record(order.id, event.state);
       },
-      {
-        jobs: staticDefinitions(jobs),
-        prefix,
-        observe: (order, event) => {
-          lines.get(`${order.org}/${order.report}`)?.(event);
-          if (event.type === 'finished') ended.count();
-        },
-      },
-    ),
+    }),
     (opened) => opened.close(),
   );
+  await openDemoPage(context, source, running, scope);
+  const { store } = running;
 
   // The service has no history of current counts, and the demo cannot wait for the evenings.
   await storeSampleReadings(join(staging, 'archive'), jobs.orgs.get('demo'));
@@ -127,7 +136,12 @@ async function runReports(
       }),
     ),
   );
-  await ended.all;
+  await Promise.all(
+    triggered.map(({ record: run }) => {
+      const review = { signIn, run, states, printLine, signal };
+      return page ? awaitReview(review) : reviewRun(review);
+    }),
+  );
   const records = await Promise.all(triggered.map(({ record }) => store.runs.get(record.id)));
   return records.flatMap((record) => record ?? []);
 }
@@ -149,27 +163,6 @@ async function storeSampleReadings(archive: string, settings: OrgSettings | unde
   for (const reading of await take(days)) {
     await stored.putIfAbsent(reading);
   }
-}
-
-/** Resolves after `count` calls; rejects if stopped before. */
-function countdown(from: number, signal: AbortSignal): { readonly all: Promise<void>; readonly count: () => void } {
-  let left = from;
-  let resolveAll = () => {};
-  const all = new Promise<void>((resolve, reject) => {
-    resolveAll = resolve;
-    signal.addEventListener('abort', () => reject(new DocketError('run.cancelled', 'The demo was cancelled.')), {
-      once: true,
-    });
-  });
-  // Avoids an unhandled rejection before it is awaited.
-  all.catch(() => {});
-  return {
-    all,
-    count: () => {
-      left -= 1;
-      if (left === 0) resolveAll();
-    },
-  };
 }
 
 /** Deletes the demo's keys from an external Redis. */
@@ -226,6 +219,7 @@ async function printSummary(
   for (const line of await listFirst(target)) say(`  ${join(shown, line)}`);
   say('');
   say('Try next:');
+  say('  npx docket demo --page          the same, but you comment and approve the board pack in a browser');
   say('  npx docket sandbox              the API on a port; prints the two variables to set for the next two');
   say('  npx docket explain demo/board-pack      what a run asks and costs, and who gets it');
   say('  npx docket run demo/weekly-kpi --no-deliver --period 2026-10      one run, without Redis');
@@ -248,7 +242,8 @@ async function listFirst(target: string): Promise<string[]> {
   for (const path of paths.filter((each) => each.endsWith('.csv') && !each.startsWith('archive'))) {
     csv.set(`${dirname(path)}/`, (csv.get(`${dirname(path)}/`) ?? 0) + 1);
   }
-  const single = paths.filter((path) => !path.startsWith('archive') || path.endsWith('manifest.json'));
+  const manifest = /^archive\/[^.].*\/manifest\.json$/;
+  const single = paths.filter((path) => !path.startsWith('archive') || manifest.test(path));
   return SHOWN_FIRST.flatMap((ending) => [...single, ...csv.keys()].filter((path) => path.endsWith(ending))).map(
     (path) => (csv.has(path) ? `${path}  (${csv.get(path)} CSV files, a schema beside each)` : path),
   );

@@ -107,6 +107,12 @@ describe('isInvolved', () => {
     const principal = `${ISSUER} 8f2c`;
     const triggeredBy = `ann (${sha256(principal).slice(0, 12)})`;
     expect(isInvolved({ ...ann, principal }, { triggeredBy, authors: [] }, people)).toBe(true);
+    // The issuer is unknown where somebody has signed in with a token: that may be the account.
+    expect(isInvolved(ann, { triggeredBy, authors: [] }, people)).toBe(true);
+    const other = `ann (${'0'.repeat(12)})`;
+    expect(isInvolved({ ...ann, principal }, { triggeredBy: other, authors: [] }, people)).toBe(false);
+    const bob = personOf(token('bob'), people);
+    expect(isInvolved(bob, { triggeredBy, authors: [] }, people)).toBe(false);
   });
 
   it('excludes authors, whatever they signed in with', () => {

@@ -35,6 +35,7 @@ describe('the messages', () => {
     const sources = [
       ...filesIn('src/render'),
       ...filesIn('src/fetch'),
+      ...filesIn('src/run'),
       ...filesIn('src/definitions'),
       ...filesIn('templates'),
     ]

@@ -80,6 +80,7 @@ export const accessPorts = (given: Partial<AccessPorts> = {}): AccessPorts => ({
   heldRun: async () => undefined,
   reviews: NO_REVIEWS,
   corrections: NO_CORRECTIONS,
+  correctionIndex: { summaries: async () => [] },
   runHistory: async () => NO_HISTORY,
   earlierDelivery: async () => undefined,
   countWorkers: async () => 1,

@@ -601,6 +601,7 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     files: async () => files,
     preview: none,
     review: async () => null,
+    correctionSummaries: async () => [],
     corrections: async () => [],
     correction: none,
     sendCorrection: none,

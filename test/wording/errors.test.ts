@@ -74,7 +74,7 @@ function* nodesIn(value: unknown): Generator<Node> {
 }
 
 /** Codes that stand in the source as a variable. */
-const VARIABLE: readonly ErrorCode[] = ['run.ambiguous', 'delivery.ambiguous'];
+const VARIABLE: readonly ErrorCode[] = ['run.ambiguous', 'delivery.ambiguous', 'auth.invalid', 'auth.expired'];
 const TEXTS = ['expected', 'got', 'where', 'next'];
 
 /** Each `new DocketError('code', message, detail)` of the source, with the expressions of its texts. */

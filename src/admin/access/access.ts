@@ -14,6 +14,7 @@ import type { AuditActor, AuditEvent, AuditPage } from '../../services/audit-log
 import type { BudgetOverview } from '../../services/budgets/inspect-budgets.ts';
 import type { Correction } from '../../services/corrections/correction.ts';
 import type { CorrectionView } from '../../services/corrections/correction-service.ts';
+import type { CorrectionSummary } from '../../services/corrections/watch-index.ts';
 import type { ReportOutline } from '../../services/definitions/report-outline.ts';
 import type { DeliveryPage, DeliveryRow, DeliveryState } from '../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../services/deployment/deployment-problems.ts';
@@ -138,6 +139,8 @@ export interface Access {
   pause(org: string, report: string | null, reason: string): Promise<Pause>;
   resume(org: string, report: string | null, reason: string): Promise<readonly Pause[]>;
 
+  /** How many corrections wait for a decision, by organization, as counted in the last minutes. Reads no archive. */
+  correctionSummaries(): Promise<readonly CorrectionSummary[]>;
   /** Corrections of delivered figures, newest first. Their ids may be prefixes, e.g. `83b1c195-1`. */
   corrections(filter?: {
     readonly org?: string | undefined;

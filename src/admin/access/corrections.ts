@@ -6,18 +6,20 @@ import {
   type CorrectionView,
   requireCorrection,
 } from '../../services/corrections/correction-service.ts';
-import type { Principal } from '../auth/tokens.ts';
+import type { WatchIndex } from '../../services/corrections/watch-index.ts';
+import { canSee, type Principal } from '../auth/tokens.ts';
 import { type Access, assertOperator, assertVisible, auditActor, notFoundError } from './access.ts';
 
 export interface CorrectionsPorts {
   readonly corrections: CorrectionService;
+  readonly correctionIndex: Pick<WatchIndex, 'summaries'>;
   readonly audit: Pick<AuditLog, 'list' | 'record'>;
 }
 
 export function correctionsAccess(
   ports: CorrectionsPorts,
   principal: Principal,
-): Pick<Access, 'corrections' | 'correction' | 'sendCorrection' | 'dismissCorrection'> {
+): Pick<Access, 'correctionSummaries' | 'corrections' | 'correction' | 'sendCorrection' | 'dismissCorrection'> {
   const { corrections } = ports;
   const requireOne = async (id: string): Promise<CorrectionView> => {
     try {
@@ -28,6 +30,8 @@ export function correctionsAccess(
     }
   };
   return {
+    correctionSummaries: async () =>
+      (await ports.correctionIndex.summaries()).filter(({ org }) => canSee(principal, org)),
     corrections: async ({ org, state } = {}) => {
       if (org !== undefined) assertVisible(principal, org);
       const found = await corrections.list(org === undefined ? principal.orgs : [org]);

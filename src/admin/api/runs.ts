@@ -68,7 +68,7 @@ const oneRoute = createRoute({
 });
 
 const SUMMARIES = {
-  cancel: 'Tell a run to stop that has not ended: it does so before its next step',
+  cancel: 'Tell a run to stop that has not ended, or that waits for people: it does so before its next step',
   retry: 'Try again what surely did not arrive, or a run that failed before its files were made',
   release: 'Let a held pack go out as it is',
 } as const;

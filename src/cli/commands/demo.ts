@@ -5,7 +5,7 @@ import { openProgressBars } from '../terminal/progress-bar.ts';
 import { showRunProgress } from '../terminal/run-progress.ts';
 
 export async function demo(
-  { out, json }: { readonly out: string; readonly json?: boolean },
+  { out, json, page = false }: { readonly out: string; readonly json?: boolean; readonly page?: boolean },
   io: CommandIo,
 ): Promise<void> {
   const print = createPrinter(io);
@@ -17,6 +17,7 @@ export async function demo(
       printLine: bars.printLine,
       observerOf: (report, now) => showRunProgress(report, bars, now),
       signal: io.signals.stop(),
+      page,
     });
     if (json) print.printJson({ folder, runs: records });
     io.exitCode = records.every(({ state }) => state === 'done') ? 0 : 1;

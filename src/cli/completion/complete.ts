@@ -122,7 +122,7 @@ const UNFINISHED_STATES = RUN_STATES.filter((state) => !TERMINAL_STATES.has(stat
 /** Of the runs that a command can do something about; of all where it is not listed. */
 const STATES_BY_COMMAND: Readonly<Record<string, readonly RunState[]>> = {
   watch: UNFINISHED_STATES,
-  cancel: [...UNFINISHED_STATES, 'awaiting_approval'],
+  cancel: [...UNFINISHED_STATES, 'held', 'awaiting_approval'],
   approve: ['awaiting_approval', 'held'],
   reject: ['awaiting_approval', 'held'],
   comment: ['awaiting_approval', 'held'],

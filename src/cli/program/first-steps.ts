@@ -9,8 +9,12 @@ export function addFirstSteps(program: DocketCommand, io: CommandIo): void {
     .command('demo')
     .description('Run the two demo reports through the queue, with a sandbox of everything else')
     .option('--out <dir>', 'output folder; replaced if it exists', 'demo-out')
+    .option('--page', 'wait for you to comment and approve the board pack on the page, instead of doing it')
     .option('--json', 'one JSON document on stdout: the folder, and the record of each run')
     .details(`
+The board pack needs a comment and an approval before it is sent. The demo's people give them by the API; with --page you
+give them, in a browser.
+
 Needs Redis: REDIS_URL, or redis-server on the PATH, or (as root) the distribution’s package, which it installs. It leaves
 nothing in the Redis of REDIS_URL, and needs no API, no mail server and no key.
 
@@ -20,6 +24,7 @@ Exit codes: 0 both reports are done; 1 one of them is not
 
 Examples:
   docket demo
+  docket demo --page
   docket demo --out /tmp/docket-demo --json`)
     .action(async (flags) => (await import('../commands/demo.ts')).demo(flags, io));
 

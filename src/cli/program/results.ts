@@ -102,7 +102,7 @@ Example:
       .option('--json', 'one JSON document on stdout')
       .actor()
       .action(async (id, flags) => (await import('../commands/runs/decide.ts')).decide(name, id, flags, io));
-  decision('cancel', 'Cancel a run that has not ended').details(`
+  decision('cancel', 'Cancel a run that has not ended, or that waits for people').details(`
 A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
 message that is being sent is finished first. Deliveries that were made stay made and listed; \`docket runs retry\` continues
 with the others.
@@ -121,7 +121,8 @@ Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 Example:
   docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`);
   decision('release', 'Deliver a run that is held because figures are missing').details(`
-Every missing figure is marked in the files; check them first, with \`docket runs get\`.
+Every missing figure is marked in the files; check them first, with \`docket runs get\`. A release never approves: a report with
+\`approval\` waits for it afterwards. Approving incomplete figures releases them.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 

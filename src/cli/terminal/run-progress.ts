@@ -106,7 +106,7 @@ function stageLines(
         if (!ending) return;
         return line(
           'finished',
-          `${event.state}${event.error === undefined ? '' : `: ${event.error.message} [${event.error.code}]`}`,
+          `${event.state.replaceAll('_', ' ')}${event.error === undefined ? '' : `: ${event.error.message} [${event.error.code}]`}`,
         );
       default:
         return;

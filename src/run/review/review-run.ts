@@ -149,5 +149,5 @@ function endReason({ events, state }: LoadedReview): string {
 const notReviewableError = ({ org, report }: RunOrder): DocketError =>
   new DocketError('review.not_approved', `${org}/${report} waits for people before it is delivered.`, {
     expected: 'workers and an archive, which keep it while it waits',
-    next: 'Set REDIS_URL, or use `docket trigger`; `--no-deliver` makes the files without delivering them.',
+    next: 'Set REDIS_URL; `--no-deliver` makes the files without delivering them.',
   });

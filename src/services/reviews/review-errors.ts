@@ -38,7 +38,7 @@ export function refuseUnreachable(review: LoadedReview, event: NewReviewEvent): 
   if (approval === undefined || !approval.four_eyes) return;
   const after = possibleApprovals(review, event);
   if (after >= approval.need || after >= possibleApprovals(review)) return;
-  throw new DocketError('approval.unreachable', 'Nobody could approve the report after this comment by you.', {
+  throw new DocketError('approval.unreachable', 'Too few people could approve the report after a comment by you.', {
     expected: `${approval.need} of approval.by who have not written any text that is printed`,
     got: String(after),
     next: 'Ask somebody who does not approve to write the comment.',

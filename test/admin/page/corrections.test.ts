@@ -5,7 +5,7 @@ import { formatFigure } from '../../../src/admin/page/components/figure-changes.
 import { DocketError } from '../../../src/base/error.ts';
 import { createToken } from '../../support/authenticated-app.ts';
 import { openPage } from '../../support/open-page.ts';
-import { corrections, correctionView, running } from '../../support/page-data.ts';
+import { corrections, correctionView, done, running } from '../../support/page-data.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 const anna = createToken('anna');
@@ -29,7 +29,7 @@ const show = async (path: string, change: Partial<Access> = {}, token = anna.tok
   (await (await enter(change, token)).send('GET', path)).text();
 
 describe('corrections', () => {
-  it('are listed, those that wait for a decision first, and the overview leads to them', async () => {
+  it('are listed, those that wait for a decision first', async () => {
     const page = await show('/corrections');
     const rows = (id: string) => new RegExp(`<tbody id="${id}"[\\s\\S]*?</tbody>`).exec(page)?.[0] ?? '';
     const [open, ...others] = corrections;
@@ -39,11 +39,19 @@ describe('corrections', () => {
       expect(rows('decided-corrections')).toContain(`href="/corrections/${id}"`);
     }
     expect(rows('decided-corrections')).toContain('The auditor asked');
-    expect(await show('/')).toContain(`<a href="${PATH}">`);
-    const several = corrections.map((correction) => ({ ...correction, state: 'open' as const }));
-    expect(await show('/', { corrections: async () => several })).toContain('<a href="/corrections">');
+  });
+
+  it('lead there from the overview and from the page of the delivered run, without reading the archive where none is open', async () => {
+    const summary = { org: 'acme', at: 0, watched: 5, open: 2, oldest: 0 };
+    const open: Partial<Access> = { correctionSummaries: async () => [summary] };
+    const unread: Partial<Access> = { corrections: () => Promise.reject(new Error('the archive was read')) };
+    expect(await show('/', { ...unread, ...open })).toContain('<a href="/corrections">');
+    expect(await show('/', unread)).not.toContain('<a href="/corrections">');
+    expect(await show(`/runs/${done.id}`, open)).toContain(`<a href="${PATH}">`);
+    expect(await show(`/runs/${done.id}`, unread)).not.toContain('/corrections/');
     const unreachable = new DocketError('archive.unreachable', 'no answer');
-    expect((await (await enter({ corrections: () => Promise.reject(unreachable) })).send('GET', '/')).status).toBe(200);
+    const browser = await enter({ ...open, corrections: () => Promise.reject(unreachable) });
+    expect((await browser.send('GET', `/runs/${done.id}`)).status).toBe(200);
   });
 
   it('show each changed figure before and after in its unit, and who received it', async () => {

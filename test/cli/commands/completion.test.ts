@@ -19,7 +19,7 @@ describe('completion of a word', () => {
     expect(await candidates('')).toEqual(expect.arrayContaining(['demo', 'run', 'runs', 'completion']));
     expect(await candidates('')).not.toContain('__complete');
     expect(await candidates('sche')).toEqual(['schema', 'schedule']);
-    expect(await candidates('runs', 're')).toEqual(['retry', 'release']);
+    expect(await candidates('runs', 're')).toEqual(['retry', 'release', 'reject']);
   });
 
   test('offers reports and organizations for their arguments and options', async () => {
@@ -58,7 +58,9 @@ describe('completion of a word', () => {
       (await completions(...words)).map(({ value, description }) => `${value} ${description}`);
     expect(await idsOf('runs', 'show', '')).toEqual(['abcdef01 any', 'last the newest run']);
     expect(await idsOf('runs', 'release', 'abc')).toEqual(['abcdef01 held']);
-    expect(await idsOf('runs', 'cancel', '')).toEqual(['abcdef01 queued running waiting']);
+    expect(await idsOf('runs', 'cancel', '')).toEqual(['abcdef01 queued running waiting held awaiting_approval']);
+    expect(await idsOf('runs', 'approve', '')).toEqual(['abcdef01 awaiting_approval held']);
+    expect(await idsOf('comment', '')).toEqual(['abcdef01 awaiting_approval held']);
     expect(await idsOf('deliveries', '--run', '')).toEqual(['abcdef01 any']);
     expect(await idsOf('deliveries', 'resolve', '')).toEqual(['abcdef01 delivery']);
     expect(await idsOf('runs', 'show', 'b')).toEqual([]);

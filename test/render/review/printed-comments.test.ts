@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import type { NoteBlock } from '../../../src/definitions/commentary/note.ts';
 import type { Output } from '../../../src/definitions/schema/kinds.ts';
 import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
 import type { Artifact, MailBodyName } from '../../../src/render/artifact.ts';
@@ -161,6 +162,18 @@ describe('a comment', () => {
       .filter((each) => each.startsWith('Gegenpartei'))
       .join(' ');
     expect(text).toBe(words);
+  });
+
+  it('has single lines without unpaired direction controls, wherever its blocks are from', () => {
+    const blocks: NoteBlock[] = [
+      { kind: 'paragraph', spans: [{ text: 'a\r\nb\u202ec' }, { text: '' }] },
+      { kind: 'list', ordered: true, items: [[{ text: '' }], [{ text: 'd\u2028e', emphasis: 'em' }]] },
+      { kind: 'paragraph', spans: [] },
+    ];
+    expect(buildPack({ ...DATA, comments: [comment(null, blocks)] }).comments[0]?.blocks).toEqual([
+      { kind: 'paragraph', spans: [{ text: 'a bc' }] },
+      { kind: 'list', ordered: true, items: [[{ text: 'd e', emphasis: 'em' }]] },
+    ]);
   });
 
   it('on a section that the report does not have is on the whole report', () => {

@@ -86,6 +86,7 @@ test('reads what workers of any process have put there', async () => {
       { state: 'running', count: 0, oldest: null },
       { state: 'waiting', count: 0, oldest: null },
       { state: 'held', count: 0, oldest: null },
+      { state: 'awaiting_approval', count: 0, oldest: null },
     ],
     heartbeat: { at: 1_790_000_000_000, stuck: 1_789_999_000_000 },
     clockSteps: { steps: 1, last: { ms: -7_000, at: 1_790_000_000_000 } },

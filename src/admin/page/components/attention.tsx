@@ -3,7 +3,7 @@ import type { Pause } from '../../../queue/schedules/pauses.ts';
 import type { ReadingSummary } from '../../../queue/schedules/reading-index.ts';
 import type { RunPage } from '../../../run/run-page.ts';
 import type { RunRecord } from '../../../run/run-record.ts';
-import type { Correction } from '../../../services/corrections/correction.ts';
+import type { CorrectionSummary } from '../../../services/corrections/watch-index.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { DeploymentProblem } from '../../../services/deployment/deployment-problems.ts';
 import { DeploymentProblems, WaitingRuns } from './deployment-problems.tsx';
@@ -15,8 +15,8 @@ export interface AttentionData {
   readonly problems: readonly DeploymentProblem[];
   /** Deliveries in state `unknown`. */
   readonly undecided: readonly DeliveryRow[];
-  /** Corrections of delivered figures that nobody has decided about. */
-  readonly corrections: readonly Pick<Correction, 'id'>[];
+  /** Corrections of delivered figures, by organization. */
+  readonly corrections: readonly CorrectionSummary[];
   /** Runs that wait for approval, of any age. */
   readonly approvals: RunPage;
   /** Held runs of any age: their figures are missing, or their comments. */
@@ -42,8 +42,9 @@ export const AttentionList = ({
   const refused = pauses.filter(({ key }) => key !== null);
   const blocked = waiting.runs.filter(({ error }) => error !== null);
   const missed = readings.filter((summary) => summary.missed.length > 0);
-  const lists = [problems, undecided, corrections, approvals.runs, held.runs, blocked, failed.runs, refused, missed];
-  if (lists.every(({ length }) => length === 0)) {
+  const uncorrected = corrections.reduce((sum, { open }) => sum + open, 0);
+  const lists = [problems, undecided, approvals.runs, held.runs, blocked, failed.runs, refused, missed];
+  if (uncorrected === 0 && lists.every(({ length }) => length === 0)) {
     return (
       <p class="all-clear">
         <span class="state good">Nothing needs attention</span>{' '}
@@ -63,10 +64,10 @@ export const AttentionList = ({
           is sent again until you decide. <a href={decidePath(undecided)}>Decide</a>
         </p>
       )}
-      {corrections.length === 0 ? null : (
+      {uncorrected === 0 ? null : (
         <p>
-          <strong>{countPhrase(corrections.length, false, 'delivered report has', 'delivered reports have')}</strong>{' '}
-          figures that the service has changed since. <a href={decideCorrections(corrections)}>Decide</a>
+          <strong>{countPhrase(uncorrected, false, 'delivered report has', 'delivered reports have')}</strong> figures
+          that the service has changed since. <a href="/corrections">Decide</a>
         </p>
       )}
       {approvals.runs.length === 0 ? null : (
@@ -126,11 +127,6 @@ const HeldRuns = ({ page, fragment, children }: PropsWithChildren<NamedRunsProps
 function decidePath(undecided: readonly DeliveryRow[]): string {
   const [run, ...others] = new Set(undecided.map((row) => row.run));
   return run === undefined || others.length > 0 ? '/deliveries' : `/runs/${run}#decide`;
-}
-
-/** The only one, or the list. */
-function decideCorrections([first, ...others]: AttentionData['corrections']): string {
-  return first === undefined || others.length > 0 ? '/corrections' : `/corrections/${first.id}`;
 }
 
 /** E.g. `1 run`, `20+ runs`. */

@@ -3,6 +3,7 @@ import { type ErrorJson, toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import type { Correction } from '../../../services/corrections/correction.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { Access } from '../../access/access.ts';
@@ -48,7 +49,7 @@ async function loadAttention(access: Access, now: number): Promise<AttentionData
   const limit = MAX_ATTENTION_RUNS;
   const [problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings] = await Promise.all([
     access.deploymentProblems(),
-    loadOpenCorrections(access),
+    access.correctionSummaries(),
     access.runs({ states: ['awaiting_approval'], limit }),
     access.runs({ states: ['held'], limit }),
     access.runs({ states: ['waiting'], limit }),
@@ -58,16 +59,6 @@ async function loadAttention(access: Access, now: number): Promise<AttentionData
     access.readings(),
   ]);
   return { problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings };
-}
-
-/** An unavailable archive must not hide the rest of the overview; its health is a check of its own. */
-async function loadOpenCorrections(access: Access): Promise<AttentionData['corrections']> {
-  try {
-    return await access.corrections({ state: 'open' });
-  } catch (thrown) {
-    if (toDocketError(thrown).code.startsWith('archive.')) return [];
-    throw thrown;
-  }
 }
 
 /** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */
@@ -157,9 +148,24 @@ export async function loadRun(access: Access, id: string) {
     loadReview(access, record),
     access.timeline(record.id),
   ]);
+  const corrections = await loadOpenCorrections(access, record);
   // The files of a run in review are not in the archive yet: its review shows what is missing.
   const held = record.state === 'held' && review === null ? await access.heldRun(record.id) : null;
-  return { snapshot, deliveries, files, held, review, timeline };
+  return { snapshot, deliveries, files, held, review, corrections, timeline };
+}
+
+/** The corrections of a delivered run that wait for a decision. The archive is read only where some of its organization do. */
+async function loadOpenCorrections(access: Access, { id, org, state }: RunRecord): Promise<readonly Correction[]> {
+  if (state !== 'done' && state !== 'partly_delivered') return [];
+  const summaries = await access.correctionSummaries();
+  if (!summaries.some((summary) => summary.org === org && summary.open > 0)) return [];
+  try {
+    return (await access.corrections({ org, state: 'open' })).filter(({ run }) => run.id === id);
+  } catch (thrown) {
+    // An unavailable archive is shown with the files.
+    if (toDocketError(thrown).code.startsWith('archive.')) return [];
+    throw thrown;
+  }
 }
 
 /** The review of a run; null where it has none. An unavailable archive becomes part of the page. */

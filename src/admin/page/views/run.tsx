@@ -16,6 +16,7 @@ import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun } from '../routes/loaders.ts';
+import { correctionPath } from './corrections.tsx';
 
 interface RunViewQuery {
   /** The section whose draft somebody wants to begin a comment with. */
@@ -70,6 +71,14 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
         {record.error === null || waits?.for === 'retry' ? null : (
           <ErrorDetails error={record.error} heading={open ? 'Last error' : 'Reason'} />
         )}
+      </div>
+      <div id="corrections" data-live>
+        {data.corrections.map(({ id, material }) => (
+          <p class="attention">
+            <strong>The service has changed {formatCounted(material, 'figure')} since it was delivered.</strong>{' '}
+            <a href={correctionPath(id)}>Decide</a>
+          </p>
+        ))}
       </div>
       {data.review === null ? null : 'error' in data.review ? (
         <div id="review-part" data-live>

@@ -25,12 +25,14 @@ export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelP
   const { state, record } = view;
   const { phase, content } = state;
   const isOpen = OPEN_PHASES.includes(phase);
-  const approves = isOpen && content !== null && view.refusal === null;
+  // Nobody approves files that are not there yet.
+  const isRendered = content !== null && view.files.length > 0;
+  const approves = isOpen && isRendered && view.refusal === null;
   const rejects = isOpen && content !== null && view.canReject;
   const { heading, lead, isCalm } = PHASES[phase];
   return (
     // Whoever decides keeps what they have looked at: only the facts follow, and a reload shows other content.
-    <div id="review-part" {...(approves || rejects ? {} : { 'data-live': true })}>
+    <div id="review-part" {...(isRendered && (approves || rejects) ? {} : { 'data-live': true })}>
       <section
         class={isCalm ? 'review calm' : 'review'}
         id="review"
@@ -62,7 +64,7 @@ export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelP
         )}
         {approves ? <ApproveForm layout={layout} run={record.id} content={content} refused={refused} /> : null}
         {isOpen && state.need > 0 && phase !== 'comments' && view.refusal !== null ? (
-          <p id="review-refusal">
+          <p id="review-refusal" class="more">
             <strong>You cannot approve it.</strong> {view.refusal}
           </p>
         ) : null}
@@ -200,13 +202,15 @@ const Facts = ({ view: { state, due, reviewers, sections }, zone, now }: FactsPr
   );
 };
 
-/** More CSV files than this are folded. */
+/** Of more files than this, CSV files and their schemas are folded. */
 const MAX_OPEN_FILES = 4;
 
 /** The files of exactly this content, and its e-mail. */
 const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView }) => {
   if (files.length === 0) return <p>A worker is rendering the files. They are here in a moment.</p>;
-  const folded = files.length > MAX_OPEN_FILES ? files.filter(({ name }) => name.endsWith('.csv')) : [];
+  const isData = ({ name }: { readonly name: string }): boolean => /\.(csv|schema\.json)$/.test(name);
+  const folded = files.length > MAX_OPEN_FILES ? files.filter(isData) : [];
+  const tables = folded.filter(({ name }) => name.endsWith('.csv')).length;
   const item = ({ name, bytes }: ReviewView['files'][number]) => (
     <li>
       <a class="wrap" href={reviewFilePath(record.id, name)} download={name}>
@@ -220,7 +224,10 @@ const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView })
       <ul class="plain-list compact">{files.filter((file) => !folded.includes(file)).map(item)}</ul>
       {folded.length === 0 ? null : (
         <details class="fold">
-          <summary>{formatCounted(folded.length, 'CSV file')}</summary>
+          <summary>
+            {formatCounted(tables, 'CSV file')}
+            {tables === folded.length ? '' : ', with schemas'}
+          </summary>
           <ul class="plain-list compact">{folded.map(item)}</ul>
         </details>
       )}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { DocketError } from '../base/error.ts';
+import type { RunRecord } from '../run/run-record.ts';
+import type { DemoPerson, DemoSignIn } from './demo-page.ts';
+import type { RunStates } from './run-states.ts';
+
+/** The section of the board pack that needs a comment. */
+const SECTION = 'scorecard';
+/** The figures are printed as the pack has them, whatever the month. */
+const COMMENT = `*{{ scorecard.profiles.created }}* clients were created, {{ scorecard.profiles.created.change }} against the month before.
+
+- Approval rate: {{ scorecard.profiles.approval_rate }} ({{ scorecard.profiles.approval_rate.status }})
+- Half of the decisions took less than {{ scorecard.profiles.time_to_decision_p50 }}`;
+
+const reviewSchema = z.looseObject({
+  phase: z.string(),
+  content: z.string().nullable(),
+  need: z.int(),
+  approvals: z.array(z.object({ name: z.string() })),
+  reviewers: z.array(z.string()),
+  missing_comments: z.array(z.string()),
+});
+type Review = z.infer<typeof reviewSchema>;
+
+interface ReviewDemo {
+  readonly signIn: DemoSignIn;
+  readonly run: Pick<RunRecord, 'id' | 'org' | 'report'>;
+  readonly states: RunStates;
+  readonly printLine: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const WAITS_FOR_PEOPLE: readonly string[] = ['held', 'awaiting_approval'];
+
+/**
+ * The people of the demo comment and approve the run, by the API: what a page or a program of theirs would do. Resolves when
+ * it has ended for good.
+ */
+export async function reviewRun({ signIn, run, states, printLine, signal }: ReviewDemo): Promise<void> {
+  const name = `${run.org}/${run.report}`;
+  const say = (who: string, text: string) => printLine(`${name}  ${who.padEnd(9)} ${text}`);
+  const call = async (who: DemoPerson, method: string, path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(`${signIn.url}/api/runs/${run.id}/${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${signIn.tokens[who]}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
+    });
+    const answer: unknown = await response.json();
+    if (response.ok) return answer;
+    throw new DocketError('internal.defect', `The demo's API answers ${response.status}.`, {
+      where: `${method} ${path}`,
+      got: JSON.stringify(answer),
+    });
+  };
+  const look = async (who: DemoPerson): Promise<Review> => reviewSchema.parse(await call(who, 'GET', 'review'));
+
+  let { state, seen } = await states.next(run.id, 0);
+  if (state === 'held') {
+    const { missing_comments: missing } = await look('analyst');
+    say('review', `waits for a comment on ${missing.join(', ')}: nothing is sent`);
+    await call('analyst', 'PUT', `comments/${SECTION}`, { text: COMMENT });
+    say('analyst', `comments on ${SECTION}`);
+    ({ state, seen } = await states.next(run.id, seen));
+  }
+  if (state === 'awaiting_approval') {
+    const { content, reviewers, need, approvals } = await look('mlro');
+    const short = content?.slice(0, 8) ?? '';
+    say('review', `waits for approval by ${reviewers.join(', ')} (${approvals.length} of ${need}), content ${short}`);
+    await call('mlro', 'POST', 'approve', { content, reason: 'Figures agree with the register' });
+    say('mlro', `approves content ${short}`);
+    await states.next(run.id, seen, (next) => !WAITS_FOR_PEOPLE.includes(next));
+  }
+}
+
+/** Tells whoever looks at the page what the run waits for, until it has ended for good. */
+export async function awaitReview({ signIn, run, states, printLine }: ReviewDemo): Promise<void> {
+  for (let seen = 0; ; ) {
+    const reached = await states.next(run.id, seen);
+    seen = reached.seen;
+    if (!WAITS_FOR_PEOPLE.includes(reached.state)) return;
+    const [who, task]: readonly [DemoPerson, string] =
+      reached.state === 'held' ? ['analyst', `comment on ${SECTION}`] : ['mlro', 'approve or reject'];
+    printLine('');
+    printLine(`${run.org}/${run.report} is ${reached.state.replaceAll('_', ' ')}. To ${task}:`);
+    printLine(`  ${signIn.url}/runs/${run.id}#review`);
+    printLine(`  sign in as ${who} with the token ${signIn.tokens[who]}`);
+    printLine('');
+  }
+}

@@ -1,0 +1,49 @@
+import { DocketError } from '../base/error.ts';
+import type { RunEvent } from '../run/run-events.ts';
+
+type EndState = Extract<RunEvent, { type: 'finished' }>['state'];
+
+/** The states that runs have come to, in order: a run that waits for people ends several times. */
+export interface RunStates {
+  record(run: string, state: EndState): void;
+  /**
+   * Resolves with the first state of the run that is wanted, after the `seen` first ones, with how many it has come to by
+   * then. Rejects with `run.cancelled` when the demo is stopped.
+   */
+  next(
+    run: string,
+    seen: number,
+    wanted?: (state: EndState) => boolean,
+  ): Promise<{ readonly state: EndState; readonly seen: number }>;
+}
+
+export function runStates(signal: AbortSignal): RunStates {
+  const states = new Map<string, EndState[]>();
+  const listeners = new Set<() => void>();
+  return {
+    record: (run, state) => {
+      states.set(run, [...(states.get(run) ?? []), state]);
+      for (const listener of [...listeners]) listener();
+    },
+    next: (run, seen, wanted = () => true) =>
+      new Promise((resolve, reject) => {
+        const stop = () => {
+          listeners.delete(look);
+          reject(new DocketError('run.cancelled', 'The demo was cancelled.'));
+        };
+        const look = () => {
+          const known = states.get(run) ?? [];
+          const found = known.findIndex((state, index) => index >= seen && wanted(state));
+          const state = known[found];
+          if (state === undefined) return;
+          listeners.delete(look);
+          signal.removeEventListener('abort', stop);
+          resolve({ state, seen: found + 1 });
+        };
+        if (signal.aborted) return stop();
+        listeners.add(look);
+        signal.addEventListener('abort', stop, { once: true });
+        look();
+      }),
+  };
+}
