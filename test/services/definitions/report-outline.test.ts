@@ -153,6 +153,7 @@ owner: a@acme.example
 period: previous_week
 approval: { by: [anna, ben], need: 2, within: 3bd }
 corrections: { watch: 35d, materiality: 0.5% }
+targets: [{ metric: profiles.approval_rate, better: higher, target: 90% }]
 sections:
   - { id: a, metrics: [alerts.open], commentary: required }
   - { id: b, metrics: [profiles.approval_rate], commentary: { required_if: breached, carry: true } }
