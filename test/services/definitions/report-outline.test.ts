@@ -153,6 +153,7 @@ owner: a@acme.example
 period: previous_week
 approval: { by: [anna, ben], need: 2, within: 3bd }
 corrections: { watch: 35d, materiality: 0.5% }
+targets: [{ metric: alerts.open, better: lower, target: 10 }]
 sections:
   - { id: a, metrics: [alerts.open], commentary: required }
   - { id: b, metrics: [alerts.open], commentary: { required_if: breached, carry: true } }
