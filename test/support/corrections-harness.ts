@@ -11,11 +11,13 @@ import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../src/definitions/schema/report-definition.ts';
 import { correctionArchive } from '../../src/deliver/archive/corrections/correction-archive.ts';
 import { createArchive } from '../../src/deliver/archive/create-archive.ts';
+import { createReviewArchive } from '../../src/deliver/archive/reviews/create-review-archive.ts';
 import { directoryStorage } from '../../src/deliver/archive/storage/directory-storage.ts';
 import { memoryLedger } from '../../src/deliver/ledger/memory-ledger.ts';
 import { createMailCatcher } from '../../src/demo/mail-catcher.ts';
 import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
+import { reviewEventSchema } from '../../src/run/review/review-event.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
@@ -94,7 +96,7 @@ export async function correctionsHarness(sandboxOptions: SandboxOptions = {}) {
   const inline = await composeInline(
     { config, env: { ACME_KEY: key }, clock, log: silentLog, workingDirectory: folder },
     archive,
-    { orgs, stores: () => ({ archive, ledger, editions }) },
+    { orgs, stores: () => ({ archive, ledger, editions, reviews: createReviewArchive(storage, reviewEventSchema) }) },
   );
   onTestFinished(async () => {
     await inline.scope.close();

@@ -168,7 +168,25 @@ function formatFigure(value: number | null, unit: string | null): string {
   const format = (style: Intl.NumberFormatOptions) =>
     new Intl.NumberFormat('en', { maximumFractionDigits: 2, ...style }).format(value);
   if (unit === 'ratio') return format({ style: 'percent' });
-  return unit === null || unit === 'count' ? format({}) : `${format({})} ${unit === 'seconds' ? 's' : unit}`;
+  if (unit === 'seconds') return formatSeconds(value);
+  return unit === null || unit === 'count' ? format({}) : `${format({})} ${unit}`;
+}
+
+/** `1 d 6 h`, `6 h 2 min`, `2 min 5 s`, `5.25 s`. */
+function formatSeconds(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${Number(seconds.toFixed(2))} s`;
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor((whole % 86_400) / 3_600), 'h'],
+    [Math.floor((whole % 3_600) / 60), 'min'],
+    [whole % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts
+    .slice(first, first + 2)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
 }
 
 export async function send(id: string, flags: ActorFlags & { readonly json?: boolean }, io: CommandIo): Promise<void> {

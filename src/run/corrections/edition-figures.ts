@@ -85,7 +85,7 @@ const pick = (values: Row['values'] | MetricValues, metrics: readonly Column[]):
  * and partial buckets, incomplete tables, and deprecated or replaced metrics. Undefined where there is none.
  */
 function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
-  const { id, title, columns, rows, totals, notes, current, readings, range, running } = table;
+  const { id, title, columns, granularity, rows, totals, notes, current, readings, range, running } = table;
   if (current || readings !== undefined || range === null || notes.some(({ incomplete }) => incomplete))
     return undefined;
   const metrics = columns.filter((column) => isStable(column, table));
@@ -94,7 +94,9 @@ function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
   const kept: EditionSection['rows'][number][] = [];
   const open = new Set<string | null>();
   let tooMany = 'path' in rows;
-  for (const { values, partial } of tooMany ? [] : iterateRows(rows)) {
+  // The single row of a table without groups has the same figures as its totals.
+  const isSameAsTotals = totals !== undefined && granularity === null && dimensions.length === 0;
+  for (const { values, partial } of tooMany || isSameAsTotals ? [] : iterateRows(rows)) {
     const bucket = typeof values.bucket === 'string' ? values.bucket : null;
     if (partial || (bucket === null && running)) {
       open.add(bucket);

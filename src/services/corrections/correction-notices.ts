@@ -42,7 +42,7 @@ export function buildCorrectionNotice(
         heading: 'Nothing is sent until somebody decides:',
         lines: [
           sentence('See what has changed, and who would receive a corrected edition:'),
-          command('corrections', 'text'),
+          command(`corrections show ${id}`, 'text'),
           sentence('Send the corrected edition:'),
           command(`corrections send ${id} --reason "..."`, 'text'),
           sentence('Or keep the delivered one:'),

@@ -44,6 +44,7 @@ export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefi
       const stored = Object.entries(await redis.hgetall(keys.correctionChecks));
       return new Map(stored.map(([run, at]) => [run, Number(at)] as const).filter(([, at]) => Number.isFinite(at)));
     }),
+    // The claim stays: another process may have read the checks before this one.
     recordCheck: mapped(async (run: string, at: number) => void (await redis.hset(keys.correctionChecks, run, at))),
     retain: mapped(async (runs: ReadonlySet<string>) => remove(keys.correctionChecks, runs)),
     claim: mapped(async (run: string, by: string, ttlMs: number) => {

@@ -83,6 +83,11 @@ describe('the watch of a delivered edition', () => {
     });
 
     const { definition } = harness.frozen.get(sent.record.digest)!;
+    // With `approval` it waits like any other edition.
+    const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
+    const reviewed = await harness.execute(sent.record, { ...definition, approval });
+    expect(reviewed).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
+    expect(mail.messages()).toHaveLength(2);
     const outcome = await harness.execute(sent.record, definition);
     expect(outcome.kind).toBe('done');
     expect(
