@@ -50,8 +50,8 @@ import {
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
 import { createReviewNotices } from '../services/reviews/approver-notices.ts';
+import { createReviewContinuer } from '../services/reviews/continue-review.ts';
 import { createReviewSweep } from '../services/reviews/review-sweep.ts';
-import { createReviewContinuer } from '../services/runs/continue-review.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { checkBucket, openArchive } from './archive.ts';
 import { createRunPorts } from './run-ports.ts';

@@ -37,6 +37,7 @@ describe('the messages', () => {
       ...filesIn('src/fetch'),
       ...filesIn('src/run'),
       ...filesIn('src/definitions'),
+      ...filesIn('src/run'),
       ...filesIn('templates'),
     ]
       .filter((file) => /\.(ts|mjml|liquid)$/.test(file))

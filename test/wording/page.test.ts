@@ -9,6 +9,8 @@ import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import { cookieClient, createToken } from '../support/authenticated-app.ts';
 import { openPage } from '../support/open-page.ts';
 import {
+  corrections,
+  correctionView,
   failed,
   held,
   inReview,
@@ -83,6 +85,9 @@ const VIEWS: readonly (readonly [path: string, change?: Partial<Access>])[] = [
   ...(['figures', 'comments', 'ready', 'sealed', 'rejected', 'cancelled'] as const).map((phase) =>
     reviewed(phase, UNDECIDED),
   ),
+  ['/corrections', { corrections: async () => corrections }],
+  ['/corrections', NOTHING],
+  [`/corrections/${correctionView.id}`, { correction: async () => correctionView }],
   ['/reports'],
   ['/reports', NOTHING],
   ['/reports/acme/weekly-kpi'],

@@ -79,7 +79,7 @@ export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
       // The events of the review say more.
       .filter(({ what }) => what !== 'review' || history.review.length === 0)
       .map((decision) => decided(decision, rows)),
-    ...rows.flatMap((row) => deliveryEntries(row, history.events)),
+    ...rows.flatMap((row) => deliveryEntries(row, history.events, noticeName(record))),
     ...ended(input),
   ];
   // First, also where the clock of the worker is behind. Notices and decisions may follow the end.
@@ -243,14 +243,17 @@ const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | '
   unknown: { text: 'Result unknown', outcome: 'uncertain' },
 };
 
+/** Of a run that is reviewed, approvers and authors get notices as well. */
+const noticeName = ({ review }: RunRecord): string => (review === undefined ? 'Notice to the owner' : 'Notice');
+
 /** The attempts of a delivery and the decisions about it: from the archive where it was read, else from the ledger's row. */
-function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[]): readonly TimelineEntry[] {
+function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], notice: string): readonly TimelineEntry[] {
   const { id: delivery, recipient, target, decisions } = row;
   const kind = target === NOTICE_TARGET ? 'notice' : 'delivery';
   const of = { delivery, recipient };
   const attempted = (state: DeliveryState, at: number, detail: string | null): TimelineEntry => {
     const { text, outcome } = STATE_STEPS[state];
-    return step(kind, kind === 'notice' ? `Notice to the owner: ${text.toLowerCase()}` : text, {
+    return step(kind, kind === 'notice' ? `${notice}: ${text.toLowerCase()}` : text, {
       at,
       outcome,
       detail,

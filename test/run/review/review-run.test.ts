@@ -16,6 +16,7 @@ import { memoryLedger } from '../../../src/deliver/ledger/memory-ledger.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
 import type { Artifact } from '../../../src/render/artifact.ts';
 import type { Renderer } from '../../../src/render/renderer.ts';
+import { isRenderedAlike } from '../../../src/run/review/freeze-figures.ts';
 import { openFigures } from '../../../src/run/review/frozen-figures.ts';
 import { loadReview, type Reviews } from '../../../src/run/review/load-review.ts';
 import { parseOpenReview } from '../../../src/run/review/open-review.ts';
@@ -276,6 +277,10 @@ describe('a run that waits for people', () => {
     settings = { ...settings, recipients: { ...settings.recipients, domains: ['other.example'] } };
     await attempt();
     expect((await review()).state.figures).toBe(later.figures);
+    // Another version of Docket may write other files.
+    const { inputs } = await openFigures(reviews, order, later.figures ?? '');
+    expect(isRenderedAlike(inputs, { definition, settings })).toBe(true);
+    expect(isRenderedAlike({ ...inputs, docket: '0.0.0' }, { definition, settings })).toBe(false);
   });
 
   test('nothing to send needs nobody', async () => {

@@ -153,9 +153,10 @@ owner: a@acme.example
 period: previous_week
 approval: { by: [anna, ben], need: 2, within: 3bd }
 corrections: { watch: 35d, materiality: 0.5% }
+targets: [{ metric: profiles.approval_rate, better: higher, target: 90% }]
 sections:
   - { id: a, metrics: [alerts.open], commentary: required }
-  - { id: b, metrics: [alerts.open], commentary: { required_if: breached, carry: true } }
+  - { id: b, metrics: [profiles.approval_rate], commentary: { required_if: breached, carry: true } }
   - { id: c, metrics: [alerts.open], commentary: { carry: true } }
   - { id: d, metrics: [alerts.open] }
 outputs: [{ format: xlsx }]

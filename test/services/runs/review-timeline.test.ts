@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ReviewEvent } from '../../../src/run/review/review-event.ts';
+import type { RunRecord } from '../../../src/run/run-record.ts';
 import { NO_HISTORY } from '../../../src/services/runs/run-history.ts';
 import { buildTimeline } from '../../../src/services/runs/run-timeline.ts';
-import { runOf } from '../../support/page-data.ts';
+import { runOf, sent } from '../../support/page-data.ts';
 import { DOCKET_ACTOR } from '../../support/review-harness.ts';
 
 const HASH = 'a'.repeat(64);
@@ -37,4 +38,14 @@ test('where the archive cannot be read, the record says that it was reviewed', (
 
 test('a run that waits for approval says so, and that nothing is sent', () => {
   expect(timeline([]).filter(({ kind }) => kind === 'held')).toMatchObject([{ outcome: 'waiting', at: 4_500 }]);
+});
+
+test('a notice about a review may be to anybody', () => {
+  const row = { ...sent, target: 'notice', recipient: 'mia@acme.example' };
+  const textOf = (record: RunRecord) =>
+    buildTimeline({ record, live: null, rows: [row], history: NO_HISTORY, waits: null }).find(
+      ({ kind }) => kind === 'notice',
+    )?.text;
+  expect(textOf(waiting)).toMatch(/owner/);
+  expect(textOf({ ...waiting, review: { seq: 1, phase: 'approval', content: HASH } })).not.toMatch(/owner/);
 });

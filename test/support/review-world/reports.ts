@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { personOf } from '../../../src/definitions/people.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
+import { peopleSchema } from '../../../src/definitions/schema/review.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
 import { reportFileSchema } from '../../../src/services/definitions/built-in-kinds.ts';
 import type { Reviewer } from '../../../src/services/reviews/review-service.ts';
@@ -22,6 +23,8 @@ export const PEOPLE = {
   mlro: { name: 'Ann', email: 'ann@acme.example', tokens: ['ann', 'ann-laptop'] },
   head: { name: 'Cem', tokens: ['cem-ci'], accounts: ['cem@acme.example'] },
 };
+
+export const PARSED_PEOPLE = peopleSchema.parse(PEOPLE);
 
 /** The human behind a name, whatever it names: the test's own table, beside that of the code. */
 export function humanOf(name: string): string {
@@ -123,9 +126,6 @@ export const humanOfPrincipal = (principal: string): string =>
 
 // The table above must be that of the code, or the test would prove nothing.
 for (const { by, human } of SIGN_INS) {
-  const { person } =
-    by.kind === 'shell'
-      ? { person: by.subject }
-      : personOf({ ...by, kind: by.kind }, orgFileSchema.shape.people.parse(PEOPLE));
+  const { person } = by.kind === 'shell' ? { person: by.subject } : personOf({ ...by, kind: by.kind }, PARSED_PEOPLE);
   if (humanOf(person) !== human) throw new Error(`${by.name} is ${person}`);
 }

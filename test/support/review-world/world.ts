@@ -27,7 +27,7 @@ import { createOwnerNotices } from '../../../src/services/deliveries/owner-notic
 import { createReviewNotices } from '../../../src/services/reviews/approver-notices.ts';
 import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
 import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
-import { createReviewContinuer } from '../../../src/services/runs/continue-review.ts';
+import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { NO_PAUSES } from '../decision-harness.ts';

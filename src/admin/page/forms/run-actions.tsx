@@ -1,4 +1,4 @@
-import { type RunRecord, type RunState, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery, retryScope } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import type { HeldRun, RunTimeline } from '../../access/access.ts';
@@ -32,7 +32,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
   const form = { layout, from: path, refused };
   const scope = retryScope(record.state, deliveries);
   // A run in review can be cancelled while it waits for people.
-  const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITS_FOR_PEOPLE.includes(record.state));
+  const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITING_STATES.has(record.state));
   // A running worker may still find out what became of them.
   const decides =
     record.state !== 'running' && deliveries.some((row) => row.state === 'unknown' && isReportDelivery(row));
@@ -118,8 +118,6 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
     </div>
   );
 };
-
-const WAITS_FOR_PEOPLE: readonly RunState[] = ['held', 'awaiting_approval'];
 
 /** Whether the review shows the rejection of its own forms. */
 const isReviewAction = (action: string, path: string, review: RunReview): boolean =>

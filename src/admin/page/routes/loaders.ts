@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ErrorJson, toDocketError } from '../../../base/error.ts';
 import { DAY_MS } from '../../../base/time.ts';
 import type { RunSnapshot } from '../../../run/live-progress.ts';
-import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
+import { type RunRecord, TERMINAL_STATES, WAITING_STATES } from '../../../run/run-record.ts';
 import type { Correction } from '../../../services/corrections/correction.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
@@ -170,7 +170,8 @@ async function loadOpenCorrections(access: Access, { id, org, state }: RunRecord
 
 /** The review of a run; null where it has none. An unavailable archive becomes part of the page. */
 async function loadReview(access: Access, run: RunRecord): Promise<RunReview> {
-  if (!run.deliver || run.state === 'skipped') return null;
+  // An attempt that leaves a review records it: other runs need no look into the archive.
+  if (run.review === undefined && !WAITING_STATES.has(run.state)) return null;
   try {
     const view = await access.review(run.id);
     return view === null ? null : { view };

@@ -1,6 +1,6 @@
-import { DocketError } from '../base/error.ts';
-import type { Definition } from '../definitions/schema/report-definition.ts';
-import type { Manifest } from './archive/manifest.ts';
+import { DocketError } from '../../../base/error.ts';
+import type { Definition } from '../../../definitions/schema/report-definition.ts';
+import type { Manifest } from '../manifest.ts';
 
 /**
  * The last check before anything is sent: a report with `approval` has a manifest with approvals by enough different people.
