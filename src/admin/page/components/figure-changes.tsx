@@ -86,7 +86,7 @@ const ChangedStatus = ({ change: { statusBefore, statusAfter } }: { readonly cha
       {statusBefore === undefined || statusBefore === statusAfter ? null : (
         <>
           <FigureStatusBadge status={statusBefore} /> <span aria-hidden="true">→</span>{' '}
-          <span class="visually-hidden">then</span>
+          <span class="visually-hidden">then</span>{' '}
         </>
       )}
       <FigureStatusBadge status={statusAfter} />
