@@ -12,6 +12,23 @@ const DOCKET = { person: 'docket', name: 'Docket', principal: 'docket' };
 const runOf = (digit: string) => ({ id: digit.repeat(32), org: 'acme', report: 'kpis' });
 const event = (seq: number, at: number): ReviewEvent => ({ seq, at, by: DOCKET, type: 'cancel', reason: 'r' });
 
+test('an open review that cannot be read is reported after the others', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'docket-reviews-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const storage = directoryStorage(root);
+  const reviews = createReviewArchive(storage, reviewEventSchema);
+  const [first, second] = [runOf('1'), runOf('2')];
+  for (const run of [first, second]) await reviews.open(run, 'order');
+  const broken = (await storage.metadata.list('.reviews/.open')).find((name) => name.startsWith(first.id));
+  await storage.metadata.put(`.reviews/.open/${broken}`, '{');
+  const found: string[] = [];
+  const list = async () => {
+    for await (const { run } of reviews.listOpen()) found.push(run.id);
+  };
+  await expect(list()).rejects.toMatchObject({ code: 'archive.corrupt' });
+  expect(found).toEqual([second.id]);
+});
+
 test('reviews go when their last event is old, they have ended, and their run is not in the archive', async () => {
   const root = await mkdtemp(join(tmpdir(), 'docket-reviews-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));

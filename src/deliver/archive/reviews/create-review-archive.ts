@@ -82,14 +82,24 @@ export function createReviewArchive<Event extends { readonly seq: number }>(
         `${JSON.stringify({ org: run.org, report: run.report, run: run.id, order })}\n`,
       ),
     async *listOpen() {
+      const unreadable: unknown[] = [];
       for (const name of await metadata.list(OPEN_FOLDER)) {
         if (!name.endsWith(`/${OPEN_FILE}`)) continue;
         const bytes = await metadata.get(`${OPEN_FOLDER}/${name}`);
         // Closed since the listing.
         if (bytes === undefined) continue;
-        const { org, report, run, order } = parseMetadata(location, `${OPEN_FOLDER}/${name}`, bytes, openSchema);
+        let opened: z.infer<typeof openSchema>;
+        try {
+          opened = parseMetadata(location, `${OPEN_FOLDER}/${name}`, bytes, openSchema);
+        } catch (error) {
+          unreadable.push(error);
+          continue;
+        }
+        const { org, report, run, order } = opened;
         yield { run: { id: run, org, report }, order };
       }
+      // At the end: one that is unreadable must not stop the others.
+      if (unreadable.length > 0) throw unreadable[0];
     },
     close: async (run) => metadata.deleteAll(openFolder(run.id)),
   };

@@ -24,7 +24,7 @@ export interface ReviewArchive<Event> {
   list(run: RunRef, folder: string): Promise<readonly string[]>;
   /** Marks the review as open, with what opens its record again after Redis was lost; before the first event. */
   open(run: RunRef, order: string): Promise<void>;
-  /** The open reviews with what `open` stored. Few: a listing of one folder. */
+  /** The open reviews with what `open` stored. Few: a listing of one folder. Throws after the others for an unreadable one. */
   listOpen(): AsyncIterable<{ readonly run: RunRef; readonly order: string }>;
   /** The review has ended: its run is published, rejected or cancelled. */
   close(run: RunRef): Promise<void>;
