@@ -102,6 +102,17 @@ const REOPENED_SLOT: Command[] = [
   { do: 'work', at: null, meanwhile: 'dies' },
 ];
 
+const WORK: Command = { do: 'work', at: null, meanwhile: 'dies' };
+const started = (version: number): Command[] => [
+  { do: 'edit', to: version },
+  { do: 'trigger', who: 5, kind: 'on_demand' },
+  WORK,
+];
+const append = (who: number, stale = false): Command => ({ do: 'append', who, run: 0, stale });
+/** Two are needed; one person has two tokens. */
+const ONE_PERSON_TWICE: Command[] = [...started(3), append(0), append(1), WORK];
+const OTHER_CONTENT: Command[] = [...started(0), append(2, true), WORK];
+
 const TEXTS = ['Fewer than in spring.', 'It was {{ onboarding.profiles.created }}.', '=1+1', null] as const;
 
 /** How often each kind of thing happened, over all sequences: a test that never sends shows nothing. */
@@ -174,8 +185,8 @@ async function play(playing: Playing, command: Command, life = processLife()): P
       const id = at(command.run);
       const ref = { id, org: 'acme', report: 'weekly' };
       const { state } = await loadReview(here.reviews, ref);
-      const content = (command.stale ? playing.seen.get(id) : undefined) ?? state.content ?? 'f'.repeat(64);
-      playing.seen.set(id, content);
+      const content = command.stale ? (playing.seen.get(id) ?? 'f'.repeat(64)) : (state.content ?? 'f'.repeat(64));
+      if (state.content !== null) playing.seen.set(id, state.content);
       const by = signIn(command.who);
       if (command.do === 'append') {
         const who = by.kind === 'shell' ? shellPerson(by.name) : personOf({ ...by, kind: by.kind }, PARSED_PEOPLE);
@@ -291,7 +302,7 @@ test(
           if (record.state === 'awaiting_approval') expect(state.phase).toBe('approval');
         }
       }),
-      { ...cases(1_500), examples: [[REOPENED_SLOT]], ...PARAMETERS },
+      { ...cases(1_500), examples: [[REOPENED_SLOT], [ONE_PERSON_TWICE], [OTHER_CONTENT]], ...PARAMETERS },
     );
     if (process.env.REVIEW_MODEL !== undefined) console.log(Object.fromEntries([...met].sort()));
     // What never leaves shows nothing.

@@ -100,7 +100,7 @@ export function createCorrectionRounds(ports: CorrectionRoundPorts): () => Promi
         if (edition === undefined) return;
         const all = entry.lastEvent === 0 ? [] : foldCorrections(entry.run, await corrections.events(entry.run));
         const last = all.at(-1);
-        const settled = last === undefined ? undefined : await carryOut(last, edition, ports);
+        const settled = last === undefined ? undefined : await carryOutOrLog(last, edition, ports);
         if (settled?.state === 'open') count(entry.run.org, { open: settled });
         if (edition.deliveredAt === null || (settled !== undefined && (await isReplaced(settled, ports)))) return;
         const spec = await specOf(edition);
@@ -161,7 +161,7 @@ async function check(edition: Edition, due: number, ports: CorrectionRoundPorts)
   if (checked.kind !== 'done') return 'waiting';
   const { comparison, asOf = clock.now() } = checked.value;
   const found = await record(edition, comparison, ports);
-  if (found !== undefined) await carryOut(found, edition, ports);
+  if (found !== undefined) await carryOutOrLog(found, edition, ports);
   return asOf;
 }
 
@@ -229,6 +229,29 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
   const seq = ((await corrections.events(run)).at(-1)?.seq ?? 0) + 1;
   await corrections.append(run, { seq, at: clock.now(), type: 'notified', correction: number });
   return { ...correction, notified: true };
+}
+
+/** A failure, e.g. of the mail server, is tried again with the next listing; it must not stop the watch. */
+async function carryOutOrLog(
+  correction: Correction,
+  edition: Edition,
+  ports: CorrectionRoundPorts,
+): Promise<Correction> {
+  try {
+    return await carryOut(correction, edition, ports);
+  } catch (thrown) {
+    if (ports.signal.aborted) throw thrown;
+    const { run, id } = correction;
+    ports.log.error('Correction could not be carried out; tried again in some minutes', {
+      run: run.id,
+      org: run.org,
+      report: run.report,
+      event: 'correction.failed',
+      path: id,
+      error: toDocketError(thrown).toJSON(),
+    });
+    return correction;
+  }
 }
 
 const correctedRun = async (

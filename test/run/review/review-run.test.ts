@@ -173,6 +173,12 @@ describe('a run that waits for people', () => {
       approved_by: [{ person: 'ann', name: 'Ann Approver', principal: 'token:ann', reason: 'checked' }],
       comments: [],
     });
+    const published = await ports.archive.find(order);
+    expect(JSON.parse(published?.mail.text ?? '')).toMatchObject({
+      approval: { by: [{ name: 'Ann Approver' }], content: state.content },
+    });
+    const shown = await reviews.get(order, `content/${state.content}/mail.txt`);
+    expect(JSON.parse(String(shown))).not.toHaveProperty('approval');
     expect(mail.messages()).toHaveLength(2);
     expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(mail.messages()).toHaveLength(2);
@@ -238,6 +244,11 @@ describe('a run that waits for people', () => {
     expect((await attempt({ reviews: racing })).outcome).toMatchObject(waits('awaiting_approval', 'approval'));
     expect(appended).toBe(1);
     expect(mail.messages()).toEqual([]);
+    // Approved before a worker has rendered it: what was approved is kept all the same.
+    await say({ type: 'comment', by: BEN, section: null, text: 'Go.' });
+    await approve(ANN);
+    expect((await attempt()).outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
+    expect(await reviews.list(order, `content/${await content()}`)).toContain('manifest.json');
   });
 
   test('a worker that dies after the seal leaves it to the next one, which uses the frozen templates', async () => {
@@ -277,6 +288,10 @@ describe('a run that waits for people', () => {
     settings = { ...settings, recipients: { ...settings.recipients, domains: ['other.example'] } };
     await attempt();
     expect((await review()).state.figures).toBe(later.figures);
+    // Another version of the report has sections of its own.
+    definition = { ...definition, digest: 'f'.repeat(64) };
+    expect((await attempt()).calls).toBeGreaterThan(0);
+    definition = { ...definition, digest: order.digest };
     // Another version of Docket may write other files.
     const { inputs } = await openFigures(reviews, order, later.figures ?? '');
     expect(isRenderedAlike(inputs, { definition, settings })).toBe(true);

@@ -39,11 +39,15 @@ describe('the watch of a delivered edition', () => {
     expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
     expect(await service.list('*')).toEqual([]);
 
-    // After Redis was lost, too.
+    // After Redis was lost, too. A mail server that is down delays the notice alone.
     sandbox.setFaults([parseFault('history=30')]);
     harness.frozen.clear();
     harness.index.lose();
-    await harness.nextDay();
+    harness.clock.advance(DAY_MS);
+    await harness.process({ notify: () => Promise.reject(new Error('no mail')) })();
+    expect(await service.list('*')).toMatchObject([{ state: 'open', notified: false }]);
+    expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
+    await harness.round();
     const [found] = await service.list('*');
     expect(found).toMatchObject({ id: `${first.id}-1`, state: 'open', run: first });
     expect(harness.notified).toEqual([found?.id]);

@@ -25,9 +25,9 @@ import { createDecisionArchive } from '../../../src/services/deliveries/decision
 import { createDecisionService } from '../../../src/services/deliveries/decisions.ts';
 import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import { createReviewNotices } from '../../../src/services/reviews/approver-notices.ts';
+import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
 import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
-import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { NO_PAUSES } from '../decision-harness.ts';
