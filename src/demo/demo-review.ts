@@ -69,7 +69,7 @@ export async function reviewRun({ signIn, run, states, printLine, signal }: Revi
   if (state === 'awaiting_approval') {
     const { content, reviewers, need, approvals } = await look('mlro');
     const short = content?.slice(0, 8) ?? '';
-    say('review', `waits for approval by ${reviewers.join(', ')} (${approvals.length} of ${need}), content ${short}`);
+    say('review', `waits for approval by ${reviewers.join(', ')} (${approvals.length} of ${need})`);
     await call('mlro', 'POST', 'approve', { content, reason: 'Figures agree with the register' });
     say('mlro', `approves content ${short}`);
     await states.next(run.id, seen, (next) => !WAITS_FOR_PEOPLE.includes(next));
