@@ -12,8 +12,8 @@ import type { DeliveryRow } from '../../src/services/deliveries/decisions.ts';
 import type { ReviewView } from '../../src/services/reviews/review-service.ts';
 import type { FileEntry } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
-import { buildTimeline } from '../../src/services/runs/run-timeline.ts';
-import { waitReason } from '../../src/services/runs/wait-reason.ts';
+import { buildTimeline } from '../../src/services/runs/timeline/run-timeline.ts';
+import { waitReason } from '../../src/services/runs/timeline/wait-reason.ts';
 import type { ReceivedDelivery } from '../../src/services/search/received.ts';
 import type { SearchResult } from '../../src/services/search/search.ts';
 

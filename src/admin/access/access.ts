@@ -22,8 +22,8 @@ import type { CommentWarning, ReviewView } from '../../services/reviews/review-s
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { FileEntry, RunFile } from '../../services/runs/run-file-reader.ts';
-import type { TimelineEntry } from '../../services/runs/run-timeline.ts';
-import type { WaitReason } from '../../services/runs/wait-reason.ts';
+import type { TimelineEntry } from '../../services/runs/timeline/run-timeline.ts';
+import type { WaitReason } from '../../services/runs/timeline/wait-reason.ts';
 import type { ReceivedPage } from '../../services/search/received.ts';
 import type { SearchResult } from '../../services/search/search.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';

@@ -1,4 +1,4 @@
-import { correctionBody, correctionViewBody } from '../../admin/api/corrections.ts';
+import { correctionBody, correctionViewBody } from '../../admin/api/runs/corrections.ts';
 import type { AppContext } from '../../base/context.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';

@@ -3,7 +3,7 @@ import { type Manifest, manifestSchema } from '../../deliver/archive/manifest.ts
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
-import { withComments } from '../../render/figures/printed-comments.ts';
+import { withComments } from '../../render/figures/comments/printed-comments.ts';
 import { createManifest, publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictions } from '../../../src/render/figures/contradictions.ts';
+import { contradictions } from '../../../src/render/figures/comments/contradictions.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
 import { dataset, nastyDataset, onboarding, row, table, workload } from '../../support/dataset.ts';
 

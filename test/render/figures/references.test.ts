@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseNote } from '../../../src/definitions/commentary/parse-note.ts';
 import type { TableNote } from '../../../src/fetch/notes.ts';
+import { withComments } from '../../../src/render/figures/comments/printed-comments.ts';
+import { figureReferences, resolveNote, unknownReferences } from '../../../src/render/figures/comments/references.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
-import { withComments } from '../../../src/render/figures/printed-comments.ts';
-import { figureReferences, resolveNote, unknownReferences } from '../../../src/render/figures/references.ts';
 import { dataset, nastyDataset, onboarding, workload } from '../../support/dataset.ts';
 
 const judged = judgeDataset(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ReviewEvent } from '../../../src/run/review/review-event.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
 import { NO_HISTORY } from '../../../src/services/runs/run-history.ts';
-import { buildTimeline } from '../../../src/services/runs/run-timeline.ts';
+import { buildTimeline } from '../../../src/services/runs/timeline/run-timeline.ts';
 import { runOf, sent } from '../../support/page-data.ts';
 import { DOCKET_ACTOR } from '../../support/review-harness.ts';
 

@@ -2,11 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { NOTICE_TARGET } from '../../../src/deliver/ledger/ledger.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
 import type { DeliveryRow } from '../../../src/services/deliveries/decisions.ts';
-import { groupTimeline } from '../../../src/services/runs/group-timeline.ts';
 import { type DeliveryEvent, NO_HISTORY } from '../../../src/services/runs/run-history.ts';
 import { runStatus } from '../../../src/services/runs/run-status.ts';
-import { buildTimeline, type TimelineEntry, type TimelineInput } from '../../../src/services/runs/run-timeline.ts';
-import { pauseOfRun, waitReason } from '../../../src/services/runs/wait-reason.ts';
+import { groupTimeline } from '../../../src/services/runs/timeline/group-timeline.ts';
+import {
+  buildTimeline,
+  type TimelineEntry,
+  type TimelineInput,
+} from '../../../src/services/runs/timeline/run-timeline.ts';
+import { pauseOfRun, waitReason } from '../../../src/services/runs/timeline/wait-reason.ts';
 import { live, NOW, pause, running, runOf, unknown } from '../../support/page-data.ts';
 
 const timeline = (record: RunRecord, change: Partial<TimelineInput> = {}) =>

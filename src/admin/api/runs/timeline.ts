@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/run-timeline.ts';
-import { WAIT_KINDS } from '../../../services/runs/wait-reason.ts';
+import { TIMELINE_KINDS, TIMELINE_OUTCOMES } from '../../../services/runs/timeline/run-timeline.ts';
+import { WAIT_KINDS } from '../../../services/runs/timeline/wait-reason.ts';
 import type { RunTimeline } from '../../access/access.ts';
 import type { AdminApp } from '../../hono-env.ts';
 import { idParams, jsonResponse, lookupProblems, security } from '../openapi-helpers.ts';

@@ -3,7 +3,7 @@ import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts';
 import type { DeliveryRow } from '../../../services/deliveries/decisions.ts';
 import { type RunStatus, runStatus } from '../../../services/runs/run-status.ts';
-import type { WaitReason } from '../../../services/runs/wait-reason.ts';
+import type { WaitReason } from '../../../services/runs/timeline/wait-reason.ts';
 import { DeliveryTable } from '../components/deliveries/delivery-table.tsx';
 import { ErrorDetails } from '../components/error-details.tsx';
 import { FileList, type RunFilesView } from '../components/file-list.tsx';
@@ -16,7 +16,7 @@ import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
 import type { Loaded, loadRun } from '../routes/loaders.ts';
-import { correctionPath } from './corrections.tsx';
+import { correctionPath } from './corrections/corrections.tsx';
 
 interface RunViewQuery {
   /** The section whose draft somebody wants to begin a comment with. */

@@ -1,7 +1,7 @@
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
-import { type TypedComment, withComments } from '../../../render/figures/printed-comments.ts';
-import { figureReferences, referenceText } from '../../../render/figures/references.ts';
+import { type TypedComment, withComments } from '../../../render/figures/comments/printed-comments.ts';
+import { figureReferences, referenceText } from '../../../render/figures/comments/references.ts';
 
 /** What a sample of a comment says, with figures of its section if there are any. */
 interface SampleText {

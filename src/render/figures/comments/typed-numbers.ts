@@ -1,5 +1,5 @@
-import { memoize } from '../../base/memoize.ts';
-import { intlDateTimeFormat } from '../../base/text/intl.ts';
+import { memoize } from '../../../base/memoize.ts';
+import { intlDateTimeFormat } from '../../../base/text/intl.ts';
 
 /** A number that somebody typed in a text. */
 export interface TypedNumber {

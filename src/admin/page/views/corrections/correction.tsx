@@ -1,12 +1,12 @@
-import type { CorrectionView } from '../../../services/corrections/correction-service.ts';
-import { ErrorDetails } from '../components/error-details.tsx';
-import { FigureChanges } from '../components/figure-changes.tsx';
-import { formatCounted } from '../components/format-numbers.ts';
-import { canAct, Fact, type LayoutData, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
-import { ReportLink, RunLink } from '../components/run-table.tsx';
-import { CORRECTION_STATE_LABELS, CorrectionBadge } from '../components/status-badge.tsx';
-import { Timestamp } from '../components/time.tsx';
-import { ReasonForm, type RejectedForm } from '../forms/reason-form.tsx';
+import type { CorrectionView } from '../../../../services/corrections/correction-service.ts';
+import { ErrorDetails } from '../../components/error-details.tsx';
+import { FigureChanges } from '../../components/figure-changes.tsx';
+import { formatCounted } from '../../components/format-numbers.ts';
+import { canAct, Fact, type LayoutData, PageLayout, Section, type ViewProps } from '../../components/layout.tsx';
+import { ReportLink, RunLink } from '../../components/run-table.tsx';
+import { CORRECTION_STATE_LABELS, CorrectionBadge } from '../../components/status-badge.tsx';
+import { Timestamp } from '../../components/time.tsx';
+import { ReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';
 import { correctionPath } from './corrections.tsx';
 
 export interface CorrectionData {

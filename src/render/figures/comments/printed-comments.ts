@@ -1,4 +1,4 @@
-import type { Comment, Dataset } from '../../fetch/dataset.ts';
+import type { Comment, Dataset } from '../../../fetch/dataset.ts';
 import { figureReferences, resolveNote } from './references.ts';
 
 /** A comment as its author typed it. */

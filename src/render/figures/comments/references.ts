@@ -1,13 +1,13 @@
-import type { NoteBlock, NoteSpan } from '../../definitions/commentary/note.ts';
-import { parseNote } from '../../definitions/commentary/parse-note.ts';
-import { closestMatches } from '../../definitions/diagnostics/suggest.ts';
-import type { Dataset, Table } from '../../fetch/dataset.ts';
-import { lacksCurrentCounts } from '../../fetch/notes.ts';
-import { firstRows } from '../../fetch/rows.ts';
-import { messagesFor } from '../../i18n/messages.ts';
-import { isSingleRow, type ViewColumn, viewColumns } from './columns.ts';
-import { formatValue, UNDEFINED_TEXT } from './format-value.ts';
-import { totalFigure, totalsOf } from './total-figures.ts';
+import type { NoteBlock, NoteSpan } from '../../../definitions/commentary/note.ts';
+import { parseNote } from '../../../definitions/commentary/parse-note.ts';
+import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
+import type { Dataset, Table } from '../../../fetch/dataset.ts';
+import { lacksCurrentCounts } from '../../../fetch/notes.ts';
+import { firstRows } from '../../../fetch/rows.ts';
+import { messagesFor } from '../../../i18n/messages.ts';
+import { isSingleRow, type ViewColumn, viewColumns } from '../columns.ts';
+import { formatValue, UNDEFINED_TEXT } from '../format-value.ts';
+import { totalFigure, totalsOf } from '../total-figures.ts';
 
 /** A figure that a comment may quote: of a section's totals, or of its single row. */
 export interface FigureReference {

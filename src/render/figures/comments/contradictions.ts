@@ -1,10 +1,10 @@
-import { noteText, parseNote } from '../../definitions/commentary/parse-note.ts';
-import { DURATION_UNITS } from '../../definitions/schema/values/units.ts';
-import type { Column, Dataset, Row, Table } from '../../fetch/dataset.ts';
-import { iterateRows } from '../../fetch/rows.ts';
-import { changeOf } from './quantity.ts';
+import { noteText, parseNote } from '../../../definitions/commentary/parse-note.ts';
+import { DURATION_UNITS } from '../../../definitions/schema/values/units.ts';
+import type { Column, Dataset, Row, Table } from '../../../fetch/dataset.ts';
+import { iterateRows } from '../../../fetch/rows.ts';
+import { changeOf } from '../quantity.ts';
+import { totalFigures } from '../total-figures.ts';
 import { withoutReferences } from './references.ts';
-import { totalFigures } from './total-figures.ts';
 import { type TypedNumber, typedNumbers } from './typed-numbers.ts';
 
 /** A typed number that no figure of the section is rounded to. It is a warning: the author may know better. */

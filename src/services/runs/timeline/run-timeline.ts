@@ -1,7 +1,7 @@
-import { intlNumberFormat } from '../../base/text/intl.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
-import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
-import type { LiveProgress } from '../../run/live-progress.ts';
+import { intlNumberFormat } from '../../../base/text/intl.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../base/time.ts';
+import { type DeliveryRow, type DeliveryState, NOTICE_TARGET } from '../../../deliver/ledger/ledger.ts';
+import type { LiveProgress } from '../../../run/live-progress.ts';
 import {
   isInlineRun,
   type RunDecision,
@@ -9,10 +9,10 @@ import {
   type RunTrigger,
   STAGES,
   type Stage,
-} from '../../run/run-record.ts';
+} from '../../../run/run-record.ts';
+import type { DeliveryEvent, RunHistory } from '../run-history.ts';
+import { type RunStatus, runStatus } from '../run-status.ts';
 import { reviewSteps } from './review-timeline.ts';
-import type { DeliveryEvent, RunHistory } from './run-history.ts';
-import { type RunStatus, runStatus } from './run-status.ts';
 import type { WaitReason } from './wait-reason.ts';
 
 export const TIMELINE_KINDS = [

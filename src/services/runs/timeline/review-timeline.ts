@@ -1,4 +1,4 @@
-import type { ReviewEvent } from '../../run/review/review-event.ts';
+import type { ReviewEvent } from '../../../run/review/review-event.ts';
 
 /** What a timeline says of an event of a review. */
 export interface ReviewStep {

@@ -1,10 +1,10 @@
-import type { Correction, CorrectionState } from '../../../services/corrections/correction.ts';
-import { formatCounted } from '../components/format-numbers.ts';
-import { EmptyState, PageLayout, Section, Table, type ViewProps } from '../components/layout.tsx';
-import { ReportLink, RunLink } from '../components/run-table.tsx';
-import { CorrectionBadge } from '../components/status-badge.tsx';
-import type { Zones } from '../components/time.tsx';
-import { When } from '../components/time.tsx';
+import type { Correction, CorrectionState } from '../../../../services/corrections/correction.ts';
+import { formatCounted } from '../../components/format-numbers.ts';
+import { EmptyState, PageLayout, Section, Table, type ViewProps } from '../../components/layout.tsx';
+import { ReportLink, RunLink } from '../../components/run-table.tsx';
+import { CorrectionBadge } from '../../components/status-badge.tsx';
+import type { Zones } from '../../components/time.tsx';
+import { When } from '../../components/time.tsx';
 
 export interface CorrectionsData {
   /** Newest first. */

@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { CORRECTION_STATES, type Correction } from '../../services/corrections/correction.ts';
-import type { CorrectionView } from '../../services/corrections/correction-service.ts';
-import type { AdminApp } from '../hono-env.ts';
+import { CORRECTION_STATES, type Correction } from '../../../services/corrections/correction.ts';
+import type { CorrectionView } from '../../../services/corrections/correction-service.ts';
+import type { AdminApp } from '../../hono-env.ts';
 import {
   filterProblems,
   jsonRequestBody,
@@ -12,8 +12,8 @@ import {
   orgSchema,
   reasonBody,
   security,
-} from './openapi-helpers.ts';
-import { idSchema } from './schemas.ts';
+} from '../openapi-helpers.ts';
+import { idSchema } from '../schemas.ts';
 
 const instant = (ms: number): string => new Date(ms).toISOString();
 const figure = z.number().nullable().describe('Raw: a count, a ratio from 0 to 1, or seconds; null: undefined.');

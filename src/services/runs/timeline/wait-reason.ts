@@ -1,7 +1,7 @@
-import { intlNumberFormat } from '../../base/text/intl.ts';
-import type { Pause } from '../../queue/schedules/pauses.ts';
-import type { LiveProgress } from '../../run/live-progress.ts';
-import { isInlineRun, type RunRecord } from '../../run/run-record.ts';
+import { intlNumberFormat } from '../../../base/text/intl.ts';
+import type { Pause } from '../../../queue/schedules/pauses.ts';
+import type { LiveProgress } from '../../../run/live-progress.ts';
+import { isInlineRun, type RunRecord } from '../../../run/run-record.ts';
 
 /**
  * `worker`: it is queued. `no_worker`: no worker process runs. `command`: the command that opened it executes it. `pause`:
