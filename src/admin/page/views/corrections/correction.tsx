@@ -36,7 +36,7 @@ export const CorrectionPage = ({ layout, data: { view, refused }, notice }: View
         <span class="muted">{CORRECTION_STATE_LABELS[view.state].description}</span>
       </div>
       <p class="lead">
-        The service reports {formatCounted(view.material, 'figure')} otherwise than the edition that was delivered.
+        The service now has other values for {formatCounted(view.material, 'figure')} of the delivered edition.
       </p>
       <Decide layout={layout} view={view} refused={refused} />
       <div class="split">
