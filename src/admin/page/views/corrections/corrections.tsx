@@ -26,8 +26,8 @@ export const Corrections = ({ layout, data: { corrections, zones }, notice }: Vi
     <PageLayout layout={layout} title="Corrections" current="/corrections" notice={notice}>
       <h1>Corrections</h1>
       <p class="lead">
-        Figures that the service has changed since they were delivered. Reports with <code>corrections</code> in
-        their definition are watched.
+        Figures that the service has changed since they were delivered. Reports with <code>corrections</code> in their
+        definition are watched.
       </p>
       <Section
         id="open"
