@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -33,6 +33,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'docket-doctor-'));
   sandbox = await startSandbox();
   mail = await createMailCatcher(join(folder, 'mailbox'));
+  // Of the one who approves the demo's board pack.
+  await writeFile(
+    join(folder, 'tokens.yaml'),
+    `- { name: mlro, sha256: "${'0'.repeat(64)}", role: viewer, orgs: [demo] }\n`,
+  );
 });
 afterAll(async () => {
   await mail.close();
@@ -49,6 +54,7 @@ const examine = async (change: Record<string, string> = {}, flags: readonly stri
     SMTP_URL: mail.url,
     MAIL_FROM: 'reports@acme.example',
     DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href,
+    DOCKET_ADMIN_TOKENS: join(folder, 'tokens.yaml'),
     ...change,
   };
   const { code, stdout } = await runCommand(['doctor', '--json', ...flags], { env });
@@ -72,6 +78,8 @@ test('finds everything well where it is, sends nothing and spends no metrics cal
     'Redis clock': 'ok',
     Definitions: 'ok',
     'Scope of reports': 'ok',
+    'Approvers of demo/board-pack': 'ok',
+    'Tokens of the admin route': 'ok',
     'Secret folders': 'warn',
     Destinations: 'ok',
     API: 'ok',
