@@ -69,7 +69,7 @@ interface OpenedReview {
   readonly order: string;
 }
 
-/** A review costs about ten requests to the archive: hundreds of them shall not take longer than a minute. */
+/** A review costs five requests to the archive or more: a thousand of them shall not take longer than a minute. */
 const CONCURRENCY = 8;
 
 async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweepPorts): Promise<void> {
