@@ -63,6 +63,14 @@ describe('the review of a run', () => {
     expect(panel).not.toMatch(/^<div id="review-part"[^>]*data-live/);
   });
 
+  it('shows an approver what is missing in the files, and who would receive them', async () => {
+    const page = await show(reviewView, { token: ben.token, change: { heldRun: async () => heldPack } });
+    const part = /<div id="review-delivery">[\s\S]*?<div id="recipients-excluded">[\s\S]*?<\/ul>/.exec(page)?.[0] ?? '';
+    for (const { text } of heldPack.missing ?? []) expect(part).toContain(text);
+    for (const { recipient } of heldPack.recipients ?? []) expect(part).toContain(recipient);
+    expect(await show(reviewView)).not.toContain('id="review-delivery"');
+  });
+
   it('prints a comment as text, with its figures and lists, and a draft as no comment', async () => {
     const panel = panelOf(await show(reviewView));
     expect(panel).toContain('<em>412</em> new clients, +3.0%.');

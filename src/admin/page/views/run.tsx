@@ -85,7 +85,14 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
           <ErrorDetails error={data.review.error} heading="The review is not available" />
         </div>
       ) : (
-        <ReviewPanel layout={layout} view={data.review.view} zone={zone} draft={data.draft} refused={data.refused} />
+        <ReviewPanel
+          layout={layout}
+          view={data.review.view}
+          reviewed={data.reviewed}
+          zone={zone}
+          draft={data.draft}
+          refused={data.refused}
+        />
       )}
       <RunActions
         layout={layout}

@@ -109,8 +109,8 @@ const SectionEntry = ({
       {comment !== undefined || carried === undefined || !isOpen ? null : (
         <div class="carried">
           <p>
-            <span class="state idle">Draft</span> <strong>of {carried.period}</strong>, by {carried.author}: not printed
-            in this period.
+            <span class="state idle">Draft</span> <strong>of {carried.period}</strong>, by {carried.author}. It is not
+            printed in this period.
           </p>
           <p class="quote typed">{carried.text}</p>
           {canAct(layout) && wanted !== key ? (
@@ -126,6 +126,7 @@ const SectionEntry = ({
         <CommentForm
           layout={layout}
           run={view.record.id}
+          approvable={view.state.need > 0}
           section={id}
           title={title}
           text={comment?.text ?? null}
