@@ -118,12 +118,16 @@ describe('the review of a run', () => {
   });
 
   it('takes the place of the release of a held run, and none where there is no review', async () => {
-    const record = runOf('uncommented', 'held');
+    const error = { code: 'run.comments_missing', message: 'Comments are missing.' } as const;
+    const record = runOf('uncommented', 'held', { error });
     const view = inPhase('comments', { record });
     const change: Partial<Access> = { heldRun: async () => heldPack };
     const page = await show(view, { path: `/runs/${record.id}`, change });
     expect(page).not.toContain('id="release"');
     expect(page).not.toContain('/release"');
+    // Its files are in the review, and missing comments are no error.
+    expect(page).not.toContain('ended before its files');
+    expect(page).not.toContain('run.comments_missing');
     const plain = await show(null);
     expect(plain).not.toContain('id="review"');
     const unreadable = await show(null, {

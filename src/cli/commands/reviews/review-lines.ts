@@ -1,5 +1,6 @@
 import { formatByteCount, formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { isolateBidi } from '../../../base/text/bidi.ts';
+import { SECOND_MS } from '../../../base/time.ts';
 import { figureQuoter } from '../../../services/reviews/quoted-figures.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
@@ -45,7 +46,7 @@ export function reviewLines(
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return [
     `  ${phaseSentence(view)}`,
-    ...(due === null ? [] : [`  until      ${times.exact(due)}`]),
+    ...(due === null ? [] : [`  until      ${times.exact(due - SECOND_MS)}`]),
     ...(content === null ? [] : [`  content    ${wide ? content : content.slice(0, 12)}`]),
     ...(files.length === 0 ? [] : [`  files      ${formatCounted(files.length, 'file')} (${formatByteCount(bytes)})`]),
     ...(need === 0 ? [] : [`  approvals  ${approvals.length} of ${need}`]),

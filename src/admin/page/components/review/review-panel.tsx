@@ -191,7 +191,8 @@ const Facts = ({ view: { state, due, reviewers, sections }, zone, now }: FactsPr
       )}
       {due === null || !isOpen ? null : (
         <Fact name="Due">
-          <Timestamp at={due} zone={zone} weekday />{' '}
+          {/* Midnight is the end of the day before, as the notices say. */}
+          <Timestamp at={due - 1} zone={zone} weekday />{' '}
           <span class="muted">
             <RelativeTime at={due} now={now} />
           </span>

@@ -40,12 +40,15 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
     commentOn(view, id) === undefined &&
     draftOf(view, id) === undefined &&
     refused?.values.section !== id;
+  // Nothing to read or to write: a report has no figures of its own.
+  const isEmpty = ({ id }: Commentable): boolean =>
+    id === null && commentOn(view, id) === undefined && !(props.isOpen && canAct(props.layout));
   const plain = sections.filter(isPlain);
   return (
     <>
       <ul class="entries commented">
         {sections
-          .filter((section) => !isPlain(section))
+          .filter((section) => !isPlain(section) && !isEmpty(section))
           .map((section) => (
             <SectionEntry {...props} section={section} />
           ))}
