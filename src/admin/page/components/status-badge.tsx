@@ -88,7 +88,7 @@ export const CORRECTION_STATE_LABELS: Readonly<Record<CorrectionState, StateLabe
   open: { label: 'To decide', tone: 'warn', description: 'Nothing is sent until somebody decides.' },
   sent: { label: 'Corrected', tone: 'good', description: 'A corrected edition replaces it.' },
   dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition remains valid.' },
-  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The service reports the delivered figures again.' },
+  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The figures are as delivered again.' },
   replaced: { label: 'Replaced', tone: 'idle', description: 'The service has changed the figures again since.' },
 };
 
