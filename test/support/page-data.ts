@@ -612,7 +612,8 @@ export function sampleAccess(principal: Principal, change: Partial<Access> = {})
     comment: () => Promise.reject(new Error('not here')),
     approve: () => Promise.reject(new Error('not here')),
     reject: () => Promise.reject(new Error('not here')),
-    heldRun: async (id) => (find(id).state === 'held' ? heldPack : null),
+    heldRun: async (id) =>
+      id === inReview.id || runs.some((run) => run.id === id && run.state === 'held') ? heldPack : null,
     delivery: async (id) => deliveries.find((row) => row.id === id) ?? unknown,
     resolve: none,
     pauses: async () => [pause],

@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import type { Receipt } from '../../src/deliver/ledger/ledger.ts';
-import { buildNotice, type NoticeContent, noticeSubject, noticeText } from '../../src/deliver/notice-text.ts';
+import {
+  buildNotice,
+  type Notice,
+  type NoticeContent,
+  noticeSubject,
+  noticeText,
+} from '../../src/deliver/notice-text.ts';
+import { buildReviewNotice, type ReviewNews } from '../../src/deliver/review-notice.ts';
+import { buildCorrectionNotice } from '../../src/services/corrections/correction-notices.ts';
+import { correctionView } from '../support/page-data.ts';
 
 const CONTENT = {
   order: {
@@ -58,4 +67,40 @@ test('notices to owners', async () => {
     return `--- ${name}\nSubject: ${noticeSubject(content)}\n\n${noticeText(buildNotice(content)).replaceAll('\r\n', '\n')}`;
   });
   await expect(texts.join('\n')).toMatchFileSnapshot('./snapshots/notices.txt');
+});
+
+const DUE = Date.UTC(2026, 10, 18, 23);
+const NEWS: readonly ReviewNews[] = [
+  { kind: 'comments', sections: ['onboarding', 'alerts'] },
+  { kind: 'incomplete' },
+  { kind: 'approval', need: 1, due: null },
+  { kind: 'approval', need: 2, due: DUE },
+  { kind: 'reminder', need: 1, due: DUE },
+  { kind: 'rejected', by: 'Mira Keller', reason: 'The import was late', refetch: false },
+  { kind: 'rejected', by: 'Mira Keller', reason: 'The import was late', refetch: true },
+  { kind: 'cancelled', reason: 'Not approved within 2 business days.' },
+];
+
+test('notices about reviews and corrections', async () => {
+  const content = { ...CONTENT, timezone: 'Europe/Zurich', pageUrl: 'https://docket.example/runs/0123' };
+  const notices: readonly (readonly [string, Notice])[] = [
+    ...NEWS.map((news) => [news.kind, buildReviewNotice(content, news)] as const),
+    [
+      'approval, without a page',
+      buildReviewNotice({ ...content, pageUrl: undefined }, { kind: 'approval', need: 1, due: null }),
+    ],
+    [
+      'correction',
+      buildCorrectionNotice(
+        correctionView,
+        { manifest: { title: 'Weekly KPIs', period: correctionView.period }, recipients: ['lead@acme.example'] },
+        { id: 'acme', name: 'Acme' },
+        content.pageUrl,
+      ),
+    ],
+  ];
+  const texts = notices.map(
+    ([name, notice]) => `--- ${name}\nSubject: ${notice.subject}\n\n${noticeText(notice).replaceAll('\r\n', '\n')}`,
+  );
+  await expect(texts.join('\n')).toMatchFileSnapshot('./snapshots/review-notices.txt');
 });

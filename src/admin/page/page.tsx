@@ -54,12 +54,17 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const page: PageContext = {
     access: (context) => ports.access(context.get('principal')),
     layout: async (context, access, subject = {}) => {
-      const [undecided, organizations] = await Promise.all([loadUndecided(access), access.organizations()]);
+      const [undecided, organizations, corrections] = await Promise.all([
+        loadUndecided(access),
+        access.organizations(),
+        access.correctionSummaries(),
+      ]);
       return {
         principal: context.get('principal'),
         csrf: context.get('session')?.csrf ?? '',
         assets: assets.urls,
         undecided: undecided.length,
+        corrections: corrections.some(({ watched, open }) => watched + open > 0),
         now: clock.now(),
         zone: pageZone(context, organizations, subject),
         self: selfPath(context),

@@ -9,11 +9,11 @@ export function addFirstSteps(program: DocketCommand, io: CommandIo): void {
     .command('demo')
     .description('Run the two demo reports through the queue, with a sandbox of everything else')
     .option('--out <dir>', 'output folder; replaced if it exists', 'demo-out')
-    .option('--page', 'wait for you to comment and approve the board pack on the page, instead of doing it')
+    .option('--page', 'wait until you comment and approve the board pack on the page')
     .option('--json', 'one JSON document on stdout: the folder, and the record of each run')
     .details(`
-The board pack needs a comment and an approval before it is sent. The demo's people give them by the API; with --page you
-give them, in a browser.
+The board pack needs a comment and an approval before it is sent. The demo does both through the API. With --page you do them
+in a browser.
 
 Needs Redis: REDIS_URL, or redis-server on the PATH, or (as root) the distribution’s package, which it installs. It leaves
 nothing in the Redis of REDIS_URL, and needs no API, no mail server and no key.

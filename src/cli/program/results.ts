@@ -82,11 +82,11 @@ Examples:
     .description('Copy everything that a run created and sent from the archive: files, e-mail, messages, receipts')
     .argument('<id>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--out <dir>', 'a new or empty folder; default: the id of the run')
-    .option('--review', 'what waits for comments and approval, instead of what was sent')
+    .option('--review', 'the files that wait for comments or approval, instead of the published ones')
     .option('--json', 'one JSON document on stdout')
     .details(`
-Every hash is recomputed; if one differs, nothing is copied. Needs no Redis, which only speeds up the look-up of short ids;
-with --review it does.
+Every hash is recomputed; if one differs, nothing is copied. Needs no Redis, which only speeds up the look-up of short ids.
+--review needs it.
 
 Environment: DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, REDIS_URL, LOG_LEVEL
 
@@ -122,7 +122,7 @@ Example:
   docket runs retry 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --reason "mail server is back"`);
   decision('release', 'Deliver a run that is held because figures are missing').details(`
 Every missing figure is marked in the files; check them first, with \`docket runs get\`. A release never approves: a report with
-\`approval\` waits for it afterwards. Approving incomplete figures releases them.
+\`approval\` then waits for approval. An approval of incomplete figures needs no release.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -140,10 +140,11 @@ Example:
   review('approve', 'Approve exactly what a run would deliver')
     .option('--again', 'approve it even if another run has delivered the period meanwhile; no prompt')
     .details(`
-For the people whom approval.by of the report names. You sign in with a token: DOCKET_TOKEN, or typed at a prompt. When enough
-people have approved, a worker publishes and delivers it. A comment or new figures afterwards need approval again.
-What another run has delivered for the period meanwhile is not approved by accident: on a terminal it prompts; elsewhere, and
-with --json, it fails with already_delivered.
+Only people whom \`approval.by\` of the report names may do this. Sign in with a token: in DOCKET_TOKEN, or typed at the prompt.
+When enough people have approved, a worker publishes and delivers the report. Until then, a comment or new figures void the
+approvals.
+If another run has delivered the period meanwhile, it prompts on a terminal; elsewhere, and with --json, it fails with
+already_delivered.
 \`docket runs get <id> --review\` copies the files to look at; \`docket runs show <id>\` prints the content's hash.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
@@ -156,8 +157,8 @@ Example:
   review('reject', 'Reject what a run would deliver: it ends, or its figures are fetched again')
     .option('--refetch', 'fetch the figures again and review them again; default: the run ends')
     .details(`
-For the people whom approval.by of the report names. You sign in with a token, as for \`docket runs approve\`. Its author is
-notified with the reason.
+Only people whom \`approval.by\` of the report names may do this. Sign in with a token, as for \`docket runs approve\`. The owner of
+the report, and whoever triggered the run, get the reason by e-mail.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
@@ -177,12 +178,13 @@ Example:
     .addOption(new Option('--withdraw', 'remove the comment').conflicts(['file', 'text']))
     .option('--json', 'one JSON document on stdout: the review, and warnings')
     .details(`
-The comment is printed in the pack, the PDF and the e-mail, with its author. Plain text with paragraphs, lists (- or 1.),
-*emphasis* and **strong**, at most 4,000 characters. {{ onboarding.profiles.created }} prints a figure of the run; .change,
-.previous and .status behind it print its change, the figure before and its status. Numbers that contradict the figures of the
-section are warned about. Whatever was approved before needs approval again.
+The comment is printed in the workbook, the PDF and the e-mail, with its author. Plain text with paragraphs, lists (- or 1.),
+*emphasis* and **strong**, at most 4,000 characters. {{ onboarding.profiles.created }} prints a figure of the run; with .change,
+.previous or .status at its end it prints the change, the figure before or the status. Typed numbers that contradict the figures
+of the section give a warning. Approvals given before no longer count.
 
-With DOCKET_TOKEN the author is the person of the token; otherwise the user of this shell, who can then not approve it.
+With DOCKET_TOKEN the author is the person of the token, otherwise the user of this shell. Under \`four_eyes\`, an author cannot
+approve the run.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
@@ -248,8 +250,7 @@ Examples:
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-Reports with \`corrections\` are watched: once a day Docket asks again for what it has delivered, with calls that nobody else
-waits for.
+Docket fetches the delivered figures of reports with \`corrections\` again, once a day, with calls that no run waits for.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
@@ -276,8 +277,8 @@ Example:
     .option('--json', 'one JSON document on stdout')
     .actor()
     .details(`
-A worker makes it with the definition and the period of the first edition, and the figures of today. Of a report with
-\`approval\` it is approved before it is sent.
+A worker makes it with the definition and the period of the first edition, and the current figures. If the report has
+\`approval\`, the corrected edition waits for approval first.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
 

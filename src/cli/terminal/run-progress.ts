@@ -1,4 +1,5 @@
 import { formatByteCount, formatCounted, formatElapsed } from '../../admin/page/components/format-numbers.ts';
+import { NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
 import { groupFiles } from './output-groups.ts';
 import type { ProgressBars } from './progress-bar.ts';
@@ -91,7 +92,8 @@ function stageLines(
         files.push(event);
         return;
       case 'delivered':
-        delivered.push(event);
+        // Notices are no deliveries of the report.
+        if (event.target !== NOTICE_TARGET) delivered.push(event);
         return;
       case 'snoozed':
         return line('snooze', `${inSeconds(event.until)}: ${event.why}`);

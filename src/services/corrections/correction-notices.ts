@@ -26,7 +26,10 @@ export interface CorrectionNoticePorts {
 /** How many figures have changed, and how to decide. It has no figures, and nothing in it decides anything. */
 export function buildCorrectionNotice(
   { id, run, material, total, foundAt }: Correction,
-  { manifest: { title, period }, recipients }: Pick<Edition, 'manifest' | 'recipients'>,
+  {
+    manifest: { title, period },
+    recipients,
+  }: { readonly manifest: Pick<Edition['manifest'], 'title' | 'period'>; readonly recipients: readonly unknown[] },
   settings: Pick<OrgSettings, 'id' | 'name'>,
   pageUrl: string | undefined,
 ): Notice {
@@ -36,7 +39,7 @@ export function buildCorrectionNotice(
     organization: settings.name ?? settings.id,
     label: period.label,
     pageUrl,
-    lead: `The service now reports ${figures} differently than "${toSingleLine(title)}" for ${period.label}, which was delivered to ${recipients.length === 1 ? '1 recipient' : `${recipients.length} recipients`}.`,
+    lead: `The service has changed ${figures} of "${toSingleLine(title)}" for ${period.label} since it was delivered to ${recipients.length === 1 ? '1 recipient' : `${recipients.length} recipients`}.`,
     groups: [
       {
         heading: 'Nothing is sent until somebody decides:',

@@ -13,9 +13,9 @@ export const reviewConflictError = (run: string, why: string): DocketError =>
 export const contentChangedError = (run: string, named: string, content: string | null): DocketError =>
   new DocketError('review.content_changed', 'The content has changed since it was reviewed.', {
     where: `run ${run}`,
-    expected: `the present content, ${content?.slice(0, 12) ?? 'which does not exist yet'}`,
+    expected: `the current content, ${content?.slice(0, 12) ?? 'which does not exist yet'}`,
     got: named.slice(0, 12),
-    next: 'Look at the present files and comments, then decide again.',
+    next: 'Look at the current files and comments, then decide again.',
   });
 
 /** @param why a sentence */
@@ -27,7 +27,7 @@ export const notAllowedError = (run: string, what: 'approve' | 'reject', why: st
 
 /** Other events keep coming in between. */
 export const unsettledError = (run: string): DocketError =>
-  new DocketError('run.conflict', `Run ${run} is being changed by others.`, { next: 'Try again.' });
+  new DocketError('run.conflict', `The review of run ${run} keeps changing.`, { next: 'Try again.' });
 
 /**
  * Throws `approval.unreachable` for a comment that leaves too few people who could approve: under `four_eyes` its author
@@ -38,9 +38,9 @@ export function refuseUnreachable(review: LoadedReview, event: NewReviewEvent): 
   if (approval === undefined || !approval.four_eyes) return;
   const after = possibleApprovals(review, event);
   if (after >= approval.need || after >= possibleApprovals(review)) return;
-  throw new DocketError('approval.unreachable', 'Too few people could approve the report after a comment by you.', {
-    expected: `${approval.need} of approval.by who have not written any text that is printed`,
-    got: String(after),
-    next: 'Ask somebody who does not approve to write the comment.',
+  throw new DocketError('approval.unreachable', 'If you comment, too few people can approve the report.', {
+    expected: `${approval.need} of approval.by who have written no printed comment (four_eyes)`,
+    got: `${after} after your comment`,
+    next: 'Ask somebody who is not an approver to write the comment.',
   });
 }

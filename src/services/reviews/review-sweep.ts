@@ -82,7 +82,13 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: ReviewSweep
   const { approval } = definition;
   const deadline = reviewDeadline(review.state, approval, settings, clock.now());
   if (deadline?.cancels === true) {
-    await cancel(run, review, DOCKET, `Not approved within ${approval?.within} business days.`, ports);
+    await cancel(
+      run,
+      review,
+      DOCKET,
+      `Not approved within ${approval?.within === 1 ? '1 business day' : `${approval?.within} business days`}.`,
+      ports,
+    );
     return sweepOne({ run, order: stored }, ports);
   }
   const published = (await archive.peek(run)) !== undefined;

@@ -79,7 +79,7 @@ export function approvalRefusal(review: LoadedReview, by: ReviewActor | undefine
   if (wouldCount(review, by, at)) return null;
   if (state.approvals.some((given) => given.by.person === by.person)) return 'You have approved it.';
   if (!isNamed(review, by, at)) return `The report names who may approve it: ${namesOf(inputs).join(', ')}.`;
-  return 'four_eyes: you have triggered the run, or written a text that is printed in it.';
+  return 'You have triggered the run, or written a comment that is printed in it (four_eyes).';
 }
 
 /** Whether `approval.by` names the person, whatever they have written. */

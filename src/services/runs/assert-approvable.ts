@@ -19,9 +19,9 @@ export function assertApprovable(
   if (approval?.four_eyes !== true) return;
   const remaining = remainingApprovers(approval.by, people, { triggeredBy: by, authors: [] });
   if (remaining.length >= approval.need) return;
-  throw new DocketError('approval.unreachable', 'Too few people could approve a run that you trigger.', {
-    expected: `${approval.need} of approval.by besides ${by ?? 'nobody'} (four_eyes)`,
+  throw new DocketError('approval.unreachable', 'If you trigger this run, too few people can approve it.', {
+    expected: `${approval.need} of approval.by who did not trigger it (four_eyes)`,
     got: remaining.length === 0 ? 'nobody' : remaining.map(({ name }) => name).join(', '),
-    next: 'Ask somebody who does not approve to trigger it, or trigger it without deliveries.',
+    next: 'Ask somebody who is not an approver to trigger it, or trigger it without deliveries.',
   });
 }

@@ -47,6 +47,11 @@ describe('corrections', () => {
     const unread: Partial<Access> = { corrections: () => Promise.reject(new Error('the archive was read')) };
     expect(await show('/', { ...unread, ...open })).toContain('<a href="/corrections">');
     expect(await show('/', unread)).not.toContain('<a href="/corrections">');
+    const navigation = async (access: Partial<Access>) =>
+      /<nav[\s\S]*?<\/nav>/.exec(await show('/runs', access))?.[0] ?? '';
+    const watched: Partial<Access> = { correctionSummaries: async () => [{ ...summary, open: 0, oldest: null }] };
+    expect(await navigation(watched)).toContain('href="/corrections"');
+    expect(await navigation(unread)).not.toContain('href="/corrections"');
     expect(await show(`/runs/${done.id}`, open)).toContain(`<a href="${PATH}">`);
     expect(await show(`/runs/${done.id}`, unread)).not.toContain('/corrections/');
     const unreachable = new DocketError('archive.unreachable', 'no answer');

@@ -73,6 +73,14 @@ describe('the review of a run', () => {
     expect(panelOf(await show({ ...reviewView, ...NOT_NAMED, delivered }, { token: ben.token }))).toContain(delivered);
   });
 
+  it('shows an approver what is missing in the files, and who would receive them', async () => {
+    const page = await show(reviewView, { token: ben.token });
+    const part = /<div id="review-delivery">[\s\S]*?<div id="recipients-excluded">[\s\S]*?<\/ul>/.exec(page)?.[0] ?? '';
+    for (const { text } of heldPack.missing ?? []) expect(part).toContain(text);
+    for (const { recipient } of heldPack.recipients ?? []) expect(part).toContain(recipient);
+    expect(await show({ ...reviewView, files: [] })).not.toContain('id="review-delivery"');
+  });
+
   it('prints a comment as text, with its figures and lists, and a draft as no comment', async () => {
     const panel = panelOf(await show(reviewView));
     expect(panel).toContain('<em>412</em> new clients, +3.0%.');
@@ -120,12 +128,16 @@ describe('the review of a run', () => {
   });
 
   it('takes the place of the release of a held run, and none where there is no review', async () => {
-    const record = runOf('uncommented', 'held');
+    const error = { code: 'run.comments_missing', message: 'Comments are missing.' } as const;
+    const record = runOf('uncommented', 'held', { error });
     const view = inPhase('comments', { record });
     const change: Partial<Access> = { heldRun: async () => heldPack };
     const page = await show(view, { path: `/runs/${record.id}`, change });
     expect(page).not.toContain('id="release"');
     expect(page).not.toContain('/release"');
+    // Its files are in the review, and missing comments are no error.
+    expect(page).not.toContain('ended before its files');
+    expect(page).not.toContain('run.comments_missing');
     const plain = await show(null);
     expect(plain).not.toContain('id="review"');
     const unreadable = await show(null, {

@@ -54,6 +54,7 @@ describe('a corrected edition', () => {
       text: 'Corrected, replaces the edition of 3 November 2026',
       run: 'f'.repeat(32),
       heading: '4 figures changed',
+      total: 4,
       changes: SENTENCES,
       more: '',
     });
@@ -111,6 +112,8 @@ describe('a corrected edition', () => {
     expect(full.text).toContain('Corrected, replaces the edition of 3 November 2026');
     expect(full.text).toContain(`* ${SENTENCES[0]}`);
     expect(full.text).toContain('2 more figures changed.');
+    const many = Array.from({ length: 45 }, (_, index) => change({ after: index + 2 }));
+    expect((await renderEmail(corrected(many), artifacts, options)).text).toContain('39 more figures changed.');
     const notice = await renderEmail(corrected(CHANGES), artifacts, { ...options, body: 'notice' });
     expect(notice.text).toContain('Corrected, replaces the edition of 3 November 2026');
     for (const sentence of SENTENCES) expect(notice.text + notice.html).not.toContain(sentence);

@@ -108,7 +108,8 @@ const sendRoute = createRoute({
   ...deciding,
   path: '/api/corrections/{id}/send',
   summary: 'Send a corrected edition to those who received the first one',
-  description: 'Opens a run. Of a report with `approval` it is approved before it is sent. May be repeated.',
+  description:
+    'Opens a run. If the report has `approval`, it waits for approval before it is sent. The request may be repeated.',
   responses: {
     202: jsonResponse(z.object({ correction: correctionSchema, run: idSchema }), 'The run that sends it.'),
     ...mutationProblems,

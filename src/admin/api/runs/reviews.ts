@@ -246,7 +246,7 @@ const approveRoute = createRoute({
   tags: ['Reviews'],
   summary: 'Approve exactly this content',
   description:
-    'For whom `approval.by` of the report names, whatever their role. Another content than the present one is a 409 with code `review.content_changed`. A period that another run has delivered meanwhile is a 409 with code `already_delivered`; `again: true` insists. Repeating it changes nothing.',
+    'Only people whom `approval.by` of the report names may do this, whatever their role. If the content has changed, the answer is 409 with code `review.content_changed`. If another run has delivered the period meanwhile, the answer is 409 with code `already_delivered`, unless `again` is true. Repeating the request changes nothing.',
   security,
   request: {
     params: idParams,

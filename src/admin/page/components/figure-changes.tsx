@@ -19,7 +19,7 @@ export function formatFigure(value: number | null, unit: string | null | undefin
   return intlNumberFormat(LOCALE, { maximumFractionDigits: 2 }).format(value);
 }
 
-/** What the service reports otherwise than the delivered edition, the material changes first. */
+/** Each changed figure as it was delivered and as the service has it now, the material changes first. */
 export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
   const { changes, material, total } = view;
   if (changes.length === 0) return <EmptyState>No change is stored.</EmptyState>;

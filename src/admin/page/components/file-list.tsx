@@ -122,10 +122,12 @@ export const FileNames = ({ run, view }: { readonly run: string; readonly view: 
   );
 };
 
-function emptyReason({ files, state, timings }: RunRecord): string {
+function emptyReason({ files, state, timings, error, review }: RunRecord): string {
   // Files are archived before they are delivered.
   if (files.length > 0 || timings.deliver !== undefined) return 'The files are no longer in the archive.';
-  if (state === 'awaiting_approval') return 'Not in the archive before it is approved: its review has them.';
+  const inReview = state === 'held' && (review !== undefined || error?.code === 'run.comments_missing');
+  if (inReview || state === 'awaiting_approval')
+    return 'They are archived when the review is complete. Until then, the review above has them.';
   return TERMINAL_STATES.has(state)
     ? 'The run ended before its files were created.'
     : 'No files yet. They are created when all figures are fetched.';

@@ -16,6 +16,8 @@ export interface LayoutData {
   readonly assets: AssetUrls;
   /** Number of deliveries that need a decision. */
   readonly undecided: number;
+  /** Whether delivered figures are watched: the navigation links to their corrections. */
+  readonly corrections: boolean;
   /** Epoch ms. */
   readonly now: number;
   /** The zone of all times on the page, and whose it is. */
@@ -44,12 +46,13 @@ const NAVIGATION = [
   ['/reports', 'Reports'],
   ['/runs', 'Runs'],
   ['/deliveries', 'Deliveries'],
+  ['/corrections', 'Corrections'],
   ['/slots', 'Slots'],
   ['/pauses', 'Pauses'],
   ['/audit', 'Audit'],
 ] as const;
 /** Pages that others link to. */
-export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search' | '/corrections';
+export type NavigationPath = (typeof NAVIGATION)[number][0] | '/search';
 
 interface DocumentProps {
   readonly title: string;
@@ -113,12 +116,14 @@ export const PageLayout = ({
         <BrandMark /> Docket
       </a>
       <nav aria-label="Main">
-        {NAVIGATION.map(([href, word]) => (
-          <a href={href} {...(href === current ? { 'aria-current': 'page' } : {})}>
-            {word}
-            {href === '/deliveries' ? <UndecidedCount count={layout.undecided} /> : null}
-          </a>
-        ))}
+        {NAVIGATION.filter(([href]) => href !== '/corrections' || layout.corrections || current === '/corrections').map(
+          ([href, word]) => (
+            <a href={href} {...(href === current ? { 'aria-current': 'page' } : {})}>
+              {word}
+              {href === '/deliveries' ? <UndecidedCount count={layout.undecided} /> : null}
+            </a>
+          ),
+        )}
         {layout.bullBoard ? <a href={BULL_BOARD_PATH}>Queues</a> : null}
       </nav>
       <SearchBox self={layout.self} />

@@ -17,13 +17,13 @@ export const RUN_STATE_LABELS: Readonly<Record<RunStatus, StateLabel>> = {
   waiting: { label: 'Waiting', tone: 'idle', description: 'Waiting to continue automatically.' },
   done: { label: 'Done', tone: 'good', description: 'Created, archived and delivered as requested.' },
   partly_delivered: { label: 'Partly delivered', tone: 'warn', description: 'Some deliveries failed.' },
-  held: { label: 'Held', tone: 'warn', description: 'Created, and held until it is released.' },
+  held: { label: 'Held', tone: 'warn', description: 'Created, and held: figures or comments are missing.' },
   awaiting_approval: {
     label: 'Awaiting approval',
     tone: 'warn',
     description: 'Nothing is sent before enough people have approved it.',
   },
-  cancelled: { label: 'Cancelled', tone: 'idle', description: 'Cancelled by a user.' },
+  cancelled: { label: 'Cancelled', tone: 'idle', description: 'Ended before it was complete.' },
   failed: { label: 'Failed', tone: 'bad', description: 'Ended without creating or delivering its files.' },
   skipped: { label: 'Skipped', tone: 'idle', description: 'The slot was not opened.' },
   cancelling: { label: 'Cancelling', tone: 'busy', description: 'Stops before its next step.' },
@@ -87,8 +87,8 @@ export const FigureStatusBadge = ({ status }: { readonly status: Status }) => (
 export const CORRECTION_STATE_LABELS: Readonly<Record<CorrectionState, StateLabel>> = {
   open: { label: 'To decide', tone: 'warn', description: 'Nothing is sent until somebody decides.' },
   sent: { label: 'Corrected', tone: 'good', description: 'A corrected edition replaces it.' },
-  dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition stands.' },
-  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The service reports the delivered figures again.' },
+  dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition remains valid.' },
+  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The figures are as delivered again.' },
   replaced: { label: 'Replaced', tone: 'idle', description: 'The service has changed the figures again since.' },
 };
 

@@ -31,8 +31,8 @@ export const ApproveForm = ({ layout, run, content, delivered, refused }: Approv
         <ErrorDetails error={rejected.error} id="approve-error" heading="Not approved" />
       )}
       <p>
-        You approve the content <code title={content}>{shortHash(content)}</code>: the figures, comments and files of
-        this page. If anything of it has changed since, nothing is approved.
+        You approve exactly what this page shows: figures, comments, files and e-mail (content{' '}
+        <code title={content}>{shortHash(content)}</code>). If any of it has changed since, your approval is refused.
       </p>
       {delivered === null ? null : (
         <div id="approve-delivered">
@@ -54,7 +54,7 @@ export const ApproveForm = ({ layout, run, content, delivered, refused }: Approv
         value={rejected?.values.reason ?? ''}
         aria-describedby={rejected === undefined ? undefined : 'approve-error'}
       />
-      <p class="hint">The note is recorded, the pack does not print it. It prints your name and the day.</p>
+      <p class="hint">The note is recorded and not printed. The pack names you as approver.</p>
       <button type="submit" class="primary">
         Approve
       </button>
@@ -97,7 +97,9 @@ export const RejectForm = ({ layout, run, content, refused }: DecisionProps) => 
           value={rejected?.values.reason}
           describedBy={rejected === undefined ? undefined : 'reject-error'}
         />
-        <p class="hint">Recorded under your name, {layout.principal.name}, and sent to the author.</p>
+        <p class="hint">
+          Recorded under your name, {layout.principal.name}, and sent to the report’s owner and to whoever triggered it.
+        </p>
         <button type="submit" class="danger">
           Reject
         </button>
@@ -107,6 +109,6 @@ export const RejectForm = ({ layout, run, content, refused }: DecisionProps) => 
 };
 
 const REJECTIONS = [
-  ['end', 'The run ends: nothing is sent'],
-  ['refetch', 'The figures are fetched again, and reviewed again'],
+  ['end', 'The run ends and nothing is sent'],
+  ['refetch', 'The figures are fetched again and need approval again'],
 ] as const;

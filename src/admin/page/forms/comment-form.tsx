@@ -9,6 +9,8 @@ import type { RejectedForm } from './reason-form.tsx';
 interface CommentFormProps {
   readonly layout: LayoutData;
   readonly run: string;
+  /** Whether the run needs approval. */
+  readonly approvable: boolean;
   /** Null: the whole report. */
   readonly section: string | null;
   readonly title: string;
@@ -26,7 +28,7 @@ const isOf = (refused: RejectedForm | undefined, run: string, section: string | 
   refused?.action === commentAction(run) && refused.values.section === sectionKey(section);
 
 /** Writes, changes or withdraws the comment on a section. */
-export const CommentForm = ({ layout, run, section, title, text, draft, refused }: CommentFormProps) => {
+export const CommentForm = ({ layout, run, approvable, section, title, text, draft, refused }: CommentFormProps) => {
   const rejected = isOf(refused, run, section) ? refused : undefined;
   const id = `comment-text-${sectionKey(section)}`;
   const errorId = rejected === undefined ? undefined : `${id}-error`;
@@ -53,7 +55,8 @@ export const CommentForm = ({ layout, run, section, title, text, draft, refused 
           Plain text, at most {formatInteger(MAX_NOTE_LENGTH)} characters. An empty line begins a paragraph,{' '}
           <code>- </code> or <code>1. </code> an item of a list, <code>*…*</code> is emphasis, <code>**…**</code>{' '}
           strong. Quote figures by their references, such as <code>{'{{ onboarding.profiles.created }}'}</code>: they
-          print what the pack prints. Printed under your name, {layout.principal.name}.
+          print what the pack prints. Printed with your name.
+          {approvable ? ' Under four_eyes, whoever comments cannot approve the run.' : null}
         </p>
         <p class="buttons">
           <button type="submit" class="primary">

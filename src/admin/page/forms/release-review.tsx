@@ -45,7 +45,8 @@ export const ReleaseReview = ({ run, zone, held, files, earlier, delivers, child
   </section>
 );
 
-const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
+/** What is missing in the files, by section. */
+export const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
   if (missing === null) return <p>Unknown: the archive has no record.</p>;
   const sections = [...new Set(missing.map(({ section }) => section))];
   return (
@@ -65,7 +66,8 @@ const MissingFigures = ({ missing }: Pick<HeldRun, 'missing'>) => {
   );
 };
 
-const Recipients = ({ recipients }: Pick<HeldRun, 'recipients'>) => {
+/** Who would receive the files, and who would not and why. */
+export const Recipients = ({ recipients }: Pick<HeldRun, 'recipients'>) => {
   if (recipients === null) {
     return <p id="recipients-unknown">Unknown: its definition or its archive is not available.</p>;
   }

@@ -149,9 +149,11 @@ export async function loadRun(access: Access, id: string) {
     access.timeline(record.id),
   ]);
   const corrections = await loadOpenCorrections(access, record);
-  // The files of a run in review are not in the archive yet: its review shows what is missing.
-  const held = record.state === 'held' && review === null ? await access.heldRun(record.id) : null;
-  return { snapshot, deliveries, files, held, review, corrections, timeline };
+  const waiting = WAITING_STATES.has(record.state) ? await access.heldRun(record.id) : null;
+  // Of a run in review it is part of what is reviewed, beside its comments and files.
+  const reviewed = review === null ? null : waiting;
+  const held = review === null && record.state === 'held' ? waiting : null;
+  return { snapshot, deliveries, files, held, review, reviewed, corrections, timeline };
 }
 
 /** The corrections of a delivered run that wait for a decision. The archive is read only where some of its organization do. */

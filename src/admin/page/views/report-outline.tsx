@@ -121,12 +121,12 @@ const ReviewFacts = ({ outline: { approval, corrections } }: { readonly outline:
           {approval.need === 1 ? 'one' : approval.need} of {approval.by.join(', ')}
         </span>
         {approval.four_eyes ? (
-          <small class="line">not whoever triggered it, or wrote a text that is printed in it</small>
+          <small class="line">except whoever triggered the run or wrote a comment in it</small>
         ) : null}
         {approval.within === null ? null : (
           <small class="line">
             within {formatCounted(approval.within, 'business day')}, otherwise{' '}
-            {approval.otherwise === 'hold' ? 'it stays held' : 'it is cancelled'}
+            {approval.otherwise === 'hold' ? 'approvers are reminded' : 'the run is cancelled'}
           </small>
         )}
       </Fact>
@@ -135,7 +135,7 @@ const ReviewFacts = ({ outline: { approval, corrections } }: { readonly outline:
       <Fact name="Corrections">
         <span class="line">watched for {corrections.watch} after the delivery</span>
         <small class="line">
-          changes from {percentText(corrections.materiality)},{' '}
+          changes of {percentText(corrections.materiality)} or more,{' '}
           {corrections.on_correction === 'send' ? 'sent to the same recipients' : 'a person decides'}
         </small>
         <a class="line" href="/corrections">

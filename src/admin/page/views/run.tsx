@@ -15,7 +15,7 @@ import { RunTimeline } from '../components/run-timeline.tsx';
 import { RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 import { RunActions } from '../forms/run-actions.tsx';
-import type { Loaded, loadRun } from '../routes/loaders.ts';
+import type { Loaded, loadRun, RunReview } from '../routes/loaders.ts';
 import { correctionPath } from './corrections/corrections.tsx';
 
 interface RunViewQuery {
@@ -68,7 +68,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
         ) : null}
       </div>
       <div id="error" data-live>
-        {record.error === null || waits?.for === 'retry' ? null : (
+        {record.error === null || waits?.for === 'retry' || isSaidByReview(record, data.review) ? null : (
           <ErrorDetails error={record.error} heading={open ? 'Last error' : 'Reason'} />
         )}
       </div>
@@ -85,7 +85,14 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
           <ErrorDetails error={data.review.error} heading="The review is not available" />
         </div>
       ) : (
-        <ReviewPanel layout={layout} view={data.review.view} zone={zone} draft={data.draft} refused={data.refused} />
+        <ReviewPanel
+          layout={layout}
+          view={data.review.view}
+          reviewed={data.reviewed}
+          zone={zone}
+          draft={data.draft}
+          refused={data.refused}
+        />
       )}
       <RunActions
         layout={layout}
@@ -122,6 +129,10 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
     </PageLayout>
   );
 };
+
+/** Missing comments are no error: the review names the sections. */
+const isSaidByReview = ({ error }: RunRecord, review: RunReview): boolean =>
+  error?.code === 'run.comments_missing' && review !== null && 'view' in review;
 
 /** Of more, those that are shown with the decision about them are left out. */
 const MAX_FULL_TABLE = 10;

@@ -46,12 +46,13 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   );
   const refusedLater = await selectDiagnostics({ ...jobs, diagnostics: [...scope.warnings, ...jobs.warnings] }, paths);
   const advice = await selectDiagnostics({ ...jobs, diagnostics: adviceOn(jobs) }, paths);
-  const warnings = [...refusedLater, ...advice].sort(comparePositions);
   // Templates apply to all reports, including those that `paths` leaves out.
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
+  const chosen = await reportSelector(jobs, paths);
+  advice.push(...(await templateAdvice(context.config.DOCKET_TEMPLATES, [...jobs.reports.values()].filter(chosen))));
+  const warnings = [...refusedLater, ...advice].sort(comparePositions);
   const unchecked: string[] = [];
   if (!flags.offline) {
-    const chosen = await reportSelector(jobs, paths);
     const found = await catalogErrors(
       readableReports(jobs).filter(({ value }) => chosen(value)),
       jobs,
@@ -95,6 +96,13 @@ async function templateDiagnostics(folder: string | undefined): Promise<Diagnost
   if (folder === undefined) return [];
   const { checkTemplates } = await import('../../../render/check-templates.ts');
   return checkTemplates(folder);
+}
+
+/** Own templates that do not show comments, approvals or corrections of these reports. What cannot be read is an error already. */
+async function templateAdvice(folder: string | undefined, reports: readonly Definition[]): Promise<Diagnostic[]> {
+  if (folder === undefined) return [];
+  const { reviewTemplateWarnings } = await import('../../../render/review-templates.ts');
+  return reviewTemplateWarnings(folder, reports).catch(() => []);
 }
 
 /** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */

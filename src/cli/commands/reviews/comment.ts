@@ -51,7 +51,9 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
       if (flags.json) return print.printJson({ review: reviewView(view), warnings });
       const { org, report, period } = view.record;
       const on = section === null ? 'on the whole report' : `on ${section}`;
-      print.printText(`${note === null ? 'Withdrawn' : 'Written'}: ${org}/${report} ${period.label}, ${on}.`);
+      print.printText(
+        `${note === null ? 'Comment withdrawn' : 'Comment stored'}: ${org}/${report} ${period.label}, ${on}.`,
+      );
       for (const warning of warnings) print.printStatus(`Warning: ${warning.text}`);
       print.printText(phaseSentence(view));
     },
@@ -63,9 +65,9 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
 async function readNote({ text, file, withdraw }: CommentFlags, io: CommandIo): Promise<string | null> {
   const given = [text, file, withdraw === true ? '' : undefined].filter((each) => each !== undefined);
   if (given.length !== 1) {
-    throw new DocketError('usage.invalid', 'What should the comment say?', {
+    throw new DocketError('usage.invalid', 'The text of the comment is missing, or given twice.', {
       expected: 'one of --text, --file and --withdraw',
-      got: String(given.length),
+      got: given.length === 0 ? 'none' : `${given.length} of them`,
       next: 'E.g. `docket comment 2f6c0e4d --section onboarding --file note.md`; --file - reads standard input.',
     });
   }

@@ -62,7 +62,7 @@ export async function decideReview(
 
 function assertContent(content: string | undefined): void {
   if (content === undefined || CONTENT.test(content)) return;
-  throw new DocketError('usage.invalid', 'The content is named by its SHA-256.', {
+  throw new DocketError('usage.invalid', '--content is not a SHA-256.', {
     where: '--content',
     expected: '8 to 64 hex digits, as `docket runs show` prints them',
     got: content.slice(0, 80),
@@ -85,9 +85,9 @@ async function confirmContent(
     });
   }
   if (json || io.stdin.isTTY !== true || !isTerminal(io.stderr, io.env)) {
-    throw new DocketError('usage.invalid', `Name the content that you ${what}.`, {
+    throw new DocketError('usage.invalid', `--content is missing: it names what you ${what}.`, {
       where: '--content',
-      expected: `the content that you have looked at; now it is ${content.slice(0, 12)}`,
+      expected: `the SHA-256 of the content that you have looked at; it is now ${content.slice(0, 12)}`,
       next: `Look at it with \`docket runs get ${id.slice(0, 8)} --review\`, then repeat the command with --content.`,
     });
   }

@@ -1,5 +1,7 @@
 import { formatByteCount, formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import { isolateBidi } from '../../../base/text/bidi.ts';
+import { SECOND_MS } from '../../../base/time.ts';
+import { figureQuoter } from '../../../services/reviews/quoted-figures.ts';
 import type { ReviewView } from '../../../services/reviews/review-service.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 
@@ -13,11 +15,13 @@ export function phaseSentence({ state, reviewers, record }: ReviewView): string 
     case 'comments':
       return `It waits for comments on ${missingComments.join(', ')}.`;
     case 'incomplete':
-      return 'Figures are missing; a release, or an approval, accepts them.';
+      return need > 0
+        ? 'Figures are missing. An approval accepts that; so does a release, which then waits for approval.'
+        : 'Figures are missing. A release delivers it as it is.';
     case 'approval':
-      return `It waits for ${formatCounted(left, 'approval')}${reviewers.length === 0 ? '; nobody may give one' : ` of ${reviewers.join(', ')}`}.`;
+      return `It waits for ${formatCounted(left, 'approval')}. May approve: ${reviewers.length === 0 ? 'nobody' : reviewers.join(', ')}.`;
     case 'ready':
-      return 'Nothing is missing: a worker publishes and delivers it.';
+      return 'Its review is complete: a worker publishes and delivers it.';
     case 'sealed':
       return record.state === 'done' ? 'It is published and delivered.' : 'It is published.';
     case 'rejected':
@@ -38,18 +42,19 @@ export function reviewLines(
 ): string[] {
   const { state, due, files, drafts, delivered } = view;
   const { content, comments, approvals, need } = state;
+  const quote = figureQuoter(view.sections);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return [
     `  ${phaseSentence(view)}`,
     ...(delivered === null ? [] : [`  already delivered: ${delivered}`]),
-    ...(due === null ? [] : [`  until      ${times.exact(due)}`]),
+    ...(due === null ? [] : [`  until      ${times.exact(due - SECOND_MS)}`]),
     ...(content === null ? [] : [`  content    ${wide ? content : content.slice(0, 12)}`]),
     ...(files.length === 0 ? [] : [`  files      ${formatCounted(files.length, 'file')} (${formatByteCount(bytes)})`]),
     ...(need === 0 ? [] : [`  approvals  ${approvals.length} of ${need}`]),
     ...approvals.map(({ by, at, reason }) => `    ${times.exact(at)}  ${by.name}: ${reason}`),
     ...comments.flatMap(({ section, text, by, at, version }) => [
       `  comment on ${section ?? 'the whole report'}, ${by.name}, ${times.exact(at)}${version > 1 ? `, version ${version}` : ''}:`,
-      ...printedText(text, view)
+      ...quote(text)
         .split('\n')
         .map((line) => `    ${isolateBidi(line)}`.trimEnd()),
     ]),
@@ -59,9 +64,3 @@ export function reviewLines(
     ),
   ];
 }
-
-/** The comment with the figures that it prints. */
-const printedText = (text: string, { sections }: ReviewView): string =>
-  sections
-    .flatMap(({ references }) => references)
-    .reduce((typed, { reference, text: figure }) => typed.replaceAll(reference, () => figure), text);

@@ -41,11 +41,13 @@ function topComments({ comments, commented }: EmailSummary, shown: ReadonlySet<s
 
 function correctionData({ correction }: Pick<Pack, 'correction'>, figures: boolean, { review }: Words) {
   const changes = figures ? (correction?.changes ?? []) : [];
-  const left = changes.length - MAX_CHANGES;
+  const shown = changes.slice(0, MAX_CHANGES);
+  // The pack lists more of them, and may leave out some too.
+  const left = changes.length === 0 ? 0 : (correction?.total ?? 0) - shown.length;
   return {
     correction: correction?.text ?? '',
     changes_heading: changes.length === 0 ? '' : (correction?.heading ?? ''),
-    changes: changes.slice(0, MAX_CHANGES),
+    changes: shown,
     more_changes: left > 0 ? review.moreChanges(left) : '',
   };
 }

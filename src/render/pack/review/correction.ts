@@ -64,6 +64,7 @@ export function packCorrection(context: PackContext): PackCorrection | undefined
     text: words.review.corrected(dayText(replaces.at, context)),
     run: replaces.run,
     heading: words.review.changed(changes.length),
+    total: changes.length,
     changes: listed.map((change) => changeText(change, context)),
     more: others === 0 ? '' : words.review.moreChanges(others),
   };

@@ -21,6 +21,8 @@ export interface PackCorrection {
   readonly run: string;
   /** How many figures changed. */
   readonly heading: string;
+  /** All changed figures, those that are not listed included. */
+  readonly total: number;
   /** One sentence for each of the first figures. */
   readonly changes: readonly string[];
   /** How many changes are not listed; empty for none. */

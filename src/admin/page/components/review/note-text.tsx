@@ -1,5 +1,6 @@
 import type { NoteSpan } from '../../../../definitions/commentary/note.ts';
 import { parseNote } from '../../../../definitions/commentary/parse-note.ts';
+import { figureQuoter } from '../../../../services/reviews/quoted-figures.ts';
 import type { ReviewView } from '../../../../services/reviews/review-service.ts';
 
 interface NoteTextProps {
@@ -10,22 +11,20 @@ interface NoteTextProps {
 
 /** A comment as the pack prints it: its blocks, with the figures that its references name. */
 export const NoteText = ({ text, sections }: NoteTextProps) => {
-  const figures = new Map(
-    sections.flatMap(({ references }) => references.map(({ reference, text: figure }) => [keyOf(reference), figure])),
-  );
+  const quote = figureQuoter(sections);
   return (
     <>
       {parseNote(text).map((block) => {
         if (block.kind === 'paragraph') {
           return (
             <p>
-              <Spans spans={block.spans} figures={figures} />
+              <Spans spans={block.spans} quote={quote} />
             </p>
           );
         }
         const items = block.items.map((spans) => (
           <li>
-            <Spans spans={spans} figures={figures} />
+            <Spans spans={spans} quote={quote} />
           </li>
         ));
         return block.ordered ? <ol>{items}</ol> : <ul>{items}</ul>;
@@ -36,20 +35,15 @@ export const NoteText = ({ text, sections }: NoteTextProps) => {
 
 interface SpansProps {
   readonly spans: readonly NoteSpan[];
-  readonly figures: ReadonlyMap<string, string>;
+  readonly quote: (text: string) => string;
 }
 
-const Spans = ({ spans, figures }: SpansProps) => (
+const Spans = ({ spans, quote }: SpansProps) => (
   <>
     {spans.map(({ text, emphasis }) => {
-      const printed = printFigures(text, figures);
+      const printed = quote(text);
       if (emphasis === undefined) return printed;
       return emphasis === 'em' ? <em>{printed}</em> : <strong>{printed}</strong>;
     })}
   </>
 );
-
-const printFigures = (text: string, figures: ReadonlyMap<string, string>): string =>
-  text.replaceAll(/\{\{[^{}]*\}\}/g, (reference) => figures.get(keyOf(reference)) ?? reference);
-
-const keyOf = (reference: string): string => reference.replaceAll(/\s+/g, '');

@@ -1,7 +1,9 @@
 import type { ReviewPhase } from '../../../../run/review/review-state.ts';
 import type { ReviewView } from '../../../../services/reviews/review-service.ts';
+import type { HeldRun } from '../../../access/access.ts';
 import { ApproveForm, RejectForm } from '../../forms/approval-forms.tsx';
 import { OpenReasonForm, type RejectedForm } from '../../forms/reason-form.tsx';
+import { MissingFigures, Recipients } from '../../forms/release-review.tsx';
 import { DEFAULT_APPROVAL_REASON } from '../../routes/review-actions.ts';
 import { ErrorDetails } from '../error-details.tsx';
 import { formatByteCount, formatCounted } from '../format-numbers.ts';
@@ -14,6 +16,8 @@ import { ReviewSections } from './review-sections.tsx';
 interface ReviewPanelProps {
   readonly layout: LayoutData;
   readonly view: ReviewView;
+  /** What is missing in the files, and who would receive them; null where there are none, or nothing waits. */
+  readonly reviewed: HeldRun | null;
   readonly zone: string;
   /** The section whose draft somebody wants to begin with. */
   readonly draft: string | undefined;
@@ -21,7 +25,7 @@ interface ReviewPanelProps {
 }
 
 /** What a reviewed run waits for, what people look at before they decide, and the forms to comment and to decide. */
-export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelProps) => {
+export const ReviewPanel = ({ layout, view, reviewed, zone, draft, refused }: ReviewPanelProps) => {
   const { state, record } = view;
   const { phase, content } = state;
   const isOpen = OPEN_PHASES.includes(phase);
@@ -52,6 +56,7 @@ export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelP
             <div>
               <h3>What is reviewed</h3>
               <ReviewFiles view={view} />
+              {reviewed === null || view.files.length === 0 ? null : <ReviewedDelivery reviewed={reviewed} />}
             </div>
           )}
         </div>
@@ -81,7 +86,11 @@ export const ReviewPanel = ({ layout, view, zone, draft, refused }: ReviewPanelP
             label="Accept the missing figures"
             question="Why are they accepted?"
           >
-            <p>{state.need > 0 ? 'It then waits for approval.' : 'It is then delivered as it is.'}</p>
+            <p>
+              {state.need > 0
+                ? 'It then waits for approval.'
+                : 'It is then delivered, with the missing figures marked.'}
+            </p>
           </OpenReasonForm>
         ) : null}
         <CommentHistory view={view} zone={zone} />
@@ -131,19 +140,19 @@ const PHASES: Readonly<Record<ReviewPhase, PhaseText>> = {
   incomplete: { heading: 'Held: figures are missing', lead: 'Nothing was sent.', isCalm: false },
   approval: {
     heading: 'Waiting for approval',
-    lead: 'Nothing is sent before enough people have approved exactly this content. A comment, or new figures, changes the content: approvals given before no longer count.',
+    lead: 'Nothing is sent before enough people have approved exactly this content. A new comment or new figures change it, and earlier approvals no longer count.',
     isCalm: false,
   },
-  ready: { heading: 'Review complete', lead: 'A worker publishes and delivers it.', isCalm: true },
+  ready: { heading: 'Review complete', lead: 'A worker publishes and delivers it now.', isCalm: true },
   sealed: { heading: 'Reviewed', lead: 'This content is published. Nothing can be added.', isCalm: true },
-  rejected: { heading: 'Rejected', lead: 'The run has ended, nothing was sent.', isCalm: true },
-  cancelled: { heading: 'Review cancelled', lead: 'The run has ended, nothing was sent.', isCalm: true },
+  rejected: { heading: 'Rejected', lead: 'The run has ended. Nothing was sent.', isCalm: true },
+  cancelled: { heading: 'Review cancelled', lead: 'The run has ended. Nothing was sent.', isCalm: true },
 };
 
 const incompleteLead = (need: number): string =>
   need > 0
-    ? 'An approval accepts them as they are. For complete figures, reject it and fetch them again.'
-    : 'It stays held until somebody accepts them as they are.';
+    ? 'An approval accepts the figures as they are. To wait for complete ones, reject it and have them fetched again.'
+    : 'It stays held until somebody accepts the figures as they are.';
 
 interface FactsProps {
   readonly view: ReviewView;
@@ -185,14 +194,15 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
       {delivered === null ? null : <Fact name="Already delivered">{delivered}</Fact>}
       {due === null || !isOpen ? null : (
         <Fact name="Due">
-          <Timestamp at={due} zone={zone} weekday />{' '}
+          {/* Midnight is the end of the day before, as the notices say. */}
+          <Timestamp at={due - 1} zone={zone} weekday />{' '}
           <span class="muted">
             <RelativeTime at={due} now={now} />
           </span>
         </Fact>
       )}
       {since === null || !isOpen ? null : (
-        <Fact name="Waits since">
+        <Fact name="Waiting since">
           <Timestamp at={since} zone={zone} />
         </Fact>
       )}
@@ -210,7 +220,7 @@ const MAX_OPEN_FILES = 4;
 
 /** The files of exactly this content, and its e-mail. */
 const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView }) => {
-  if (files.length === 0) return <p>A worker is rendering the files. They are here in a moment.</p>;
+  if (files.length === 0) return <p>A worker is making the files. They appear here in a moment.</p>;
   const isData = ({ name }: { readonly name: string }): boolean => /\.(csv|schema\.json)$/.test(name);
   const folded = files.length > MAX_OPEN_FILES ? files.filter(isData) : [];
   const tables = folded.filter(({ name }) => name.endsWith('.csv')).length;
@@ -240,6 +250,20 @@ const ReviewFiles = ({ view: { files, record } }: { readonly view: ReviewView })
     </>
   );
 };
+
+/** What an approval accepts besides the files: gaps in their figures, and their recipients. */
+const ReviewedDelivery = ({ reviewed: { missing, recipients } }: { readonly reviewed: HeldRun }) => (
+  <div id="review-delivery">
+    {missing === null || missing.length === 0 ? null : (
+      <>
+        <h3>Missing figures</h3>
+        <MissingFigures missing={missing} />
+      </>
+    )}
+    <h3>Would receive it</h3>
+    <Recipients recipients={recipients} />
+  </div>
+);
 
 const EmailPreview = ({ view: { files, record } }: { readonly view: ReviewView }) =>
   files.length > 0 ? (

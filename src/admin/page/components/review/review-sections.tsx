@@ -40,12 +40,15 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
     commentOn(view, id) === undefined &&
     draftOf(view, id) === undefined &&
     refused?.values.section !== id;
+  // Nothing to read or to write: a report has no figures of its own.
+  const isEmpty = ({ id }: Commentable): boolean =>
+    id === null && commentOn(view, id) === undefined && !(props.isOpen && canAct(props.layout));
   const plain = sections.filter(isPlain);
   return (
     <>
       <ul class="entries commented">
         {sections
-          .filter((section) => !isPlain(section))
+          .filter((section) => !isPlain(section) && !isEmpty(section))
           .map((section) => (
             <SectionEntry {...props} section={section} />
           ))}
@@ -109,8 +112,8 @@ const SectionEntry = ({
       {comment !== undefined || carried === undefined || !isOpen ? null : (
         <div class="carried">
           <p>
-            <span class="state idle">Draft</span> <strong>of {carried.period}</strong>, by {carried.author}: not printed
-            in this period.
+            <span class="state idle">Draft</span> <strong>of {carried.period}</strong>, by {carried.author}. It is not
+            printed in this period.
           </p>
           <p class="quote typed">{carried.text}</p>
           {canAct(layout) && wanted !== key ? (
@@ -126,6 +129,7 @@ const SectionEntry = ({
         <CommentForm
           layout={layout}
           run={view.record.id}
+          approvable={view.state.need > 0}
           section={id}
           title={title}
           text={comment?.text ?? null}

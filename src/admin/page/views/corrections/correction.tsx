@@ -108,7 +108,7 @@ const Decide = ({ layout, view, refused }: DecideProps) => {
             </p>
           </ReasonForm>
           <ReasonForm {...form} action={`${path}/dismiss`} label="Dismiss" question="Why is it not sent?">
-            <p>The delivered edition stands. The same changes are not reported again.</p>
+            <p>The delivered edition remains valid. The same changes are not reported again.</p>
           </ReasonForm>
         </div>
       ) : null}

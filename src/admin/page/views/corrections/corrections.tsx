@@ -96,6 +96,6 @@ const NO_DECISION: Readonly<Record<CorrectionState, string>> = {
   open: 'none yet',
   dismissed: '',
   sent: '',
-  withdrawn: 'the delivered figures are reported again',
+  withdrawn: 'the figures are as delivered again',
   replaced: 'the figures have changed again',
 };
