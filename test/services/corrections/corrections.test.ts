@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/base/time.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
+import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
 import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
 import { correctionsHarness } from '../../support/corrections-harness.ts';
@@ -87,11 +88,6 @@ describe('the watch of a delivered edition', () => {
     });
 
     const { definition } = harness.frozen.get(sent.record.digest)!;
-    // With `approval` it waits like any other edition.
-    const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
-    const reviewed = await harness.execute(sent.record, { ...definition, approval });
-    expect(reviewed).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
-    expect(mail.messages()).toHaveLength(2);
     const outcome = await harness.execute(sent.record, definition);
     expect(outcome.kind).toBe('done');
     expect(
@@ -173,6 +169,93 @@ describe('the watch of a delivered edition', () => {
       [first.id, 'sent'],
     ]);
     expect(harness.notified).toEqual([]);
+  });
+
+  test('with approval, once it is approved it goes to the first recipients that are still allowed, and to nobody else', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail, orgs, settings } = harness;
+    const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
+    const definition = report({ approval });
+    const first = await harness.deliver(definition);
+    expect(mail.messages()).toHaveLength(2);
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.nextDay();
+    const [found] = await service.list('*');
+    // Eva alone may approve, and who sends it may not: nothing is decided.
+    await expect(service.send(found!, { by: 'eva', reason: 'late' })).rejects.toMatchObject({
+      code: 'approval.unreachable',
+    });
+    expect(await service.list('*')).toMatchObject([{ state: 'open' }]);
+    const { record } = await service.send(found!, { by: 'anna', reason: 'late' });
+    const waiting = await harness.execute(record, definition);
+    expect(waiting).toMatchObject({ kind: 'done', value: { state: 'awaiting_approval' } });
+    expect((await service.send(found!, { by: 'eva', reason: 'again' })).record.id).toBe(record.id);
+    // In between the allow-list loses the board, and gains somebody who got nothing.
+    orgs.set(settings.id, {
+      ...settings,
+      recipients: { domains: ['other.example'], addresses: ['mlro@acme.example', 'late@acme.example'] },
+    });
+    expect(await harness.execute(record, definition)).toMatchObject({ value: { state: 'awaiting_approval' } });
+    expect(mail.messages()).toHaveLength(2);
+    expect((await harness.approve(record, definition)).kind).toBe('done');
+    expect(mail.messages().flatMap(({ to }) => to)).toEqual([
+      'mlro@acme.example',
+      'board@acme.example',
+      'mlro@acme.example',
+    ]);
+    const published = await harness.archive.peek(record);
+    expect(published?.manifest).toMatchObject({
+      corrects: { run: first.id },
+      review: { approved_by: [{ person: 'eva' }] },
+    });
+    await harness.execute(record, definition);
+    expect(mail.messages()).toHaveLength(3);
+    // What was frozen and decided stands in the archive as it was written.
+    const storage = harness.storage;
+    for await (const { findings } of verifyArchive(storage, { now: harness.clock.now() })) expect(findings).toEqual([]);
+  });
+
+  test('what ended unsent stays unsent when its record is gone, and people decide about what is found again', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail } = harness;
+    const definition = report({ corrections: { watch: 20 * 86_400, materiality: 0.02, on_correction: 'send' } });
+    await harness.deliver(definition);
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.nextDay();
+    const [id = ''] = harness.queued;
+    const order = harness.records.get(id)!;
+    // The service has taken it back since.
+    sandbox.setFaults([]);
+    expect((await harness.execute(order, definition)).kind).toBe('done');
+    expect(mail.messages()).toHaveLength(2);
+    harness.records.set(id, { ...order, state: 'done' });
+    await harness.nextDay();
+    expect(await service.list('*')).toMatchObject([{ state: 'sent', ended: true }]);
+    harness.records.clear();
+    harness.index.lose();
+    sandbox.setFaults([parseFault('history=60')]);
+    await harness.nextDay();
+    expect((await service.list('*')).map(({ state }) => state)).toEqual(['open', 'sent']);
+    expect(harness.notified).toHaveLength(1);
+    expect(harness.records.size).toBe(0);
+    expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('it is made of the newest figures, whatever max_age allows', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service } = harness;
+    const definition = report({ max_age: 86_400 });
+    await harness.deliver(definition);
+    harness.clock.advance(DAY_MS);
+    // Another report has asked the same a moment before the service changed it.
+    await harness.deliver(report({ report: 'other', max_age: 86_400, corrections: undefined }));
+    sandbox.setFaults([parseFault('history=30')]);
+    await harness.round();
+    const [found] = await service.list('*');
+    const { record } = await service.send(found!, { by: 'anna', reason: 'late' });
+    await harness.execute(record, definition);
+    const published = await harness.archive.peek(record);
+    expect(published?.manifest.corrects?.changes).toBeGreaterThan(0);
   });
 
   test('a run that nobody decided to send as a correction makes no call and sends nothing', async () => {

@@ -86,7 +86,11 @@ export const FigureStatusBadge = ({ status }: { readonly status: Status }) => (
 
 export const CORRECTION_STATE_LABELS: Readonly<Record<CorrectionState, StateLabel>> = {
   open: { label: 'To decide', tone: 'warn', description: 'Nothing is sent until somebody decides.' },
-  sent: { label: 'Corrected', tone: 'good', description: 'A corrected edition replaces it.' },
+  sent: {
+    label: 'Corrected',
+    tone: 'good',
+    description: 'A corrected edition was decided; its run says whether it was sent.',
+  },
   dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition stands.' },
   withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The service reports the delivered figures again.' },
   replaced: { label: 'Replaced', tone: 'idle', description: 'The service has changed the figures again since.' },
