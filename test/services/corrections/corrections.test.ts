@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
 import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
-import { correctionsHarness } from '../../support/corrections-harness.ts';
+import { findDeliveredInArchive } from '../../../src/services/runs/already-delivered.ts';
+import { correctionsHarness, memoryWatchIndex } from '../../support/corrections-harness.ts';
 import { definitionOf, type SectionInput } from '../../support/reports.ts';
 
 const DAILY: SectionInput = { id: 'onboarding', metrics: ['profiles.created'], granularity: 'day', totals: true };
@@ -197,7 +199,12 @@ describe('the watch of a delivered edition', () => {
     });
     expect(await harness.execute(record, definition)).toMatchObject({ value: { state: 'awaiting_approval' } });
     expect(mail.messages()).toHaveLength(2);
+    // The guard for periods that were delivered knows the edition that went out, not the one that waits.
+    const delivered = findDeliveredInArchive(harness.storage, silentLog);
+    const { org, report: name, period } = record;
+    expect(await delivered({ org, report: name, period })).toMatchObject({ run: first.id, sent: { email: 2 } });
     expect((await harness.approve(record, definition)).kind).toBe('done');
+    expect(await delivered({ org, report: name, period })).toMatchObject({ run: record.id, sent: { email: 1 } });
     expect(mail.messages().flatMap(({ to }) => to)).toEqual([
       'mlro@acme.example',
       'board@acme.example',
@@ -239,6 +246,27 @@ describe('the watch of a delivered edition', () => {
     expect(harness.notified).toHaveLength(1);
     expect(harness.records.size).toBe(0);
     expect(mail.messages()).toHaveLength(2);
+  });
+
+  test('processes that have lost their claims, and die before they decide, find it once and send it once', async () => {
+    const harness = await correctionsHarness();
+    const { sandbox, service, mail } = harness;
+    const definition = report({ corrections: { watch: 10 * 86_400, materiality: 0.02, on_correction: 'send' } });
+    const first = await harness.deliver(definition);
+    sandbox.setFaults([parseFault('history=30')]);
+    harness.clock.advance(DAY_MS);
+    const dying = { ...service, send: () => Promise.reject(new Error('killed')) };
+    const alone = (change: object = {}) => harness.process({ index: memoryWatchIndex(), ...change })();
+    await Promise.all([alone({ service: dying }), alone({ service: dying })]);
+    expect((await harness.corrections.events(first)).map(({ type }) => type)).toEqual(['found']);
+    await Promise.all([alone(), alone()]);
+    await alone();
+    expect((await harness.corrections.events(first)).map(({ type }) => type)).toEqual(['found', 'sent']);
+    expect(new Set(harness.queued).size).toBe(1);
+    const [order] = harness.records.values();
+    await harness.execute(order!, definition);
+    await harness.execute(order!, definition);
+    expect(mail.messages()).toHaveLength(4);
   });
 
   test('it is made of the newest figures, whatever max_age allows', async () => {
