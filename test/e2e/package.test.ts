@@ -81,7 +81,8 @@ describe('the package', () => {
       const text = await readFile(join(home, 'node_modules/docket', path), 'utf8');
       expect(paths).toEqual(expect.arrayContaining(text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? []));
     }
-    expect(unpackedSize).toBeLessThan(8_000_000);
+    // Most packages are part of it.
+    expect(unpackedSize).toBeLessThan(8_500_000);
   });
 
   test('needs nothing of development, and no override of ours', async () => {

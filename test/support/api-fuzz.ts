@@ -19,6 +19,7 @@ import { type ApiContract, contractOf, type DeclaredOperation } from './api-cont
 import { type DecisionHarness, decisionHarness } from './decision-harness.ts';
 import { manifestOf, writeArtifact } from './delivery-case.ts';
 import { ALL_CASES, cases } from './fuzz.ts';
+import { fuzzedReviews } from './fuzzed-reviews.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { manualClock } from './manual-clock.ts';
 import { anOrder, openQueueHarness, type QueueHarness, recordingLog, reportDefinition } from './queue-harness.ts';
@@ -57,16 +58,28 @@ let desk: DecisionHarness;
 let root: string;
 let app: AdminApp;
 let contract: ApiContract;
-const ids: { run: string[]; delivery: string[] } = { run: [], delivery: [] };
+const ids: { run: string[]; delivery: string[]; reviewed: string[]; correction: string[] } = {
+  run: [],
+  delivery: [],
+  reviewed: [],
+  correction: [],
+};
+/** Runs of an organization that wait for approval: to be commented, approved and rejected. */
+const REVIEWED = 3;
+let contentOf: (run: string) => Promise<string | undefined>;
 
 async function setUp(): Promise<void> {
   ids.run.length = 0;
   ids.delivery.length = 0;
+  ids.reviewed.length = 0;
+  ids.correction.length = 0;
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
   bench = await openQueueHarness(clock);
   desk = decisionHarness(bench);
   const storage = directoryStorage(root);
   const archive = createArchive(storage, clock);
+  const reviewed = fuzzedReviews({ bench, desk, storage, archive, clock, log });
+  ({ contentOf } = reviewed);
   const pauses = redisPauses(bench.producer, bench);
   for (const org of ORGS) {
     const word = canary(org);
@@ -88,6 +101,8 @@ async function setUp(): Promise<void> {
       const mail = { html: `<p>${word}</p>`, text: word, pictures: [] };
       await archive.publish(staged, { ...manifestOf(artifacts, id), org, report: 'weekly' }, artifacts, mail);
     }
+    for (let index = 0; index < REVIEWED; index += 1) ids.reviewed.push(await reviewed.reviewedRun(org, word));
+    for (let index = 0; index < 2; index += 1) ids.correction.push(await reviewed.correction(org, word));
     await pauses.put({ org, report: 'daily', who: word, why: word, since: NOW, key: null, run: null });
   }
   const reports = ORGS.flatMap((org) =>
@@ -108,6 +123,8 @@ async function setUp(): Promise<void> {
       runs: bench.runs,
       live: redisLiveProgress(bench.producer, bench),
       decisions: desk.decisions,
+      reviews: reviewed.reviewService,
+      corrections: reviewed.correctionService,
       pauses,
       archivedFiles: createRunFileReader(storage),
       budgetsOf: async (orgs) => ({
@@ -155,6 +172,7 @@ const valuesOf = (): Readonly<Record<string, fc.Arbitrary<string>>> => ({
   report: mostly(fc.constantFrom('weekly', 'weekly', 'daily', 'gone')),
   id: mostly(fc.constantFrom(...ids.run, ...ids.delivery, 'f'.repeat(32))),
   run: mostly(fc.constantFrom(...ids.run)),
+  section: mostly(fc.constantFrom('onboarding', '_')),
   name: mostly(fc.constantFrom('figures.csv', 'mail.html', 'mail.txt', 'manifest.json', 'receipts.json')),
   state: mostly(fc.constantFrom(...RUN_STATES, 'unknown', 'sent')),
   since: mostly(fc.constantFrom('2026-11-01T00:00:00Z', '2026-11-18T12:00:00+01:00')),
@@ -164,15 +182,28 @@ const valuesOf = (): Readonly<Record<string, fc.Arbitrary<string>>> => ({
   who: mostly(fc.constantFrom('ops', 'them')),
   from: mostly(fc.constantFrom('2026-11-18T12:00:00Z')),
   period: mostly(fc.constantFrom('2026-10', 'previous_week')),
+  to: mostly(fc.constantFrom('acme.example', '1-email')),
+  match: mostly(fc.constantFrom('week')),
   limit: mostly(fc.integer({ min: -1, max: 20 }).map(String)),
 });
 
 /** Sealed and held ones where only those have an answer. */
 const runsFor = ({ path }: DeclaredOperation): readonly string[] => {
   const at = (state: RunState) => ids.run.filter((_, index) => index % RUN_STATES.length === RUN_STATES.indexOf(state));
+  const reviewed = (which: number) => ids.reviewed.filter((_, index) => index % REVIEWED === which);
+  if (/\/(review|comments)/.test(path)) return reviewed(0);
+  if (path.endsWith('/approve')) return reviewed(1);
+  if (path.endsWith('/reject')) return reviewed(2);
   if (/files|preview/.test(path)) return at('done');
   return path.endsWith('/release') ? [...at('held'), ...at('done')] : ids.run;
 };
+
+/** What is sent cannot be dismissed, and the other way round. */
+const correctionsFor = ({ path }: DeclaredOperation): readonly string[] =>
+  ids.correction.filter((_, index) => (index % 2 === 0) === !path.endsWith('/send'));
+
+/** Stands for the content of the run's review at the time of the request. */
+const CONTENT = 'the-content-of-now';
 
 const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
   const reason = mostly(fc.constantFrom('because', 'asked by phone'));
@@ -182,6 +213,13 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
   }
   if (path.endsWith('/resolve')) return fc.record({ as: mostly(fc.constantFrom('sent', 'resend')), reason });
   if (path.endsWith('/validate')) return fc.constantFrom('version: 1', 'a: [', 'title: &a [*a]');
+  if (path.includes('/comments/')) {
+    const text = mostly(fc.constantFrom('As planned.', '{{ onboarding.profiles.created }} of them', '{{ nothing }}'));
+    return fc.record({ text });
+  }
+  if (path.endsWith('/approve')) return fc.record({ content: mostly(fc.constant(CONTENT)), reason });
+  if (path.endsWith('/reject'))
+    return fc.record({ content: mostly(fc.constant(CONTENT)), reason, refetch: mostly(fc.constant(true)) });
   if (!path.endsWith('/runs')) return fc.record({ reason });
   return fc.record(
     {
@@ -217,6 +255,9 @@ const requestOf = (operation: DeclaredOperation): fc.Arbitrary<Asked> => {
   const values: Readonly<Record<string, fc.Arbitrary<string>>> = {
     ...valuesOf(),
     ...(operation.path.startsWith('/api/runs/{id}') ? { id: mostly(fc.constantFrom(...runsFor(operation))) } : {}),
+    ...(operation.path.startsWith('/api/corrections/')
+      ? { id: mostly(fc.constantFrom(...correctionsFor(operation))) }
+      : {}),
   };
   const inPath = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => name);
   const inQuery = operation.parameters.filter((one) => one.in === 'query').map(({ name }) => name);
@@ -306,7 +347,10 @@ export function fuzzApi(
       const anyRequest = fc.oneof(...operations.map(requestOf));
       await fc.assert(
         fc.asyncProperty(anyRequest, async ({ method, url, as, headers, body }) => {
-          const response = await app.request(url, { method, headers, ...(body === undefined ? {} : { body }) });
+          const run = ids.reviewed.find((id) => url.includes(id));
+          const content = run !== undefined && body?.includes(CONTENT) ? await contentOf(run) : undefined;
+          const sent = content === undefined ? body : body?.replace(CONTENT, content);
+          const response = await app.request(url, { method, headers, ...(sent === undefined ? {} : { body: sent }) });
           const text = await textOf(response);
           seen.add(response.status);
           expect(response.status, `${text} ${JSON.stringify(log.lines.at(-1))}`).toBeLessThan(500);

@@ -1,0 +1,119 @@
+import { sha256 } from '../../src/base/sha256.ts';
+import type { Archive } from '../../src/deliver/archive/archive.ts';
+import { correctionArchive } from '../../src/deliver/archive/corrections/correction-archive.ts';
+import { createReviewArchive } from '../../src/deliver/archive/reviews/create-review-archive.ts';
+import type { ArchiveStorage } from '../../src/deliver/archive/storage/archive-storage.ts';
+import { definitionStore } from '../../src/queue/definitions/definition-store.ts';
+import { storeFigures } from '../../src/run/review/frozen-figures.ts';
+import { reviewEventSchema } from '../../src/run/review/review-event.ts';
+import { storeContent } from '../../src/run/review/reviewed-content.ts';
+import { createCorrectionService } from '../../src/services/corrections/correction-service.ts';
+import { reportFileSchema } from '../../src/services/definitions/built-in-kinds.ts';
+import { createReviewService } from '../../src/services/reviews/create-review-service.ts';
+import { dataset, onboarding } from './dataset.ts';
+import type { DecisionHarness } from './decision-harness.ts';
+import { manifestOf, writeArtifact } from './delivery-case.ts';
+import type { ManualClock } from './manual-clock.ts';
+import { anOrder, type QueueHarness, type recordingLog, reportDefinition } from './queue-harness.ts';
+import { definitionOf, settingsOf } from './reports.ts';
+
+/** Reviews and corrections in the archive of a harness. */
+export function fuzzedReviews({
+  bench,
+  desk,
+  storage,
+  archive,
+  clock,
+  log,
+}: {
+  readonly bench: QueueHarness;
+  readonly desk: DecisionHarness;
+  readonly storage: ArchiveStorage;
+  readonly archive: Archive;
+  readonly clock: ManualClock;
+  readonly log: ReturnType<typeof recordingLog>;
+}) {
+  const reviews = createReviewArchive(storage, reviewEventSchema);
+  const corrections = correctionArchive(storage);
+  const shared = { runs: bench.runs, queue: bench.queue, clock, log };
+  const reviewService = createReviewService({ ...shared, reviews });
+  const stored = { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema };
+  const definitions = definitionStore(bench.producer, stored);
+  const correctionService = createCorrectionService({
+    ...shared,
+    corrections,
+    archive,
+    ledger: desk.ledger,
+    definitions,
+    settingsNow: () => undefined,
+  });
+  return {
+    reviewService,
+    correctionService,
+    /** A run that waits for the approval of the token `ops`. @param word in everything that is stored of it */
+    reviewedRun: async (org: string, word: string): Promise<string> => {
+      const { id } = await desk.ended('awaiting_approval', [], anOrder({ org, by: word, createdAt: clock.now() }));
+      const order = { ...anOrder({ org, by: word }), id };
+      const by = { person: word, name: word, principal: 'docket' };
+      const definition = definitionOf([{ id: 'onboarding', title: word, metrics: ['profiles.created'] }]);
+      const figures = await storeFigures(reviews, order, {
+        order,
+        definition: { ...definition, org, title: word },
+        settings: { ...settingsOf(), id: org, name: word },
+        docket: '0.0.0',
+        madeAt: clock.now(),
+        conditions: { conditions: [] },
+        dataset: dataset([onboarding]),
+        files: [],
+        review: {
+          version: 1,
+          sections: [{ id: 'onboarding', required: false }],
+          incomplete: false,
+          nothing_to_send: false,
+          approval: { by: ['ops', 'them'], need: 1, four_eyes: false, otherwise: 'hold' },
+          people: {},
+        },
+      });
+      await reviews.append(order, 1, { seq: 1, at: clock.now(), by, type: 'figures', figures });
+      const content = (await reviewService.view(id, undefined))?.state.content ?? '';
+      const folder = await archive.stage(id);
+      const artifacts = [await writeArtifact(folder, 'figures.csv', `${word}\r\n`)];
+      const mail = { html: `<p>${word}</p>`, text: word, pictures: [] };
+      const manifest = { ...manifestOf(artifacts, id), org, report: 'weekly' };
+      await storeContent(reviews, order, content, folder, manifest, { artifacts, mail });
+      return id;
+    },
+    /** A delivered run whose figures have changed. @returns the correction's id */
+    correction: async (org: string, word: string): Promise<string> => {
+      const { id } = await desk.ended('done', ['sent'], anOrder({ org, by: word, createdAt: clock.now() }));
+      const run = { id, org, report: 'weekly' };
+      const digest = sha256(org);
+      const { definition, settings } = reportDefinition('weekly', { cron: '0 8 * * MON' }, org);
+      await definitions.put({ definition: { ...definition, title: word, digest }, settings });
+      const text = JSON.stringify({
+        version: 1,
+        run: id,
+        org,
+        report: 'weekly',
+        digest,
+        period: anOrder().period,
+        corrections: { watch: '35d', materiality: '1%' },
+        definition: {},
+        settings: {},
+        sections: [],
+        boundaries: [],
+      });
+      const hash = await corrections.putFigures(run, text);
+      const staged = await archive.stage(id);
+      const manifest = { ...manifestOf([], id), org, report: 'weekly', title: word, edition_figures: hash };
+      await archive.publish(staged, manifest, [], { html: word, text: word, pictures: [] });
+      const change = { section: word, metric: 'profiles.created', bucket: null, group: null, before: 1, after: 2 };
+      const counts = { figures: hash, changes: [change], material: 1, total: 1 };
+      await corrections.append(run, { seq: 1, at: clock.now(), correction: 1, type: 'found', ...counts });
+      return `${id}-1`;
+    },
+    /** The content that an approval has to name now; undefined for a run without a review. */
+    contentOf: async (run: string): Promise<string | undefined> =>
+      (await reviewService.view(run, undefined))?.state.content ?? undefined,
+  };
+}
