@@ -150,6 +150,8 @@ async function check(edition: Edition, due: number, ports: CorrectionRoundPorts)
   const { run } = edition;
   const { corrections, definitions, orgs, clock, signal, log } = ports;
   const figures = await loadFigures(edition, corrections);
+  // A report of current counts or lists alone: there is nothing to ask for.
+  if (figures.sections.length === 0) return clock.now();
   const frozen = await frozenOfEdition(figures, definitions, orgs().get(run.org));
   const id = `correction:${run.id}:${due}`;
   const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS } from '../../../src/base/time.ts';
+import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
+import type { Budget } from '../../../src/fetch/rate-limit/budget.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
 import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
 import { findDeliveredInArchive } from '../../../src/services/runs/already-delivered.ts';
@@ -284,6 +286,27 @@ describe('the watch of a delivered edition', () => {
     await harness.execute(record, definition);
     const published = await harness.archive.peek(record);
     expect(published?.manifest.corrects?.changes).toBeGreaterThan(0);
+  });
+
+  test('an edition without figures that can be corrected is compared without a call', async () => {
+    const harness = await correctionsHarness();
+    const { corrections, deliveries } = report();
+    const first = await harness.deliver(
+      definitionOf([{ id: 'queue', metrics: ['alerts.open'] }], { corrections, deliveries }),
+    );
+    const budgets: string[] = [];
+    const checkPortsOf = async (settings: OrgSettings) => {
+      const ports = await harness.inline.portsOf(settings);
+      const acquire: Budget['acquire'] = (request) => {
+        budgets.push(request.id);
+        return ports.budget.acquire(request);
+      };
+      return { ...ports, budget: { ...ports.budget, acquire } };
+    };
+    harness.clock.advance(DAY_MS);
+    await harness.process({ checkPortsOf })();
+    expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
+    expect(budgets).toEqual([]);
   });
 
   test('a run that nobody decided to send as a correction makes no call and sends nothing', async () => {
